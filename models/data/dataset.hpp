@@ -1,0 +1,55 @@
+// Data sets: labelled vectors in memory.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/base/key.hpp"
+#include "sim/base/parameters.hpp"
+
+namespace straggler {
+
+/// What is known of a data set without reading its samples.
+struct DataInfo {
+  std::size_t features = 0;         // numbers per sample
+  std::vector<std::size_t> shape;   // e.g. {1, 28, 28}: channels, height, width
+  std::size_t classes = 0;
+  std::size_t train = 0, test = 0;  // numbers of samples
+  bool synthetic = false;
+  std::string origin;               // one phrase: where it comes from
+};
+
+struct DataSplit {
+  std::vector<float> inputs;         // [count, features], row-major
+  std::vector<std::int32_t> labels;  // [count], 0 .. classes-1
+  std::size_t count() const { return labels.size(); }
+};
+
+struct Dataset {
+  DataInfo info;
+  DataSplit train, test, validation;  // validation: empty unless held out
+  Key content;                        // hash of all inputs and labels as loaded (normalization included)
+};
+
+/// A file that is missing, truncated or not what it says. what() = "PATH: what is wrong; what would be right".
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A registered kind of data.
+struct DataEntry {
+  std::string name, summary;
+  std::vector<Parameter> parameters;
+  /// Sizes. With a `path` it looks at the files' headers (throws DataError), without it needs no files.
+  std::function<DataInfo(const Parameters&, const std::filesystem::path& base)> inspect;
+  /// Everything. `base`: folder that relative paths start from. Throws DataError.
+  std::function<Dataset(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> load;
+};
+
+/// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`.
+void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed);
+
+}  // namespace straggler

@@ -1,0 +1,210 @@
+// Fashion-MNIST (Xiao, Rasul, Vollgraf: "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
+// arXiv:1708.07747) from Debian's package dataset-fashion-mnist, or any data set of its layout: a folder with four IDX
+// files, among them MNIST itself.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "models/data/dataset.hpp"
+#include "models/data/idx.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* packaged = "/usr/share/datasets/fashion-mnist";
+constexpr std::size_t classes = 10;
+
+struct Folder {
+  fs::path path;
+  bool given = false;
+};
+
+Folder folder_of(const Parameters& parameters, const fs::path& base) {
+  if (parameters.has("path")) return {base / parameters.text("path"), true};
+  return {packaged, false};
+}
+
+/// The file of one part ("train-images", "idx3"), under any of the names that are in use.
+fs::path find_file(const Folder& folder, const std::string& part, const std::string& type) {
+  const char* const remedy =
+      "the folder must hold the four files of Fashion-MNIST or MNIST, plain or .gz: train-images-idx3-ubyte, "
+      "train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte";
+  std::error_code ignored;
+  if (!fs::is_directory(folder.path, ignored)) {
+    if (folder.given) throw DataError(fmt::format("{}: no such folder; {}", folder.path.string(), remedy));
+    throw DataError(fmt::format(
+        "{}: Fashion-MNIST is not installed; `apt-get install dataset-fashion-mnist`, or give `path`, the folder of its four IDX files",
+        folder.path.string()));
+  }
+  for (const char* separator : {"-", "."})
+    for (const char* ending : {"", ".gz"}) {
+      const fs::path candidate = folder.path / fmt::format("{}{}{}-ubyte{}", part, separator, type, ending);
+      if (fs::exists(candidate, ignored)) return candidate;
+    }
+  throw DataError(fmt::format("{}: there is no {}-{}-ubyte nor {}-{}-ubyte.gz; {}", folder.path.string(), part, type, part, type, remedy));
+}
+
+std::size_t limited(std::size_t count, const Parameters& parameters, const char* name) {
+  return parameters.has(name) ? std::min(count, static_cast<std::size_t>(parameters.count(name))) : count;
+}
+
+/// One half of the data set, as it is in the files.
+struct Half {
+  fs::path images_path, labels_path;
+  Idx images, labels;
+  std::size_t pixels() const { return images.dimensions[1] * images.dimensions[2]; }
+};
+
+template <class Reader>
+Half read_half(const Folder& folder, const std::string& part, Reader reader) {
+  Half half;
+  half.images_path = find_file(folder, part + "-images", "idx3");
+  half.labels_path = find_file(folder, part + "-labels", "idx1");
+  half.images = reader(half.images_path, 3);
+  half.labels = reader(half.labels_path, 1);
+  if (half.images.dimensions[0] != half.labels.dimensions[0])
+    throw DataError(fmt::format("{}: has {} labels, but {} has {} images; the two files must belong together", half.labels_path.string(),
+                                half.labels.dimensions[0], half.images_path.string(), half.images.dimensions[0]));
+  return half;
+}
+
+void check_sizes_agree(const Half& train, const Half& test) {
+  if (train.images.dimensions[1] == test.images.dimensions[1] && train.images.dimensions[2] == test.images.dimensions[2]) return;
+  throw DataError(fmt::format("{}: images of {} x {} pixels, but the training images have {} x {}; both must have the same size",
+                              test.images_path.string(), test.images.dimensions[1], test.images.dimensions[2], train.images.dimensions[1],
+                              train.images.dimensions[2]));
+}
+
+DataInfo describe(const Folder& folder, const Half& train, const Half& test, const Parameters& parameters) {
+  DataInfo info;
+  info.features = train.pixels();
+  info.shape = {1, train.images.dimensions[1], train.images.dimensions[2]};
+  info.classes = classes;
+  info.train = limited(train.images.dimensions[0], parameters, "train_limit");
+  info.test = limited(test.images.dimensions[0], parameters, "test_limit");
+  info.origin =
+      folder.given ? fmt::format("IDX files in {}", parameters.text("path")) : "Fashion-MNIST, Debian package dataset-fashion-mnist";
+  return info;
+}
+
+DataInfo inspect(const Parameters& parameters, const fs::path& base) {
+  const Folder folder = folder_of(parameters, base);
+  if (folder.given) {
+    const Half train = read_half(folder, "train", read_idx_header), test = read_half(folder, "t10k", read_idx_header);
+    check_sizes_agree(train, test);
+    return describe(folder, train, test, parameters);
+  }
+  Half train, test;
+  train.images.dimensions = {60'000, 28, 28};
+  test.images.dimensions = {10'000, 28, 28};
+  return describe(folder, train, test, parameters);
+}
+
+/// normalized(pixel) for all 256 values of a pixel.
+struct Table {
+  float values[256];
+};
+
+Table normalization(const std::string& name, const std::uint8_t* pixels, std::size_t count) {
+  double subtract = 0, divide = 1;
+  if (name == "unit") divide = 255;
+  if (name == "standard") {
+    // Exact in integers, whatever the order.
+    std::uint64_t sum = 0, squares = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t pixel = pixels[i];
+      sum += pixel;
+      squares += pixel * pixel;
+    }
+    const auto n = static_cast<double>(count);
+    subtract = static_cast<double>(sum) / n;
+    const double variance = static_cast<double>(squares) / n - subtract * subtract;
+    divide = variance > 0 ? std::sqrt(variance) : 1;  // all pixels equal: nothing to scale
+  }
+  Table table;
+  for (int pixel = 0; pixel < 256; ++pixel) table.values[pixel] = static_cast<float>((pixel - subtract) / divide);
+  return table;
+}
+
+/// Reads pixels as normalized floats; with it a vector is filled in one pass, without being zeroed first.
+struct Normalized {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = float;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const float*;
+  using reference = float;
+  const std::uint8_t* at;
+  const Table* table;
+  float operator*() const { return table->values[*at]; }
+  Normalized& operator++() {
+    ++at;
+    return *this;
+  }
+  difference_type operator-(const Normalized& o) const { return at - o.at; }
+  bool operator==(const Normalized& o) const { return at == o.at; }
+};
+
+DataSplit convert(const Half& half, std::size_t count, const Table& table) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (half.labels.bytes[i] >= classes)
+      throw DataError(
+          fmt::format("{}: label {} of sample {}; labels are 0 to {}", half.labels_path.string(), half.labels.bytes[i], i, classes - 1));
+  DataSplit split;
+  const std::uint8_t* const pixels = half.images.bytes.data();
+  split.inputs = std::vector<float>(Normalized{pixels, &table}, Normalized{pixels + count * half.pixels(), &table});
+  split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
+  return split;
+}
+
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/) {
+  const Folder folder = folder_of(parameters, base);
+  const Half train = read_half(folder, "train", read_idx), test = read_half(folder, "t10k", read_idx);
+  check_sizes_agree(train, test);
+  Dataset data;
+  data.info = describe(folder, train, test, parameters);
+  const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";
+  const Table table = normalization(normalize, train.images.bytes.data(), data.info.train * data.info.features);
+  // The bytes and the normalization's name stand for the floats that follow from them: a quarter of the memory to hash.
+  Hasher hasher;
+  hasher.add("idx").add(normalize);
+  for (const auto& [half, count] : {std::pair(&train, data.info.train), std::pair(&test, data.info.test)}) {
+    hasher.add(std::uint64_t{count}).add(std::uint64_t{half->pixels()});
+    hasher.add_bytes(half->images.bytes.data(), count * half->pixels()).add_bytes(half->labels.bytes.data(), count);
+  }
+  data.content = hasher.key();
+  data.train = convert(train, data.info.train, table);
+  data.test = convert(test, data.info.test, table);
+  return data;
+}
+
+std::vector<Parameter> declare() {
+  std::vector<Parameter> all(4);
+  all[0].name = "path";
+  all[0].type = ValueType::path;
+  all[0].meaning = "folder of the four IDX files, plain or .gz; default: Debian's package dataset-fashion-mnist";
+  all[1].name = "normalize";
+  all[1].type = ValueType::choice;
+  all[1].fallback = "standard";
+  all[1].choices = {"none", "unit", "standard"};
+  all[1].meaning =
+      "none: pixels 0 to 255; unit: divided by 255; standard: minus the mean, over the standard deviation, of all training pixels";
+  all[2].name = "train_limit";
+  all[2].type = ValueType::count;
+  all[2].range = Range::at_least(1);
+  all[2].meaning = "use the first so many training samples only";
+  all[3].name = "test_limit";
+  all[3].type = ValueType::count;
+  all[3].range = Range::at_least(1);
+  all[3].meaning = "use the first so many test samples only";
+  return all;
+}
+
+const Register<DataEntry> entry({"fashion_mnist", "70,000 grey images of clothes, 28 x 28 pixels, 10 classes; also MNIST by `path`",
+                                 declare(), inspect, load});
+
+}  // namespace
+}  // namespace straggler

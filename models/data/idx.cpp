@@ -1,0 +1,141 @@
+#include "models/data/idx.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "models/data/dataset.hpp"
+
+namespace straggler {
+namespace {
+
+// Deflate packs at most 1032 bytes into one (zlib's technical notes), so a header cannot promise more than that.
+constexpr std::uintmax_t most_expansion = 1032;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& sentence) {
+  throw DataError(fmt::format("{}: {}", path.string(), sentence));
+}
+
+class GzipFile {
+ public:
+  explicit GzipFile(const std::filesystem::path& path) : path_(path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) fail(path, "no such file; give the path of an IDX file, plain or compressed by gzip");
+    if (!std::filesystem::is_regular_file(path, error)) fail(path, "not a file; give the path of an IDX file, plain or compressed by gzip");
+    size_ = std::filesystem::file_size(path, error);
+    errno = 0;
+    file_ = gzopen(path.c_str(), "rb");
+    if (!file_) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
+    gzbuffer(file_, 1 << 18);
+  }
+  ~GzipFile() {
+    if (file_) gzclose_r(file_);
+  }
+  GzipFile(const GzipFile&) = delete;
+  GzipFile& operator=(const GzipFile&) = delete;
+
+  /// Bytes read, fewer than `count` only at the end.
+  std::size_t read(void* out, std::size_t count) {
+    std::size_t done = 0;
+    while (done < count) {
+      const auto piece = static_cast<unsigned>(std::min<std::size_t>(count - done, 1u << 30));
+      const int got = gzread(file_, static_cast<char*>(out) + done, piece);
+      if (got < 0) damaged();
+      if (got == 0) {
+        int code = Z_OK;
+        gzerror(file_, &code);
+        if (code != Z_OK) damaged();
+        break;
+      }
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+  /// Throws if the end of a compressed stream was never reached.
+  void close() {
+    const int result = gzclose_r(std::exchange(file_, nullptr));
+    if (result == Z_BUF_ERROR) fail(path_, "the compressed stream is cut off; get the whole file");
+    if (result != Z_OK) fail(path_, "reading failed; get a whole, undamaged file");
+  }
+  bool plain() { return gzdirect(file_) == 1; }
+  std::uintmax_t size() const { return size_; }
+
+ private:
+  [[noreturn]] void damaged() {
+    int code = Z_OK;
+    const std::string message = gzerror(file_, &code);
+    if (code == Z_BUF_ERROR) fail(path_, "the compressed stream is cut off; get the whole file");
+    fail(path_, fmt::format("damaged ({}); get an undamaged IDX file, plain or compressed by gzip", message));
+  }
+
+  const std::filesystem::path& path_;
+  std::uintmax_t size_ = 0;
+  gzFile file_ = nullptr;
+};
+
+std::size_t checked_product(const std::filesystem::path& path, const std::vector<std::size_t>& dimensions, std::uintmax_t most) {
+  std::uintmax_t total = 1;
+  for (const std::size_t dimension : dimensions) {
+    if (dimension == 0) fail(path, "the header says that there are no items; an IDX file of a data set has at least one");
+    if (total > most / dimension)
+      fail(path, fmt::format("the header promises sizes {}, more than the file can hold; get the whole, undamaged file",
+                             fmt::join(dimensions, " x ")));
+    total *= dimension;
+  }
+  return static_cast<std::size_t>(total);
+}
+
+Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t dimensions) {
+  std::array<unsigned char, 4> magic{};
+  const std::size_t got = file.read(magic.data(), magic.size());
+  const auto expected = fmt::format("00 00 08 {:02x}", dimensions);
+  if (got < magic.size()) fail(path, fmt::format("only {} bytes long; an IDX file starts with the bytes {}", got, expected));
+  if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] != dimensions)
+    fail(path, fmt::format("starts with the bytes {:02x}; an IDX file of unsigned bytes with {} dimension{} starts with {}",
+                           fmt::join(magic, " "), dimensions, dimensions == 1 ? "" : "s", expected));
+  Idx idx;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    std::array<unsigned char, 4> size{};
+    if (file.read(size.data(), size.size()) < size.size())
+      fail(path, fmt::format("ends inside its header; {} dimensions take {} bytes", dimensions, 4 + 4 * dimensions));
+    idx.dimensions.push_back(std::size_t{size[0]} << 24 | std::size_t{size[1]} << 16 | std::size_t{size[2]} << 8 | size[3]);
+  }
+  const std::uintmax_t header = 4 + 4 * dimensions;
+  if (!file.plain()) {
+    checked_product(path, idx.dimensions, file.size() * most_expansion);
+  } else if (const std::size_t items = checked_product(path, idx.dimensions, std::uintmax_t{1} << 48); items + header != file.size()) {
+    fail(path, fmt::format("{} bytes long, but its header ({}) asks for {}; get the whole, undamaged file", file.size(),
+                           fmt::join(idx.dimensions, " x "), items + header));
+  }
+  return idx;
+}
+
+}  // namespace
+
+Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions) {
+  GzipFile file(path);
+  return read_header(file, path, dimensions);
+}
+
+Idx read_idx(const std::filesystem::path& path, std::size_t dimensions) {
+  GzipFile file(path);
+  Idx idx = read_header(file, path, dimensions);
+  std::size_t count = 1;
+  for (const std::size_t dimension : idx.dimensions) count *= dimension;
+  idx.bytes.resize(count);
+  const std::size_t got = file.read(idx.bytes.data(), count);
+  if (got < count) fail(path, fmt::format("holds {} of the {} bytes that its header promises; get the whole file", got, count));
+  unsigned char extra = 0;
+  if (file.read(&extra, 1) != 0)
+    fail(path, fmt::format("goes on after the {} bytes that its header promises; get an undamaged IDX file", count));
+  file.close();
+  return idx;
+}
+
+}  // namespace straggler

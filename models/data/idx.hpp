@@ -1,0 +1,23 @@
+// IDX, the file format of MNIST and its kin (LeCun, Cortes, Burges: "The MNIST database", yann.lecun.com/exdb/mnist):
+// two zero bytes, a type (8: unsigned byte), the number of dimensions, one big-endian 32-bit size per dimension, the items.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace straggler {
+
+struct Idx {
+  std::vector<std::size_t> dimensions;  // outermost first: {items, rows, columns} or {items}
+  std::vector<std::uint8_t> bytes;      // the product of the dimensions; row-major
+};
+
+/// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or compressed by gzip, and checks it
+/// against the size of the file as far as that is possible without decompressing. Throws DataError.
+Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions);
+
+/// Reads the whole file, which must be exactly as long as its header says. Throws DataError.
+Idx read_idx(const std::filesystem::path& path, std::size_t dimensions);
+
+}  // namespace straggler

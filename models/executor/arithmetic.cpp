@@ -1,0 +1,166 @@
+#include "models/executor/arithmetic.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed)
+    : model_(model),
+      train_(data.train),
+      features_(data.info.features),
+      length_(model.parameters()),
+      partition_(partition),
+      kernels_(kernels),
+      seed_(seed),
+      couples_(model.couples_samples()) {}
+
+void Arithmetic::prepare(const LineageNode& node) {
+  const Formula& formula = node.formula;
+  switch (formula.kind) {
+    case Formula::Kind::initial:
+      return;
+    case Formula::Kind::gradient:
+      if (formula.batches.empty() || node.inputs.size() != 1)
+        throw std::logic_error("a gradient needs batches and exactly one input, the weights");
+      for (const Batch& batch : formula.batches)
+        if (batch.size == 0) throw std::logic_error("a gradient over a batch without samples");
+      return;
+    case Formula::Kind::elementwise:
+      for (const KnownRule& known : rules_)
+        if (known.rule == formula.rule) return;
+      rules_.push_back({formula.rule, &Registry<ElementwiseEntry>::instance().at(formula.rule->name)});
+      return;
+    case Formula::Kind::leaf:
+      break;
+  }
+  throw std::logic_error("a leaf of the lineage has no value; give it one before asking for what follows from it");
+}
+
+const ElementwiseEntry& Arithmetic::entry_of(const Rule* rule) const {
+  for (const KnownRule& known : rules_)
+    if (known.rule == rule) return *known.entry;
+  throw std::logic_error("a rule that was not prepared");
+}
+
+std::size_t Arithmetic::samples(const LineageNode& node) {
+  std::size_t rows = 0;
+  for (const Batch& batch : node.formula.batches) rows += batch.size;
+  return rows;
+}
+
+std::size_t Arithmetic::parts(const LineageNode& node) const {
+  // Where a layer couples the samples of a batch, each batch is one call, whatever its size.
+  if (couples_) return node.formula.batches.size();
+  return (samples(node) + rows_at_once - 1) / rows_at_once;
+}
+
+std::size_t Arithmetic::lanes(const LineageNode& node) const {
+  if (node.formula.kind != Formula::Kind::gradient) return 1;
+  return std::min(parts(node), most_lanes);
+}
+
+std::size_t Arithmetic::largest_part(const LineageNode& node) const {
+  if (node.formula.kind != Formula::Kind::gradient) return 0;
+  if (!couples_) return std::min(samples(node), rows_at_once);
+  std::size_t largest = 0;
+  for (const Batch& batch : node.formula.batches) largest = std::max<std::size_t>(largest, batch.size);
+  return largest;
+}
+
+std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
+  return model_.workspace_bytes(rows) + rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t));
+}
+
+int Arithmetic::in_place(const LineageNode& node) const {
+  if (node.formula.kind != Formula::Kind::elementwise) return -1;
+  const int input = entry_of(node.formula.rule).in_place;
+  return input >= 0 && static_cast<std::size_t>(input) < node.inputs.size() ? input : -1;
+}
+
+void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch) const {
+  switch (node.formula.kind) {
+    case Formula::Kind::initial:
+      model_.initialize(seed_, out);
+      return;
+    case Formula::Kind::gradient:
+      lane(node, 0, out, scratch);
+      return;
+    case Formula::Kind::elementwise:
+      scratch.operands.clear();
+      for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
+      entry_of(node.formula.rule).apply(kernels_, length_, scratch.operands, node.formula.scalars, out);
+      return;
+    case Formula::Kind::leaf:
+      break;
+  }
+  throw std::logic_error("a leaf of the lineage has no formula");
+}
+
+void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {
+  const std::size_t all = parts(node), lanes = std::min(all, most_lanes);
+  const std::size_t first = all * lane / lanes, last = all * (lane + 1) / lanes;
+  for (std::size_t i = first; i < last; ++i) part(node, i, all, i != first, out, scratch);
+}
+
+void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const {
+  std::size_t from = 0, to = 0;
+  if (couples_) {
+    for (std::size_t i = 0; i < part; ++i) from += node.formula.batches[i].size;
+    to = from + node.formula.batches[part].size;
+  } else {
+    const std::size_t rows = samples(node);
+    from = rows * part / parts;
+    to = rows * (part + 1) / parts;
+  }
+  gather(node, from, to, scratch);
+  if (!scratch.workspace) scratch.workspace = model_.workspace();
+  const Rows rows{to - from, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data()};
+  model_.gradient(static_cast<const float*>(node.inputs[0]->value), rows, accumulate, out, *scratch.workspace);
+}
+
+/// Rows [from, to) of the node's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch
+/// alike in the batch's own.
+void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const {
+  const std::size_t count = to - from;
+  if (scratch.gathered < count * features_) {
+    scratch.inputs = allocate_aligned(count * features_);
+    scratch.gathered = count * features_;
+  }
+  scratch.labels.resize(count);
+  scratch.scale.resize(count);
+  std::size_t begin = 0, row = 0;  // where the batch begins, and the row of the scratch to fill next
+  for (const Batch& batch : node.formula.batches) {
+    const std::size_t end = begin + batch.size, low = std::max(begin, from), high = std::min(end, to);
+    if (low < high) {
+      Batch piece = batch;
+      piece.position += low - begin;
+      piece.size = static_cast<std::uint32_t>(high - low);
+      partition_.samples(piece, scratch.indices);
+      const auto scale = static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
+      for (const std::uint32_t index : scratch.indices) {
+        std::copy_n(train_.inputs.data() + index * features_, features_, scratch.inputs.get() + row * features_);
+        scratch.labels[row] = train_.labels[index];
+        scratch.scale[row++] = scale;
+      }
+    }
+    begin = end;
+  }
+  if (row != count) throw std::logic_error("a partition gave fewer samples than it was asked for");
+}
+
+void Arithmetic::add_lanes(const std::vector<float*>& lanes, float* out, Scratch& scratch) const {
+  scratch.operands.assign(lanes.begin(), lanes.end());
+  scratch.scale.assign(lanes.size(), 1.0f);
+  kernels_.weighted_sum(length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), out);
+}
+
+double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
+                        Scratch& scratch) const {
+  if (!scratch.workspace) scratch.workspace = model_.workspace();
+  return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr}, correct, *scratch.workspace);
+}
+
+}  // namespace straggler

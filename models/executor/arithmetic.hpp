@@ -1,0 +1,86 @@
+// What one node's value is, given its inputs' values. Never depends on threads: pieces are cut by the node's shape alone.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+#include "models/data/partition.hpp"
+#include "models/executor/buffer_pool.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/zoo/model.hpp"
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// What one thread works with.
+struct Scratch {
+  std::unique_ptr<Workspace> workspace;
+  std::size_t rows = 0;      // largest number of samples at a time that memory has been counted for
+  std::size_t gathered = 0;  // floats that `inputs` has room for
+  AlignedFloats inputs;
+  std::vector<std::int32_t> labels;
+  std::vector<float> scale;
+  std::vector<std::uint32_t> indices;
+  std::vector<const float*> operands;
+};
+
+/// A gradient over at most this many rows is exactly one call of Model::gradient; more are cut into equal parts of at most
+/// as many.
+inline constexpr std::size_t rows_at_once = 1024;
+/// The parts of a large gradient are dealt to at most this many lanes, contiguously. Lanes may be evaluated at the same time;
+/// each adds up its parts in order, and the lanes are added in order.
+inline constexpr std::size_t most_lanes = 16;
+
+class Arithmetic {
+ public:
+  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed);
+
+  /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
+  /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
+  void prepare(const LineageNode& node);
+
+  /// 1 but for large gradients.
+  std::size_t lanes(const LineageNode& node) const;
+  /// The most samples that one call of the model gets.
+  std::size_t largest_part(const LineageNode& node) const;
+  /// Bytes that a Scratch for so many rows takes.
+  std::size_t scratch_bytes(std::size_t rows) const;
+  /// The input whose buffer may become the output's, or -1.
+  int in_place(const LineageNode& node) const;
+
+  /// Evaluates a node of one lane into `out`.
+  void evaluate(const LineageNode& node, float* out, Scratch& scratch) const;
+  /// Evaluates one lane of a large gradient into `out`.
+  void lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const;
+  /// out = the sum of the lanes, in order; `out` may be the first.
+  void add_lanes(const std::vector<float*>& lanes, float* out, Scratch& scratch) const;
+  /// Σ loss and number of correct rows of a piece of a data split.
+  double loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
+              Scratch& scratch) const;
+
+  std::size_t length() const { return length_; }
+  static std::size_t samples(const LineageNode& node);
+
+ private:
+  struct KnownRule {
+    const Rule* rule;
+    const ElementwiseEntry* entry;
+  };
+  const ElementwiseEntry& entry_of(const Rule* rule) const;
+  std::size_t parts(const LineageNode& node) const;
+  void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const;
+  void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
+
+  const Model& model_;
+  const DataSplit& train_;
+  const std::size_t features_, length_;
+  const Partition& partition_;
+  const Kernels& kernels_;
+  const std::uint64_t seed_;
+  const bool couples_;
+  std::vector<KnownRule> rules_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,140 @@
+#include "models/executor/evaluation.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/data/permutation.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t chunk_rows = 1000;
+constexpr std::size_t remembered = 64;
+
+/// Chunks in any order on any thread; each leaves its sums in its own place.
+class ChunkJob final : public Job {
+ public:
+  struct Sums {
+    double loss = 0;
+    std::uint64_t correct = 0;
+  };
+  ChunkJob(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t count, std::size_t features,
+           const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
+      : weights_(weights),
+        inputs_(inputs),
+        labels_(labels),
+        count_(count),
+        features_(features),
+        arithmetic_(arithmetic),
+        resources_(resources),
+        pool_(pool),
+        sums_((count + chunk_rows - 1) / chunk_rows) {}
+
+  bool done() const noexcept override { return active_ == 0 && (failure_ || next_ == sums_.size()); }
+  const std::vector<Sums>& sums() const { return sums_; }
+  std::exception_ptr failure() const { return failure_; }
+
+  bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override {
+    if (failure_ || next_ == sums_.size()) return false;
+    try {
+      if (!resources_.prepare(resources_.scratch(thread), std::min(count_, chunk_rows))) {
+        if (active_ > 0) return false;  // fewer threads at a time need less
+        throw MemoryBudgetExceeded(resources_.refusal());
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      return true;
+    }
+    const std::size_t chunk = next_++;
+    ++active_;
+    std::condition_variable* const sleeper = next_ < sums_.size() ? pool_.sleeper() : nullptr;
+    lock.unlock();
+    if (sleeper) sleeper->notify_one();
+    std::exception_ptr failure;
+    try {
+      const std::size_t first = chunk * chunk_rows, rows = std::min(count_ - first, chunk_rows);
+      Sums& sums = sums_[chunk];
+      sums.loss = arithmetic_.loss(weights_, inputs_ + first * features_, labels_ + first, rows, sums.correct, resources_.scratch(thread));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    --active_;
+    if (failure && !failure_) failure_ = failure;
+    return true;
+  }
+
+ private:
+  const float* const weights_;
+  const float* const inputs_;
+  const std::int32_t* const labels_;
+  const std::size_t count_, features_;
+  const Arithmetic& arithmetic_;
+  Resources& resources_;
+  ThreadPool& pool_;
+  std::vector<Sums> sums_;
+  std::size_t next_ = 0, active_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+Evaluations::Evaluations(const Dataset& data, std::size_t train_subset, std::uint64_t seed)
+    : data_(data), train_subset_(train_subset), seed_(seed) {}
+
+const Evaluation* Evaluations::find(const Key& weights, EvaluationSet set) const {
+  for (const Known& known : known_)
+    if (known.set == set && known.weights == weights) return &known.result;
+  return nullptr;
+}
+
+Evaluation Evaluations::evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic,
+                                 Resources& resources, ThreadPool& pool) {
+  const Samples over = samples(set);
+  ChunkJob job(weights, over.inputs, over.labels, over.count, data_.info.features, arithmetic, resources, pool);
+  pool.run(job);
+  if (job.failure()) std::rethrow_exception(job.failure());
+  Evaluation result;
+  std::uint64_t correct = 0;
+  for (const ChunkJob::Sums& sums : job.sums()) {
+    result.loss += sums.loss;
+    correct += sums.correct;
+  }
+  const auto count = static_cast<double>(over.count);
+  result.loss /= count;
+  result.accuracy = static_cast<double>(correct) / count;
+  known_.push_back({key, set, result});
+  if (known_.size() > remembered) known_.pop_front();
+  resources.count_evaluation();
+  return result;
+}
+
+Evaluations::Samples Evaluations::samples(EvaluationSet set) {
+  const auto all_of = [](const DataSplit& split, const char* fault) -> Samples {
+    if (split.count() == 0) throw std::invalid_argument(fault);
+    return {split.inputs.data(), split.labels.data(), split.count()};
+  };
+  const DataSplit& train = data_.train;
+  switch (set) {
+    case EvaluationSet::test:
+      return all_of(data_.test, "there are no test samples to evaluate on; give data with a test set");
+    case EvaluationSet::validation:
+      return all_of(data_.validation, "no samples were held out for validation; hold some out, or evaluate on the test set");
+    case EvaluationSet::train_subset:
+      if (train_subset_ < train.count()) break;
+      [[fallthrough]];
+    case EvaluationSet::train:
+      return all_of(train, "there are no training samples to evaluate on; give data");
+  }
+  if (subset_.count() == 0) {
+    const std::size_t features = data_.info.features;
+    for (const std::uint32_t index : choose(train_subset_, train.count(), RandomStream(seed_, "evaluate/train_subset"))) {
+      const auto row = train.inputs.begin() + static_cast<std::ptrdiff_t>(index * features);
+      subset_.inputs.insert(subset_.inputs.end(), row, row + static_cast<std::ptrdiff_t>(features));
+      subset_.labels.push_back(train.labels[index]);
+    }
+  }
+  return all_of(subset_, "a subset of no training samples cannot be evaluated on; take at least one");
+}
+
+}  // namespace straggler

@@ -1,0 +1,45 @@
+// Loss and accuracy of weights over a whole set, in chunks that are summed in order.
+#pragma once
+#include <deque>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "models/executor/resources.hpp"
+#include "models/executor/thread_pool.hpp"
+#include "sim/lineage/evaluator.hpp"
+
+namespace straggler {
+
+/// The sets that weights may be evaluated on, and the last few results.
+class Evaluations {
+ public:
+  Evaluations(const Dataset& data, std::size_t train_subset, std::uint64_t seed);
+
+  /// Null if this was not evaluated lately.
+  const Evaluation* find(const Key& weights, EvaluationSet set) const;
+  /// Throws std::invalid_argument for a set without samples, MemoryBudgetExceeded.
+  Evaluation evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic, Resources& resources,
+                      ThreadPool& pool);
+
+ private:
+  struct Samples {
+    const float* inputs;
+    const std::int32_t* labels;
+    std::size_t count;
+  };
+  struct Known {
+    Key weights;
+    EvaluationSet set;
+    Evaluation result;
+  };
+  Samples samples(EvaluationSet set);
+
+  const Dataset& data_;
+  const std::size_t train_subset_;
+  const std::uint64_t seed_;
+  DataSplit subset_;  // gathered when it is first used
+  std::deque<Known> known_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,50 @@
+// Evaluates lineage on threads: each node once, when somebody looks.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+#include "models/data/dataset.hpp"
+#include "models/data/partition.hpp"
+#include "models/zoo/model.hpp"
+#include "sim/lineage/evaluator.hpp"
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// More memory would be needed than the budget allows: says how much, for what, and what to change.
+struct MemoryBudgetExceeded : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct ExecutorOptions {
+  unsigned threads = 0;                // 0: all cores
+  std::size_t memory_budget = 0;       // bytes for values and workspaces; 0: three quarters of the machine's memory
+  std::size_t train_subset = 10'000;   // samples of EvaluationSet::train_subset, chosen by the seed
+  std::uint64_t seed = 1;
+};
+
+struct ExecutorStatistics {
+  std::uint64_t nodes = 0, gradient_samples = 0, evaluations = 0;
+  std::size_t values = 0, peak_value_bytes = 0;
+};
+
+/// One executor serves one lineage; it must be destroyed before it.
+class Executor final : public Evaluator, private ValueOwner {
+ public:
+  Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, ExecutorOptions options);
+  ~Executor() override;
+  Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
+  void force(const Handle& value) override;
+  /// Forces it. Valid while the handle lives and until the next call.
+  std::span<const float> value(const Handle& handle);
+  ExecutorStatistics statistics() const;
+
+ private:
+  void release(LineageNode& node) noexcept override;
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,180 @@
+#include "models/executor/graph_job.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace straggler {
+namespace {
+
+/// Buffers that go back to the pool unless they are kept.
+class Buffers {
+ public:
+  explicit Buffers(Resources& resources) : resources_(resources) {}
+  ~Buffers() {
+    for (float* buffer : all_) resources_.give(buffer);
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  void add(float* buffer) { all_.push_back(buffer); }
+  const std::vector<float*>& all() const { return all_; }
+  float* keep_first() {
+    float* const first = all_.front();
+    all_.erase(all_.begin());
+    return first;
+  }
+
+ private:
+  Resources& resources_;
+  std::vector<float*> all_;
+};
+
+float* begin_or_throw(const LineageNode& node, Resources& resources) {
+  float* const buffer = resources.begin(node, resources.scratch(0));
+  if (!buffer) throw MemoryBudgetExceeded(resources.refusal());
+  return buffer;
+}
+
+float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmetic& arithmetic, Resources& resources) {
+  Buffers buffers(resources);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    buffers.add(begin_or_throw(node, resources));
+    arithmetic.lane(node, lane, buffers.all().back(), resources.scratch(0));
+  }
+  arithmetic.add_lanes(buffers.all(), buffers.all().front(), resources.scratch(0));
+  return buffers.keep_first();
+}
+
+}  // namespace
+
+void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& resources) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    LineageNode& node = plan[i];
+    float* buffer = nullptr;
+    if (const std::size_t lanes = arithmetic.lanes(node); lanes > 1) {
+      buffer = evaluate_lanes(node, lanes, arithmetic, resources);
+    } else {
+      buffer = begin_or_throw(node, resources);
+      try {
+        arithmetic.evaluate(node, buffer, resources.scratch(0));
+      } catch (...) {
+        resources.abandon(node, buffer);
+        throw;
+      }
+    }
+    plan.finish(i);
+    resources.store(node, buffer);
+  }
+}
+
+GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
+    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool) {
+  plan_.connect();
+  for (std::size_t i = 0; i < plan_.size(); ++i)
+    if (plan_.waiting(i) == 0) add_ready(i);
+}
+
+GraphJob::~GraphJob() {
+  for (const auto& [position, lanes] : lanes_)
+    for (float* buffer : lanes.buffers)
+      if (buffer) resources_.give(buffer);
+}
+
+namespace {
+
+template <class Item>
+bool later(const Item& a, const Item& b) {
+  return std::tie(a.position, a.lane) > std::tie(b.position, b.lane);
+}
+
+}  // namespace
+
+void GraphJob::add_ready(std::size_t position) {
+  const std::size_t lanes = arithmetic_.lanes(plan_[position]);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    ready_.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane)});
+    std::push_heap(ready_.begin(), ready_.end(), later<Item>);
+  }
+  if (lanes > 1) lanes_[static_cast<std::uint32_t>(position)] = {std::vector<float*>(lanes), lanes};
+}
+
+GraphJob::Item GraphJob::take_first() {
+  std::pop_heap(ready_.begin(), ready_.end(), later<Item>);
+  const Item item = ready_.back();
+  ready_.pop_back();
+  return item;
+}
+
+bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept {
+  if (failure_ || ready_.empty()) return false;
+  // With memory short only the first ready node may run, alone: that is the plan's order, which needs the least.
+  if (active_ > 0 && resources_.tight()) return false;
+  float* buffer = nullptr;
+  try {
+    buffer = resources_.begin(plan_[ready_.front().position], resources_.scratch(thread));
+    if (!buffer && active_ > 0) return false;  // what is under way may yet free memory
+    if (!buffer) throw MemoryBudgetExceeded(resources_.refusal());
+  } catch (...) {
+    failure_ = std::current_exception();
+    return true;
+  }
+  const Item item = take_first();
+  ++active_;
+  try {
+    evaluate(item, buffer, lock, thread);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    if (!failure_) failure_ = std::current_exception();
+  }
+  --active_;
+  return true;
+}
+
+void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
+  std::condition_variable* const sleeper = ready_.empty() || resources_.tight() ? nullptr : pool_.sleeper();
+  const LineageNode& node = plan_[item.position];
+  const bool whole = arithmetic_.lanes(node) == 1;
+  lock.unlock();
+  if (sleeper) sleeper->notify_one();
+  try {
+    if (whole) {
+      arithmetic_.evaluate(node, buffer, resources_.scratch(thread));
+    } else {
+      arithmetic_.lane(node, item.lane, buffer, resources_.scratch(thread));
+    }
+  } catch (...) {
+    lock.lock();
+    resources_.abandon(node, buffer);
+    throw;
+  }
+  lock.lock();
+  if (whole) {
+    store(item.position, buffer);
+  } else {
+    finish_lane(item, buffer, lock, thread);
+  }
+}
+
+void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
+  Lanes& lanes = lanes_[item.position];
+  lanes.buffers[item.lane] = buffer;
+  if (--lanes.missing == 0) {  // the last one adds them up
+    lock.unlock();
+    arithmetic_.add_lanes(lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
+    lock.lock();
+    const std::vector<float*> all = std::move(lanes.buffers);
+    lanes_.erase(item.position);
+    for (std::size_t i = 1; i < all.size(); ++i) resources_.give(all[i]);
+    store(item.position, all.front());
+  }
+}
+
+void GraphJob::store(std::size_t position, float* buffer) {
+  LineageNode& node = plan_[position];
+  plan_.finish(position);
+  resources_.store(node, buffer);
+  ++finished_;
+  for (const std::uint32_t consumer : plan_.consumers(position))
+    if (--plan_.waiting(consumer) == 0) add_ready(consumer);
+}
+
+}  // namespace straggler

@@ -1,0 +1,53 @@
+// Evaluates a plan, on one thread in its order, or on all threads of a pool.
+#pragma once
+#include <exception>
+#include <unordered_map>
+#include <vector>
+
+#include "models/executor/plan.hpp"
+#include "models/executor/resources.hpp"
+#include "models/executor/thread_pool.hpp"
+
+namespace straggler {
+
+/// On this thread, in the plan's order, without locks. Throws what the arithmetic throws, or MemoryBudgetExceeded; what was
+/// evaluated until then stays.
+void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& resources);
+
+/// Hands out the ready nodes of a plan, the earliest in its order first: a thread goes on along its chain, few values live,
+/// and where memory gets short the work falls back to the plan's own order.
+class GraphJob final : public Job {
+ public:
+  GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool);
+  ~GraphJob();
+  bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override;
+  bool done() const noexcept override { return active_ == 0 && (failure_ || finished_ == plan_.size()); }
+  /// Null if all went well.
+  std::exception_ptr failure() const { return failure_; }
+
+ private:
+  struct Item {
+    std::uint32_t position = 0, lane = 0;
+  };
+  /// A large gradient under way.
+  struct Lanes {
+    std::vector<float*> buffers;  // null where a lane has not finished
+    std::size_t missing = 0;
+  };
+  void add_ready(std::size_t position);
+  Item take_first();
+  void evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
+  void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
+  void store(std::size_t position, float* buffer);
+
+  Plan& plan_;
+  const Arithmetic& arithmetic_;
+  Resources& resources_;
+  ThreadPool& pool_;
+  std::vector<Item> ready_;  // a heap, the first in the plan's order on top
+  std::unordered_map<std::uint32_t, Lanes> lanes_;
+  std::size_t finished_ = 0, active_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace straggler

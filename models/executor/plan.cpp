@@ -1,0 +1,62 @@
+#include "models/executor/plan.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+namespace straggler {
+namespace {
+
+constexpr std::uint32_t on_stack = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+Plan::Plan(LineageNode& target) {
+  struct Visit {
+    LineageNode* node;
+    std::size_t next;  // the input to look at next
+  };
+  std::vector<Visit> stack;
+  const auto enter = [&stack](LineageNode& node) {
+    node.mark = on_stack;
+    stack.push_back({&node, 0});
+  };
+  if (!target.value) enter(target);
+  while (!stack.empty()) {
+    Visit& visit = stack.back();
+    LineageNode& node = *visit.node;
+    if (visit.next < node.inputs.size()) {
+      LineageNode& input = *node.inputs[visit.next++];
+      if (!input.value && input.mark == 0) enter(input);
+      continue;
+    }
+    order_.push_back(&node);
+    node.mark = static_cast<std::uint32_t>(order_.size());
+    stack.pop_back();
+  }
+}
+
+Plan::~Plan() {
+  for (LineageNode* node : order_)
+    if (node) node->mark = 0;
+}
+
+void Plan::connect() {
+  waiting_.assign(order_.size(), 0);
+  first_consumer_.assign(order_.size() + 1, 0);
+  std::size_t edges = 0;
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (const LineageNode* input : order_[i]->inputs)
+      if (!input->value) {
+        ++waiting_[i];
+        ++first_consumer_[input->mark];  // of position mark - 1, counted one place further
+        ++edges;
+      }
+  for (std::size_t i = 1; i <= order_.size(); ++i) first_consumer_[i] += first_consumer_[i - 1];
+  consumers_.resize(edges);
+  std::vector<std::uint32_t> next(first_consumer_.begin(), first_consumer_.end() - 1);
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (const LineageNode* input : order_[i]->inputs)
+      if (!input->value) consumers_[next[input->mark - 1]++] = static_cast<std::uint32_t>(i);
+}
+
+}  // namespace straggler

@@ -1,0 +1,45 @@
+// Which nodes must be evaluated for a value, in an order that one thread could follow, and who waits for whom.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// The unevaluated ancestors of a node and the node itself. While a plan is in force a planned node's `mark` is its position
+/// plus one; of all other nodes it is 0.
+class Plan {
+ public:
+  /// Depth first, inputs before their consumers, without recursion. Throws std::logic_error for a leaf without a value.
+  explicit Plan(LineageNode& target);
+  /// Takes the marks off the nodes that have no value yet; those of evaluated nodes are taken off by `finish`.
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  std::size_t size() const { return order_.size(); }
+  LineageNode& operator[](std::size_t position) const { return *order_[position]; }
+  /// The node has been evaluated; it may be gone after its consumers are.
+  void finish(std::size_t position) {
+    order_[position]->mark = 0;
+    order_[position] = nullptr;
+  }
+
+  /// Fills what `waiting` and `consumers` return; only needed to work out of order.
+  void connect();
+  /// How many inputs of the node are planned and not yet arrived.
+  std::uint32_t& waiting(std::size_t position) { return waiting_[position]; }
+  /// Planned nodes that take this one as an input, once for each time they do.
+  std::span<const std::uint32_t> consumers(std::size_t position) const {
+    return {consumers_.data() + first_consumer_[position], consumers_.data() + first_consumer_[position + 1]};
+  }
+
+ private:
+  std::vector<LineageNode*> order_;
+  std::vector<std::uint32_t> waiting_, first_consumer_, consumers_;
+};
+
+}  // namespace straggler

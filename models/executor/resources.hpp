@@ -1,0 +1,50 @@
+// What the executor's jobs share: the lineage, memory, the threads' scratch and the counts. Everything here is called by one
+// thread at a time: by the only one, or under the pool's mutex.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/executor/arithmetic.hpp"
+#include "models/executor/buffer_pool.hpp"
+#include "models/executor/executor.hpp"
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+class Resources {
+ public:
+  Resources(Lineage& lineage, const Arithmetic& arithmetic, std::size_t budget, unsigned threads);
+
+  /// Counts the memory that `scratch` needs for so many rows. False if the budget does not allow it.
+  bool prepare(Scratch& scratch, std::size_t rows);
+  /// A buffer for the value of the node (or of one of its lanes), which may be that of an input of which the node is the only
+  /// holder; the scratch is prepared too. Null if the budget does not allow it.
+  float* begin(const LineageNode& node, Scratch& scratch);
+  /// The value is in `buffer`, which `begin` gave: the node keeps it and lets go of its inputs.
+  void store(LineageNode& node, float* buffer) noexcept;
+  /// The value will not come: takes back what `begin` gave.
+  void abandon(const LineageNode& node, float* buffer) noexcept;
+  /// Takes back a buffer that belongs to no node.
+  void give(float* buffer) noexcept { buffers_.give(buffer); }
+  /// The node's last reference is gone.
+  void release(LineageNode& node) noexcept;
+
+  /// Says what memory is in use, what did not fit, and what to do.
+  std::string refusal() const;
+  bool tight() const { return buffers_.tight(); }
+  Scratch& scratch(unsigned thread) { return scratch_[thread]; }
+  ExecutorStatistics statistics() const;
+  void count_evaluation() { ++counts_.evaluations; }
+
+ private:
+  /// The place in node.inputs of the input whose buffer this is; -1 if it is a fresh one.
+  int owner_of(const LineageNode& node, const float* buffer) const;
+
+  Lineage& lineage_;
+  const Arithmetic& arithmetic_;
+  BufferPool buffers_;
+  std::vector<Scratch> scratch_;  // [threads]
+  ExecutorStatistics counts_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,252 @@
+// Dense layers on panels. Included by set.inc.hpp only.
+//
+// All three products are tiles of tile_rows x tile_vectors registers that take in one rank-1 update a step: a vector or two
+// of the right matrix, contiguous in a panel, times one broadcast number of the left matrix for each row. No matrix is
+// copied but the activations, transposed panel by panel for the weights' gradient.
+
+/// Steps of one pass over a panel: 256 x 32 floats fill a first-level cache of 32 KiB.
+constexpr std::size_t block_steps = 256;
+/// Panels whose samples one pass over the weights' gradient takes in: 4 x 4 KiB of transposed activations.
+constexpr std::size_t group_panels = 4;
+
+constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
+constexpr std::size_t quotient_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
+constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
+
+/// Calls body.operator()<r>(row) for tiles that cover `rows` rows, tile_rows at a time and the rest as one.
+template <int height = tile_rows, class Body>
+STRAGGLER_INLINE void last_tile(std::size_t rows, std::size_t row, const Body& body) {
+  if constexpr (height > 0) {
+    if (rows == height) body.template operator()<height>(row);
+    else last_tile<height - 1>(rows, row, body);
+  }
+}
+template <class Body>
+STRAGGLER_INLINE void for_tiles(std::size_t rows, const Body& body) {
+  std::size_t row = 0;
+  for (; row + tile_rows <= rows; row += tile_rows) body.template operator()<tile_rows>(row);
+  last_tile<tile_rows - 1>(rows - row, row, body);
+}
+
+/// acc[i][j] += Σ_k a[i * a_row + k * a_step] * (vector j of right + k * panel_rows), k in order.
+template <int height, int width>
+STRAGGLER_INLINE void multiply(std::size_t steps, const float* a, std::size_t a_row, std::size_t a_step, const float* right, Vector (&acc)[height][width]) {
+  for (std::size_t k = 0; k < steps; ++k, a += a_step, right += panel_rows) {
+    Vector b[width];
+    STRAGGLER_UNROLL
+    for (int j = 0; j < width; ++j) b[j] = load(right + j * lanes);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i) {
+      const Vector left = all(a[static_cast<std::size_t>(i) * a_row]);
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) acc[i][j] += left * b[j];
+    }
+  }
+}
+
+template <int width>
+struct ForwardPass {
+  std::size_t in, first, steps;  // inputs first .. first + steps - 1
+  const float *x, *w, *b;        // x: at the panel's lane
+  bool relu;
+  float* y;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    Vector acc[height][width];
+    float* const at = y + row * panel_rows;
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) acc[i][j] = first == 0 ? all(b[row + i]) : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    multiply<height, width>(steps, w + row * in + first, in, 1, x + first * panel_rows, acc);
+    const bool rectify = relu && first + steps == in;
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j)
+        store(at + i * static_cast<int>(panel_rows) + j * lanes, rectify ? (acc[i][j] < 0.0f ? Vector{} : acc[i][j]) : acc[i][j]);
+  }
+};
+
+template <int width>
+struct BackwardInputPass {
+  std::size_t in, first, steps;  // outputs first .. first + steps - 1
+  const float *dy, *w, *x;       // x: null without ReLU
+  float* dx;
+  bool last;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    Vector acc[height][width];
+    float* const at = dx + row * panel_rows;
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) acc[i][j] = first == 0 ? Vector{} : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    multiply<height, width>(steps, w + first * in + row, 1, in, dy + first * panel_rows, acc);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) {
+        Vector value = acc[i][j];
+        if (last && x) value = load(x + (row + i) * panel_rows + j * lanes) <= 0.0f ? Vector{} : value;
+        store(at + i * static_cast<int>(panel_rows) + j * lanes, value);
+      }
+  }
+};
+
+/// Columns first .. of dw, from the samples of one group of panels: width * lanes of them, or (if partial) `kept` < lanes less
+/// in the last vector.
+template <int width, bool partial>
+struct BackwardWeightsPass {
+  std::size_t rows, in, out, first, kept;
+  const float *dy, *samples;  // samples[rows][panel_rows]: the inputs at these columns
+  bool accumulate;
+  float* dw;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    Vector acc[height][width];
+    float* const at = dw + row * in + first;
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) {
+        const float* const from = at + i * in + j * lanes;
+        acc[i][j] = !accumulate ? Vector{} : partial && j == width - 1 ? load_some(from, kept) : load(from);
+      }
+    for (std::size_t p = 0; p < panels_of(rows); ++p)
+      multiply<height, width>(rows_in(rows, p), dy + (p * out + row) * panel_rows, panel_rows, 1, samples + p * panel_rows * panel_rows, acc);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < height; ++i)
+      STRAGGLER_UNROLL
+      for (int j = 0; j < width; ++j) {
+        float* const to = at + i * in + j * lanes;
+        if (partial && j == width - 1) store_some(to, acc[i][j], kept);
+        else store(to, acc[i][j]);
+      }
+  }
+};
+
+/// Calls body.operator()<width>(vector) for `count` vectors, tile_vectors at a time, then one by one.
+template <class Body>
+STRAGGLER_INLINE void for_vectors(std::size_t count, const Body& body) {
+  std::size_t at = 0;
+  for (; at + tile_vectors <= count; at += tile_vectors) body.template operator()<tile_vectors>(at * lanes);
+  for (; at < count; ++at) body.template operator()<1>(at * lanes);
+}
+
+void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* w, const float* b, bool relu, float* y) {
+  const std::size_t blocks = quotient_up(in, block_steps), size = quotient_up(in, blocks);
+  for (std::size_t p = 0; p < panels_of(rows); ++p)
+    for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
+      for (std::size_t first = 0; first < in; first += size)
+        for_tiles(out, ForwardPass<width>{in, first, least(size, in - first), x + p * in * panel_rows + lane, w, b, relu,
+                                          y + p * out * panel_rows + lane});
+    });
+}
+
+void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu, float* dx) {
+  const std::size_t blocks = quotient_up(out, block_steps), size = quotient_up(out, blocks);
+  for (std::size_t p = 0; p < panels_of(rows); ++p)
+    for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
+      for (std::size_t first = 0; first < out; first += size)
+        for_tiles(in, BackwardInputPass<width>{in, first, least(size, out - first), dy + p * out * panel_rows + lane, w,
+                                               relu ? x + p * in * panel_rows + lane : nullptr, dx + p * in * panel_rows + lane,
+                                               first + size >= out});
+    });
+}
+
+/// to[sample][panel_rows] = from[feature][panel_rows] transposed, `features` <= panel_rows of them (the rest: zeros).
+STRAGGLER_INLINE void transpose_panel(std::size_t features, const float* from, float* to) {
+  for (std::size_t feature = 0; feature < features; feature += lanes)
+    for (std::size_t sample = 0; sample < panel_rows; sample += lanes) {
+      Vector square[lanes];
+      STRAGGLER_UNROLL
+      for (int i = 0; i < lanes; ++i) square[i] = feature + i < features ? load(from + (feature + i) * panel_rows + sample) : Vector{};
+      transpose(square);
+      STRAGGLER_UNROLL
+      for (int i = 0; i < lanes; ++i) store(to + (sample + i) * panel_rows + feature, square[i]);
+    }
+}
+
+/// Σ over the samples of a[lane] * b[lane] (b null: of a), lane by lane; a and b: one feature in panels of `a_floats` and
+/// `b_floats` floats.
+STRAGGLER_INLINE Vector products(std::size_t rows, const float* a, std::size_t a_floats, const float* b, std::size_t b_floats) {
+  Vector sum{};
+  for (std::size_t p = 0; p < panels_of(rows); ++p, a += a_floats, b += b_floats)
+    for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) {
+      const std::size_t valid = rows_in(rows, p) - lane;
+      if (valid >= lanes) sum += load(a + lane) * load(b + lane);
+      else sum += first(load(a + lane), valid) * first(load(b + lane), valid);
+    }
+  return sum;
+}
+
+/// Writes value(i), summed over its lanes, to to[i], i < count.
+template <class Value>
+STRAGGLER_INLINE void reduce_to(std::size_t count, bool accumulate, float* to, const Value& value) {
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const std::size_t kept = least(lanes, count - i);
+    Vector partial[lanes];
+    for (std::size_t j = 0; j < lanes; ++j) partial[j] = j < kept ? value(i + j) : Vector{};
+    const Vector sum = sums(partial);
+    store_some(to + i, accumulate ? load_some(to + i, kept) + sum : sum, kept);
+  }
+}
+
+/// The weights' gradient of one group of panels.
+STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw) {
+  alignas(64) float samples[group_panels * panel_rows * panel_rows];
+  for (std::size_t feature = 0; feature < in; feature += panel_rows) {
+    const std::size_t columns = least(panel_rows, in - feature);
+    for (std::size_t p = 0; p < panels_of(rows); ++p)
+      transpose_panel(columns, x + (p * in + feature) * panel_rows, samples + p * panel_rows * panel_rows);
+    for_vectors(quotient_up(columns, lanes), [&]<int width>(std::size_t lane) {
+      const std::size_t kept = columns - lane - (width - 1) * lanes, at = feature + lane;
+      if (kept >= lanes) for_tiles(out, BackwardWeightsPass<width, false>{rows, in, out, at, lanes, dy, samples + lane, accumulate, dw});
+      else for_tiles(out, BackwardWeightsPass<width, true>{rows, in, out, at, kept, dy, samples + lane, accumulate, dw});
+    });
+  }
+}
+
+void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw, float* db) {
+  alignas(64) static constexpr float ones[panel_rows] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                         1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const std::size_t x_floats = in * panel_rows, dy_floats = out * panel_rows;
+  reduce_to(out, accumulate, db, [&](std::size_t i) { return products(rows, dy + i * panel_rows, dy_floats, ones, 0); });
+  // So few inputs leave most lanes of a tile empty: let the lanes be samples, and sum over them.
+  if (in * 4 <= lanes) {
+    reduce_to(out * in, accumulate, dw, [&](std::size_t i) {
+      return products(rows, dy + i / in * panel_rows, dy_floats, x + i % in * panel_rows, x_floats);
+    });
+    return;
+  }
+  for (std::size_t p = 0; p < panels_of(rows); p += group_panels)
+    backward_weights_group(least(group_panels * panel_rows, rows - p * panel_rows), in, out, x + p * x_floats, dy + p * dy_floats,
+                           accumulate || p > 0, dw);
+}
+
+void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
+  for (std::size_t p = 0; p < panels_of(rows); ++p, panels += features * panel_rows)
+    for (std::size_t row = 0; row < panel_rows; row += lanes)
+      for (std::size_t feature = 0; feature < features; feature += lanes) {
+        const std::size_t kept = least(lanes, features - feature), first_row = p * panel_rows + row;
+        Vector square[lanes];
+        for (std::size_t i = 0; i < lanes; ++i) {
+          const float* const from = x + (first_row + i) * features + feature;
+          square[i] = first_row + i >= rows ? Vector{} : kept == lanes ? load(from) : load_some(from, kept);
+        }
+        transpose(square);
+        for (std::size_t i = 0; i < kept; ++i) store(panels + (feature + i) * panel_rows + row, square[i]);
+      }
+}
+
+void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const from = panels + row / panel_rows * features * panel_rows + row % panel_rows;
+    for (std::size_t feature = 0; feature < features; ++feature) x[row * features + feature] = from[feature * panel_rows];
+  }
+}

@@ -1,0 +1,55 @@
+// Arithmetic on parameter vectors: one pass over memory each. Included by set.inc.hpp only.
+//
+// `out` may be an input: every step loads all it needs of a position before it stores there.
+
+/// Calls step(position, load, store) for whole vectors, then once for what is left, with loads and stores of that many floats.
+template <class Step>
+STRAGGLER_INLINE void for_positions(std::size_t n, const Step& step) {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    step([i](const float* x) __attribute__((always_inline)) { return load(x + i); },
+         [i](float* out, Vector x) __attribute__((always_inline)) { store(out + i, x); });
+  const std::size_t left = n - i;
+  if (left > 0)
+    step([i, left](const float* x) { return load_some(x + i, left); }, [i, left](float* out, Vector x) { store_some(out + i, x, left); });
+}
+
+void weighted_sum(std::size_t n, std::size_t count, const float* const* x, const float* scale, float* out) {
+  for_positions(n, [&](const auto& get, const auto& put) {
+    Vector sum = get(x[0]) * scale[0];
+    for (std::size_t i = 1; i < count; ++i) sum += get(x[i]) * scale[i];
+    put(out, sum);
+  });
+}
+
+void mean(std::size_t n, std::size_t count, const float* const* x, float* out) {
+  const Vector divisor = all(static_cast<float>(count));
+  for_positions(n, [&](const auto& get, const auto& put) {
+    Vector sum = get(x[0]);
+    for (std::size_t i = 1; i < count; ++i) sum += get(x[i]);
+    put(out, sum / divisor);
+  });
+}
+
+void momentum(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out) {
+  if (w && v) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(v) * momentum + (get(g) + get(w) * decay)); });
+  else if (v) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(v) * momentum + get(g)); });
+  else if (w) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(g) + get(w) * decay); });
+  else for_positions(n, [&](const auto& get, const auto& put) { put(out, get(g)); });
+}
+
+void nesterov(std::size_t n, float momentum_, float decay, const float* g, const float* w, const float* v, float* out) {
+  momentum(n, momentum_, decay, g, w, v, out);
+}
+
+void descend(std::size_t n, float rate, const float* w, const float* d, float* out) {
+  for_positions(n, [&](const auto& get, const auto& put) { put(out, get(w) - get(d) * rate); });
+}
+
+void momentum_descend(std::size_t n, float rate, float momentum, float decay, const float* g, float* w, float* v) {
+  for_positions(n, [&](const auto& get, const auto& put) {
+    const Vector direction = decay == 0.0f ? get(g) : get(g) + get(w) * decay, velocity = get(v) * momentum + direction;
+    put(v, velocity);
+    put(w, get(w) - velocity * rate);
+  });
+}

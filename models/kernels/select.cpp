@@ -1,0 +1,52 @@
+#include <stdexcept>
+#include <string>
+
+#include "models/kernels/kernels.hpp"
+
+namespace straggler {
+
+namespace kernels_v2 {
+extern const Kernels table;
+}
+namespace kernels_v3 {
+extern const Kernels table;
+}
+namespace kernels_v4 {
+extern const Kernels table;
+}
+
+namespace {
+
+/// What the processor (and the operating system, which must save the registers) can run, slowest first.
+std::vector<const Kernels*> runnable() {
+  std::vector<const Kernels*> sets;
+  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")) sets.push_back(&kernels_v2::table);
+  if (sets.size() == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    sets.push_back(&kernels_v3::table);
+  if (sets.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    sets.push_back(&kernels_v4::table);
+  return sets;
+}
+
+}  // namespace
+
+std::vector<std::string_view> available_kernels() {
+  std::vector<std::string_view> names;
+  for (const Kernels* set : runnable()) names.push_back(set->name);
+  return names;
+}
+
+const Kernels& select_kernels(std::string_view name) {
+  const std::vector<const Kernels*> sets = runnable();
+  std::string known = "auto";
+  for (const Kernels* set : sets) {
+    if (set->name == name) return *set;
+    known += ", " + std::string(set->name);
+  }
+  if (sets.empty()) throw std::invalid_argument("this processor lacks SSE 4.2, which every set of kernels needs");
+  if (name == "auto") return *sets.back();
+  throw std::invalid_argument("no kernels '" + std::string(name) + "' on this processor; known: " + known);
+}
+
+}  // namespace straggler

@@ -1,0 +1,47 @@
+// The sums and means of sim/lineage's own rules, in the order of their inputs.
+#include <vector>
+
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+void apply_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+  kernels.mean(n, inputs.size(), inputs.data(), out);
+}
+
+/// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
+/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009).
+void apply_ring_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+  const std::size_t ranks = inputs.size();
+  std::vector<const float*> rotated(ranks);
+  for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
+    const std::size_t from = n * chunk / ranks, to = n * (chunk + 1) / ranks;
+    for (std::size_t i = 0; i < ranks; ++i) rotated[i] = inputs[(chunk + i) % ranks] + from;
+    kernels.mean(to - from, ranks, rotated.data(), out + from);
+  }
+}
+
+void apply_weighted_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                         float* out) {
+  const std::vector<float> scale(scalars.begin(), scalars.end());
+  kernels.weighted_sum(n, inputs.size(), inputs.data(), scale.data(), out);
+}
+
+void apply_add(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+  const float ones[] = {1.0f, 1.0f};
+  kernels.weighted_sum(n, 2, inputs.data(), ones, out);
+}
+
+// A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same
+// place, so the first input's buffer may serve the result there too.
+const Register<ElementwiseEntry> mean_entry({.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean});
+const Register<ElementwiseEntry> ring_mean_entry(
+    {.name = "ring_mean", .summary = "mean, summed as a ring all-reduce does", .parameters = {}, .in_place = 0, .apply = apply_ring_mean});
+const Register<ElementwiseEntry> weighted_mean_entry(
+    {.name = "weighted_mean", .summary = "weighted sum in rank order", .parameters = {}, .in_place = 0, .apply = apply_weighted_mean});
+const Register<ElementwiseEntry> add_entry({.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add});
+
+}  // namespace
+}  // namespace straggler

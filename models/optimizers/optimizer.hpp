@@ -1,0 +1,51 @@
+// Optimizers as rules over handles, and the elementwise arithmetic behind the rules.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/kernels/kernels.hpp"
+#include "sim/base/parameters.hpp"
+#include "sim/lineage/update_rule.hpp"
+
+namespace straggler {
+
+/// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
+struct ElementwiseEntry {
+  std::string name, summary;  // the name of the Rule
+  std::vector<Parameter> parameters;
+  int in_place = -1;
+  void (*apply)(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out);
+};
+
+struct OptimizerEntry {
+  std::string name, summary;
+  std::vector<Parameter> parameters;
+  /// `schedule`: learning rate as a function of (epochs, gradients averaged), starting from the optimizer's own `learning_rate`.
+  std::function<std::unique_ptr<UpdateRule>(const Parameters&, class Schedule schedule)> make;
+};
+
+/// Learning rate over the run: base · scale(averaged) · kind(epochs), with a warmup in front.
+class Schedule {
+ public:
+  /// Multiplier of the rate at `epochs`, without warmup and scaling.
+  using Shape = std::function<double(double epochs)>;
+  enum class Scaling { none, linear, square_root };
+  Schedule() = default;
+  Schedule(Shape shape, Scaling scaling, double warmup_epochs) : shape_(std::move(shape)), scaling_(scaling), warmup_epochs_(warmup_epochs) {}
+  double rate(double base, double epochs, int averaged) const;
+
+ private:
+  Shape shape_;
+  Scaling scaling_ = Scaling::none;
+  double warmup_epochs_ = 0;
+};
+
+struct ScheduleEntry {
+  std::string name, summary;
+  std::vector<Parameter> parameters;  // the kind's own; warmup and scale_with_workers are common to all
+  std::function<Schedule::Shape(const Parameters&, double total_epochs)> make;
+};
+
+}  // namespace straggler

@@ -1,0 +1,37 @@
+// Scaling rules: Goyal et al., Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour, 2017 (linear, and the gradual
+// warmup); Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014 (square root).
+#include <cmath>
+
+#include "models/optimizers/optimizer.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Where a warmup starts that has no smaller rate of its own to start from, as a share of the full rate: not zero, so that the
+/// first update counts.
+constexpr double warmup_start = 0.01;
+
+double factor(Schedule::Scaling scaling, int averaged) {
+  switch (scaling) {
+    case Schedule::Scaling::linear:
+      return averaged;
+    case Schedule::Scaling::square_root:
+      return std::sqrt(static_cast<double>(averaged));
+    case Schedule::Scaling::none:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace
+
+double Schedule::rate(double base, double epochs, int averaged) const {
+  const double full = base * factor(scaling_, averaged);
+  const double shape = shape_ ? shape_(epochs) : 1.0;
+  if (epochs >= warmup_epochs_) return full * shape;
+  const double start = full > base ? base : full * warmup_start;
+  return (start + (full - start) * (epochs / warmup_epochs_)) * shape;
+}
+
+}  // namespace straggler

@@ -1,0 +1,108 @@
+// Stochastic gradient descent with momentum, as torch.optim.SGD has it (no dampening):
+//   d = g + weight_decay w
+//   v = momentum v + d        (the first step: v = d)
+//   w = w - rate v,  or with Nesterov  w = w - rate (d + momentum v)
+// Without momentum w = w - rate d, and there is no state. Polyak 1964; Nesterov 1983; in this form Sutskever et al., On the
+// importance of initialization and momentum in deep learning, 2013.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+const Rule descend_rule{"sgd_descend"};    // (w, d; rate, decay) -> w - rate (d + decay w)
+const Rule velocity_rule{"sgd_velocity"};  // (g, w[, v]; momentum, decay) -> momentum v + (g + decay w)
+const Rule nesterov_rule{"sgd_nesterov"};  // (w, g, v; rate, momentum, decay) -> w - rate (g + decay w + momentum v)
+
+/// Floats of a direction that is needed in passing: it stays in the first-level cache.
+constexpr std::size_t piece = 2048;
+
+/// out = w - rate direction(from, count, d), where `direction` writes `count` floats of d beginning at `from`.
+template <class Direction>
+void descend_along(const Kernels& kernels, std::size_t n, float rate, const float* w, float* out, const Direction& direction) {
+  alignas(64) std::array<float, piece> d;
+  for (std::size_t from = 0; from < n; from += piece) {
+    const std::size_t count = std::min(piece, n - from);
+    direction(from, count, d.data());
+    kernels.descend(count, rate, w + from, d.data(), out + from);
+  }
+}
+
+void apply_descend(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+  const float *const w = inputs[0], *const d = inputs[1];
+  const auto rate = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
+  if (decay == 0.0f) return kernels.descend(n, rate, w, d, out);
+  descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
+    kernels.momentum(count, 0.0f, decay, d + from, w + from, nullptr, sum);
+  });
+}
+
+void apply_velocity(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+  const auto momentum = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
+  kernels.momentum(n, momentum, decay, inputs[0], decay == 0.0f ? nullptr : inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, out);
+}
+
+void apply_nesterov(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+  const float *const w = inputs[0], *const g = inputs[1], *const v = inputs[2];
+  const auto rate = static_cast<float>(scalars[0]), momentum = static_cast<float>(scalars[1]), decay = static_cast<float>(scalars[2]);
+  descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
+    kernels.nesterov(count, momentum, decay, g + from, decay == 0.0f ? nullptr : w + from, v + from, sum);
+  });
+}
+
+class Sgd final : public UpdateRule {
+ public:
+  Sgd(const Parameters& parameters, Schedule schedule)
+      : rate_(parameters.number("learning_rate")),
+        momentum_(parameters.number("momentum")),
+        decay_(parameters.number("weight_decay")),
+        nesterov_(parameters.flag("nesterov")),
+        schedule_(std::move(schedule)) {
+    if (nesterov_ && momentum_ == 0) throw std::invalid_argument("nesterov: needs momentum; set momentum above 0 or nesterov to false");
+  }
+
+  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(rate_, epochs, averaged); }
+
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+              std::vector<Handle>& state) const override {
+    const double rate = learning_rate(epochs, averaged);
+    if (momentum_ == 0) return lineage.elementwise(descend_rule, std::array{weights, gradient}, {rate, decay_});
+    const Handle velocity = state.empty() ? lineage.elementwise(velocity_rule, std::array{gradient, weights}, {momentum_, decay_})
+                                          : lineage.elementwise(velocity_rule, std::array{gradient, weights, state[0]}, {momentum_, decay_});
+    state.assign(1, velocity);
+    if (nesterov_) return lineage.elementwise(nesterov_rule, std::array{weights, gradient, velocity}, {rate, momentum_, decay_});
+    return lineage.elementwise(descend_rule, std::array{weights, velocity}, {rate, 0.0});
+  }
+
+ private:
+  double rate_, momentum_, decay_;
+  bool nesterov_;
+  Schedule schedule_;
+};
+
+const Register<ElementwiseEntry> descend_entry(
+    {.name = "sgd_descend", .summary = "a step of gradient descent", .parameters = {}, .in_place = 0, .apply = apply_descend});
+const Register<ElementwiseEntry> velocity_entry(
+    {.name = "sgd_velocity", .summary = "the velocity of momentum", .parameters = {}, .in_place = 2, .apply = apply_velocity});
+const Register<ElementwiseEntry> nesterov_entry(
+    {.name = "sgd_nesterov", .summary = "a step with Nesterov's momentum", .parameters = {}, .in_place = 0, .apply = apply_nesterov});
+
+const Register<OptimizerEntry> entry({
+    .name = "sgd",
+    .summary = "stochastic gradient descent, with momentum, Nesterov's momentum and weight decay",
+    .parameters = {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+                   {.name = "momentum", .fallback = "0", .meaning = "share of the velocity that a step keeps", .range = {0, 1, false, true}},
+                   {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
+                   {.name = "nesterov", .type = ValueType::boolean, .fallback = "false", .meaning = "look ahead along the velocity; needs momentum"}},
+    .make = [](const Parameters& parameters, Schedule schedule) -> std::unique_ptr<UpdateRule> {
+      return std::make_unique<Sgd>(parameters, std::move(schedule));
+    },
+});
+
+}  // namespace
+}  // namespace straggler

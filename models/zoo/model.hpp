@@ -1,0 +1,69 @@
+// A model: parameters in one flat vector, a loss, its gradient, and what a sample costs.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+#include "models/kernels/kernels.hpp"
+#include "sim/base/parameters.hpp"
+
+namespace straggler {
+
+/// Samples gathered for one evaluation: row-major inputs [count, features].
+struct Rows {
+  std::size_t count = 0;
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+  const float* scale = nullptr;  // [count], the weight of each sample's loss in the sum; null when evaluating
+};
+
+struct TensorInfo {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::size_t offset = 0;  // in floats, into the flat vector
+};
+
+/// Per layer, for cost models. Counts are of one sample; a multiply-add is 2 FLOPs.
+struct LayerCost {
+  std::string name;
+  std::size_t parameters = 0;
+  double forward_flops = 0;
+  double activation_bytes = 0;  // output kept for backward
+};
+
+/// Scratch memory of one thread; may be used again for any call of the same model.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+};
+
+/// Immutable; safe to call from several threads, each with a workspace of its own.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual std::size_t parameters() const = 0;
+  virtual std::vector<TensorInfo> tensors() const = 0;
+  virtual std::vector<LayerCost> cost() const = 0;
+  /// Bytes of scratch for `rows` samples at a time.
+  virtual std::size_t workspace_bytes(std::size_t rows) const = 0;
+  virtual void initialize(std::uint64_t seed, float* weights) const = 0;
+  virtual std::unique_ptr<Workspace> workspace() const = 0;
+  /// gradient[parameters] = Σ_i scale_i ∂loss_i/∂weights; added to what is there if `accumulate`. Returns Σ scale_i loss_i.
+  virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
+  /// Σ loss over the rows; adds the number of correct rows to `correct`.
+  virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
+  /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
+  virtual bool couples_samples() const { return false; }
+};
+
+struct ModelEntry {
+  std::string name, summary;
+  std::vector<Parameter> parameters;
+  /// Throws std::invalid_argument if the model does not fit the data's shape.
+  std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const Kernels&)> make;
+};
+
+}  // namespace straggler

@@ -1,0 +1,203 @@
+#include "scenarios/experiment/blueprint.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+namespace {
+
+Hasher& add(Hasher& hasher, const Kind& kind) {
+  hasher.add(kind.name);
+  for (const auto& [name, value] : kind.parameters.all()) {
+    hasher.add(name);
+    if (const auto* count = std::get_if<std::int64_t>(&value)) hasher.add(static_cast<std::uint64_t>(*count));
+    if (const auto* number = std::get_if<double>(&value)) hasher.add(*number);
+    if (const auto* flag = std::get_if<bool>(&value)) hasher.add(std::uint64_t{*flag});
+    if (const auto* text = std::get_if<std::string>(&value)) hasher.add(std::string_view(*text));
+    if (const auto* counts = std::get_if<std::vector<std::int64_t>>(&value))
+      for (const std::int64_t each : *counts) hasher.add(static_cast<std::uint64_t>(each));
+  }
+  return hasher;
+}
+
+/// Turns a factory's std::invalid_argument into an error at a place of the scenario.
+template <class Make>
+auto at_place(const Scenario& scenario, const char* path, const Make& make) {
+  try {
+    return make();
+  } catch (const std::invalid_argument& wrong) {
+    throw_error(scenario, path, wrong.what());
+  }
+}
+
+}  // namespace
+
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
+    : scheme_entry(&Registry<SchemeEntry>::instance().at(scenario.training.scheme.name)),
+      data_entry(&Registry<DataEntry>::instance().at(scenario.workload.data.name)),
+      partition_entry(&Registry<PartitionEntry>::instance().at(scenario.workload.partition.name)),
+      kernels(&select_kernels(kernel_set)),
+      base(scenario.file.parent_path()) {
+  resolve_data(scenario);
+  resolve_workload(scenario);
+  resolve_training(scenario);
+  resolve_cluster(scenario);
+}
+
+void Blueprint::resolve_data(const Scenario& scenario) {
+  data = data_entry->inspect(scenario.workload.data.parameters, base);
+  if (scenario.training.evaluate.split == "validation")
+    data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
+  check_against_data(scenario, data);
+}
+
+void Blueprint::resolve_workload(const Scenario& scenario) {
+  const auto make = [&](const Kind& kind) { return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, *kernels); };
+  model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
+  model_bytes = 4 * model->parameters();
+  if (scenario.workload.cost.bytes) model_bytes = static_cast<std::uint64_t>(*scenario.workload.cost.bytes);
+  if (scenario.workload.cost.model)
+    model_bytes = 4 * at_place(scenario, "workload.cost.model", [&] { return make(*scenario.workload.cost.model); })->parameters();
+}
+
+PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
+  PartitionRequest request;
+  request.seed = scenario.seed;
+  request.workers = static_cast<std::size_t>(scenario.workers());
+  request.samples = data.train;
+  request.classes = data.classes;
+  request.reshuffle = scenario.workload.reshuffle;
+  return request;
+}
+
+void Blueprint::resolve_training(const Scenario& scenario) {
+  const auto& training = scenario.training;
+  const std::int64_t workers = scenario.workers();
+  if (scheme_entry->only_workers && workers != *scheme_entry->only_workers)
+    throw_error(scenario, "training.scheme", scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) +
+                                                 " worker, the cluster has " + std::to_string(workers) +
+                                                 "; make it one group of `count: 1`, or take another scheme");
+  scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
+  streams = partition_entry->sizes(scenario.workload.partition.parameters, partition_request(scenario));
+
+  plan.workers = static_cast<Rank>(workers);
+  plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
+  plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
+  plan.drop_last = training.batch.drop_last;
+  plan.fuse = scenario.workload.fuse && !model->couples_samples();
+  plan.seed = scenario.seed;
+  plan.epoch_samples = data.train;
+  plan.shared_stream = streams.shared;
+  plan.stream_samples = streams.sizes;
+  if (plan.drop_last && !streams.shared) {
+    const std::uint64_t smallest = *std::min_element(streams.sizes.begin(), streams.sizes.end());
+    if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
+      throw_error(scenario, "training.batch.drop_last", "a worker's part of the data, " + std::to_string(smallest) +
+                                                            " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
+  }
+
+  const auto& schedule = training.schedule;
+  const double total = training.stop.epochs.value_or(std::numeric_limits<double>::infinity());
+  const auto scaling = schedule.scale_with_workers == "linear"        ? Schedule::Scaling::linear
+                       : schedule.scale_with_workers == "square_root" ? Schedule::Scaling::square_root
+                                                                      : Schedule::Scaling::none;
+  const Schedule::Shape shape = at_place(scenario, "training.schedule", [&] {
+    return Registry<ScheduleEntry>::instance().at(schedule.kind.name).make(schedule.kind.parameters, total);
+  });
+  optimizer = at_place(scenario, "training.optimizer", [&] {
+    return Registry<OptimizerEntry>::instance().at(training.optimizer.name).make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
+  });
+  plan.optimizer = optimizer.get();
+
+  stop.epochs = training.stop.epochs;
+  stop.target_accuracy = training.stop.target_accuracy;
+  if (training.stop.updates) stop.updates = static_cast<std::uint64_t>(*training.stop.updates);
+  if (training.stop.simulated_time) stop.simulated_time = Time::from_seconds(*training.stop.simulated_time);
+  const EvaluateSpec& evaluate = training.evaluate;
+  evaluation.every_epochs = evaluate.every_epochs;
+  if (evaluate.every_updates) evaluation.every_updates = static_cast<std::uint64_t>(*evaluate.every_updates);
+  if (evaluate.every_simulated_time) evaluation.every_time = Time::from_seconds(*evaluate.every_simulated_time);
+  evaluation.thresholds = evaluate.thresholds;
+  evaluation.sustain = evaluate.sustain;
+  evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
+}
+
+void Blueprint::resolve_cluster(const Scenario& scenario) {
+  const auto& cluster = scenario.cluster;
+  const bool with_server = scheme_entry->needs_server(scenario.training.scheme.parameters);
+  servers = with_server ? static_cast<std::size_t>(cluster.servers.count) : 0;
+  std::vector<Nic> nics;
+  const auto nic_of = [&](const std::optional<LinkSpec>& own) {
+    const LinkSpec& link = own ? *own : cluster.network.link;
+    Nic nic;
+    nic.bytes_per_second = link.bandwidth;
+    nic.latency = Time::from_seconds(link.latency);
+    return nic;
+  };
+  for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
+    const WorkerGroup& group = cluster.workers[g];
+    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
+    group_times.push_back(compute.form == ComputeSpec::Form::affine ? affine_time(compute.overhead, compute.per_sample)
+                                                                    : table_time(compute.table, compute.launch));
+    nics.insert(nics.end(), static_cast<std::size_t>(group.count), nic_of(group.link));
+    group_of.insert(group_of.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(g));
+  }
+  nics.insert(nics.end(), servers, nic_of(cluster.servers.link));
+  topology = at_place(scenario, "cluster.network.topology", [&] {
+    const Kind& kind = cluster.network.topology;
+    return Registry<TopologyEntry>::instance().at(kind.name).make(kind.parameters, std::move(nics), static_cast<std::size_t>(plan.workers));
+  });
+  if (with_server || scheme_entry->only_workers == 1) return;
+
+  // The cheapest algorithm on links like those between the first two workers (the only ones on one worker need none).
+  const CollectiveSpec& spec = cluster.network.collective;
+  double best = std::numeric_limits<double>::infinity();
+  const LinkSpec& link = cluster.network.link;
+  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
+    if (spec.algorithm != "auto" && spec.algorithm != entry.name) continue;
+    const double seconds = entry.seconds(static_cast<double>(model_bytes), static_cast<std::size_t>(plan.workers), 2 * link.latency, 1 / link.bandwidth,
+                                         spec.reduce_rate ? 1 / *spec.reduce_rate : 0);
+    if (seconds < best) {
+      best = seconds;
+      all_reduce = &entry;
+    }
+  }
+}
+
+std::vector<WorkerCompute> Blueprint::worker_compute(const Scenario& scenario) const {
+  std::vector<WorkerCompute> all;
+  all.reserve(group_of.size());
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    const WorkerGroup& group = scenario.cluster.workers[group_of[i]];
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    Quantum quantum;
+    quantum.unit = device.every.unit == JitterEvery::Unit::time   ? Quantum::Unit::time
+                   : device.every.unit == JitterEvery::Unit::call ? Quantum::Unit::call
+                                                                  : Quantum::Unit::samples;
+    const std::int64_t batch = plan.batch + (static_cast<std::int64_t>(i) < plan.larger_batches ? 1 : 0);
+    quantum.samples = device.every.samples > 0 ? device.every.samples : batch;
+    quantum.span = Time::from_seconds(device.every.seconds);
+    std::unique_ptr<Jitter> jitter;
+    if (device.jitter.name != "none") jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make(device.jitter.parameters);
+    all.emplace_back(*group_times[group_of[i]], group.slowdown, std::move(jitter), quantum, scenario.seed, static_cast<std::int64_t>(i));
+  }
+  return all;
+}
+
+Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
+  Hasher hasher;
+  hasher.add("straggler root").add(scenario.seed).add(kernels->name);
+  if (loaded)
+    hasher.add(loaded->content);
+  else
+    add(hasher, scenario.workload.data);
+  add(hasher, scenario.workload.partition).add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
+  return add(hasher, scenario.workload.model).key();
+}
+
+}  // namespace straggler

@@ -1,0 +1,198 @@
+#include "scenarios/experiment/experiment.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/executor/executor.hpp"
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/replay.hpp"
+#include "sim/backend/simulated_backend.hpp"
+
+namespace straggler {
+
+struct Experiment::Implementation {
+  Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
+    if (options.replay) choices = read_choices(*options.replay, scenario);
+  }
+
+  /// The math plane of one run. Its parts refer to those above them.
+  struct MathPlane {
+    MathPlane(const Implementation& owner);
+    Dataset data;
+    std::unique_ptr<Partition> partition;
+  };
+
+  RunRecord run(RecordSink* sink, ProgressListener* progress);
+  void describe(RunRecord& record, const Network& network, Time end) const;
+  SimulatedCluster cluster() const;
+
+  Scenario scenario;
+  RunOptions options;
+  Blueprint blueprint;
+  std::vector<std::vector<std::int32_t>> choices;
+  std::vector<float> final_weights;
+};
+
+Experiment::Implementation::MathPlane::MathPlane(const Implementation& owner) {
+  const Blueprint& blueprint = owner.blueprint;
+  data = blueprint.data_entry->load(owner.scenario.workload.data.parameters, blueprint.base, owner.scenario.seed);
+  if (blueprint.evaluation.set == EvaluationSet::validation) hold_out_validation(data, validation_share, owner.scenario.seed);
+  PartitionRequest request = blueprint.partition_request(owner.scenario);
+  request.labels = data.train.labels;
+  partition = blueprint.partition_entry->make(owner.scenario.workload.partition.parameters, request);
+}
+
+SimulatedCluster Experiment::Implementation::cluster() const {
+  SimulatedCluster out;
+  const auto& spec = scenario.cluster;
+  out.topology = blueprint.topology.get();
+  out.compute = blueprint.worker_compute(scenario);
+  for (const std::uint32_t group : blueprint.group_of) {
+    const std::optional<double>& update = scenario.devices.at(spec.workers[group].device).update;
+    out.update_seconds_per_byte.push_back(update ? 1 / *update : 0);
+  }
+  out.update_seconds_per_byte.insert(out.update_seconds_per_byte.end(), blueprint.servers, spec.servers.update ? 1 / *spec.servers.update : 0);
+  out.servers = blueprint.servers;
+  out.per_message = Time::from_seconds(spec.servers.per_message);
+  out.all_reduce = blueprint.all_reduce;
+  out.stepwise = spec.network.collective.fidelity == "stepwise";
+  out.reduce_seconds_per_byte = spec.network.collective.reduce_rate ? 1 / *spec.network.collective.reduce_rate : 0;
+  out.model_bytes = blueprint.model_bytes;
+  return out;
+}
+
+RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
+  std::optional<MathPlane> math;
+  if (!options.timing_only) math.emplace(*this);
+  Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? &math->data : nullptr));
+  std::unique_ptr<Executor> executor;
+  if (math) {
+    ExecutorOptions settings;
+    settings.threads = options.threads;
+    settings.memory_budget = options.memory_budget;
+    settings.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
+    settings.seed = scenario.seed;
+    executor = std::make_unique<Executor>(lineage, *blueprint.model, math->data, *math->partition, *blueprint.kernels, settings);
+  }
+  RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
+                       executor.get(), sink, options.trace);
+  {
+    SimulatedBackend backend(cluster(), blueprint.plan, *blueprint.scheme, lineage, recorder, executor.get());
+    if (!choices.empty()) backend.replay(choices);
+    if (progress) {
+      backend.simulation().set_pulse(256, [&] {
+        ProgressListener::State state;
+        state.time = backend.simulation().now();
+        state.epochs = recorder.epochs();
+        state.updates = recorder.latest().version;
+        state.samples = recorder.latest().progress;
+        state.fraction = recorder.fraction_done(state.time);
+        if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
+        progress->progress(state);
+        if (progress->interrupted()) backend.interrupt();
+      });
+    }
+    try {
+      backend.run(blueprint.stop.simulated_time, blueprint.evaluation.every_time);
+    } catch (const Deadlock& deadlock) {
+      throw RunFailed(deadlock.what());
+    } catch (const TimeOverflow& overflow) {
+      throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
+    }
+    describe(recorder.record(), backend.network(), recorder.record().end);
+  }
+  RunRecord& record = recorder.record();
+  if (executor) {
+    const Handle& weights = recorder.latest().value;
+    const Evaluation train = executor->evaluate(weights, EvaluationSet::train);
+    const Evaluation test = executor->evaluate(weights, EvaluationSet::test);
+    record.final_train_loss = train.loss;
+    record.final_train_accuracy = train.accuracy;
+    record.final_test_loss = test.loss;
+    record.final_test_accuracy = test.accuracy;
+    if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
+    const std::span<const float> values = executor->value(weights);
+    final_weights.assign(values.begin(), values.end());
+  }
+  return std::move(record);
+}
+
+void Experiment::Implementation::describe(RunRecord& record, const Network& network, Time) const {
+  record.name = scenario.name;
+  record.scheme = scenario.training.scheme.name;
+  record.seed = scenario.seed;
+  record.worker_groups = blueprint.group_of;
+  for (const std::uint32_t group : blueprint.group_of) record.worker_devices.push_back(scenario.cluster.workers[group].device);
+  for (std::size_t id = 0; id < blueprint.topology->links(); ++id) {
+    const LinkDescription link = blueprint.topology->link(static_cast<LinkId>(id));
+    const LinkUse use = network.use(static_cast<LinkId>(id));
+    LinkRecord row;
+    row.name = link.name;
+    row.from = link.from;
+    row.to = link.to;
+    row.bytes_per_second = link.bytes_per_second;
+    row.bytes = use.bytes;
+    row.busy = use.busy;
+    record.links.push_back(std::move(row));
+  }
+}
+
+Experiment::Experiment(const Scenario& scenario, const RunOptions& options)
+    : implementation_(std::make_unique<Implementation>(scenario, options)) {}
+Experiment::~Experiment() = default;
+
+RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
+std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
+std::vector<TensorInfo> Experiment::tensors() const { return implementation_->blueprint.model->tensors(); }
+const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
+
+Explanation Experiment::explain() const {
+  const Scenario& scenario = implementation_->scenario;
+  const Blueprint& blueprint = implementation_->blueprint;
+  Explanation out;
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    const LinkSpec& link = group.link ? *group.link : scenario.cluster.network.link;
+    const ComputeTime::Split time = blueprint.group_times[g]->at(blueprint.plan.batch);
+    Explanation::Group row;
+    row.count = group.count;
+    row.device = group.device;
+    row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
+    row.jitter = device.jitter.name;
+    row.bytes_per_second = link.bandwidth;
+    row.latency = link.latency;
+    out.groups.push_back(std::move(row));
+  }
+  out.scheme = scenario.training.scheme.name;
+  out.scheme_summary = blueprint.scheme_entry->summary;
+  out.topology = scenario.cluster.network.topology.name;
+  const auto ranks = static_cast<std::uint32_t>(blueprint.topology->endpoints());
+  if (ranks > 1) {
+    Route route;
+    const std::uint32_t to = blueprint.servers > 0 ? static_cast<std::uint32_t>(blueprint.plan.workers) : 1;
+    blueprint.topology->route(0, to, route);
+    for (const LinkId id : route.links) {
+      const LinkDescription link = blueprint.topology->link(id);
+      out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
+    }
+  }
+  out.data_origin = blueprint.data.origin;
+  out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
+  out.parameters = blueprint.model->parameters();
+  out.message_bytes = blueprint.model_bytes;
+  out.train_samples = blueprint.data.train;
+  out.test_samples = blueprint.data.test;
+  out.batch_per_worker = blueprint.plan.batch;
+  out.updates_per_epoch = static_cast<double>(blueprint.data.train) / static_cast<double>(blueprint.plan.batch * blueprint.plan.workers);
+  out.layers = blueprint.model->cost();
+  // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
+  const std::size_t vectors = 3 * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) + 4;
+  out.memory_bytes = vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
+                     blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0)
+    out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  return out;
+}
+
+}  // namespace straggler

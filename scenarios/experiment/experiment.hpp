@@ -1,0 +1,84 @@
+// A scenario made runnable: both planes built, joined and run.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/zoo/model.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+struct RunOptions {
+  bool timing_only = false;
+  bool trace = false;
+  unsigned threads = 0;                         // 0: all cores
+  std::string kernels = "auto";
+  std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
+  std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
+};
+
+/// How far a run is; called from the simulation every few thousand events and at each update.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+  struct State {
+    Time time;
+    double epochs = 0;
+    std::uint64_t updates = 0, samples = 0;
+    double fraction = 0;  // of the stop that is nearest, 0 .. 1
+    std::optional<double> test_accuracy;
+  };
+  virtual void progress(const State& state) = 0;
+  /// True: the run ends here, with Outcome::interrupted.
+  virtual bool interrupted() { return false; }
+};
+
+/// The run could not go on (deadlock, memory budget): exit code 3.
+struct RunFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What `straggler check` prints.
+struct Explanation {
+  struct Group {
+    std::int64_t count = 0;
+    std::string device;
+    double batch_seconds = 0;             // mean time of one batch, before jitter
+    std::string jitter;
+    double bytes_per_second = 0, latency = 0;
+  };
+  std::vector<Group> groups;
+  std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
+  std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
+  std::int64_t batch_per_worker = 0;
+  double updates_per_epoch = 0;           // for schemes with a fixed number
+  std::size_t memory_bytes = 0;           // estimate for a run with math
+  std::vector<LayerCost> layers;
+  std::vector<std::string> warnings;
+};
+
+class Experiment {
+ public:
+  /// Reads what the run needs. Throws ScenarioErrors or DataError on what is wrong with it.
+  Experiment(const Scenario& scenario, const RunOptions& options);
+  ~Experiment();
+  /// Runs to the stop. `sink` may be null. Throws RunFailed, MemoryBudgetExceeded.
+  RunRecord run(RecordSink* sink, ProgressListener* progress);
+  /// After run(), with math: the final weights and how they are laid out.
+  std::vector<float> final_weights() const;
+  std::vector<TensorInfo> tensors() const;
+  const char* kernels() const;            // name of the set in use
+  Explanation explain() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace straggler

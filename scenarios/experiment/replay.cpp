@@ -1,0 +1,56 @@
+#include "scenarios/experiment/replay.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <string>
+
+#include "models/data/dataset.hpp"
+#include "scenarios/schema/reader.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// What decides the numbers besides the order of events.
+const char* difference(const Scenario& a, const Scenario& b) {
+  if (a.seed != b.seed) return "seed";
+  if (a.workers() != b.workers()) return "number of workers";
+  if (a.training.scheme != b.training.scheme) return "training.scheme";
+  if (a.training.batch != b.training.batch) return "training.batch";
+  if (a.training.optimizer != b.training.optimizer) return "training.optimizer";
+  if (a.training.schedule != b.training.schedule) return "training.schedule";
+  if (a.workload.model != b.workload.model) return "workload.model";
+  if (a.workload.data != b.workload.data) return "workload.data";
+  if (a.workload.partition != b.workload.partition) return "workload.data.partition";
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& folder, const Scenario& scenario) {
+  const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
+  std::ifstream in(file);
+  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
+  const Scenario earlier = read_scenario(described);
+  if (const char* what = difference(earlier, scenario))
+    throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+
+  std::vector<std::vector<std::int32_t>> choices(static_cast<std::size_t>(scenario.workers() + scenario.cluster.servers.count));
+  std::string line;
+  std::getline(in, line);
+  if (line != "process,choice") throw DataError(file.string() + ":1: is not a table of choices; its first line would be 'process,choice'");
+  for (std::size_t number = 2; std::getline(in, line); ++number) {
+    std::size_t process = 0;
+    std::int32_t choice = 0;
+    const char *begin = line.data(), *end = begin + line.size();
+    const auto first = std::from_chars(begin, end, process);
+    const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
+    const auto second = comma ? std::from_chars(first.ptr + 1, end, choice) : first;
+    if (!comma || second.ec != std::errc() || second.ptr != end || process >= choices.size() || choice < 0)
+      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line + "' is not a choice; a row is 'process,choice', both numbers of this cluster");
+    choices[process].push_back(choice);
+  }
+  return choices;
+}
+
+}  // namespace straggler

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "scenarios/results/comparison.hpp"
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+
+namespace {
+
+struct Row {
+  std::string label;
+  std::vector<std::string> cells;  // [runs]
+};
+
+std::string shown(const std::optional<double>& value, const std::function<std::string(double)>& text) { return value ? text(*value) : "-"; }
+
+std::string time_cell(const RunResult& run, double threshold) {
+  const ThresholdResult* row = find_threshold(run, threshold);
+  return row ? shown(row->seconds, readable_seconds) : "n/a";
+}
+
+/// What speed-ups are measured at: the highest threshold that the reference reached.
+std::optional<double> speed_up_threshold(const Comparison& comparison) {
+  std::optional<double> highest;
+  for (const ThresholdResult& row : comparison.runs[comparison.reference].thresholds)
+    if (row.seconds) highest = row.threshold;
+  return highest;
+}
+
+class Table {
+ public:
+  explicit Table(const Comparison& comparison) : comparison_(comparison) {
+    add("scheme", [](const RunResult& run) { return run.scheme; });
+    add("outcome", [](const RunResult& run) { return run.outcome; });
+    add("workers", [](const RunResult& run) { return readable_number(run.workers); });
+    add("simulated time", [](const RunResult& run) { return readable_seconds(run.simulated_seconds); });
+    add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
+    add_times();
+    add_speed_up();
+    add_share("computing", &RunResult::compute, true);
+    add_share("communicating", &RunResult::communication, true);
+    add_share("idle", &RunResult::idle, true);
+    add_share("wasted", &RunResult::wasted, true);
+    add_share("loading", &RunResult::loading, false);
+    add_share("down", &RunResult::down, false);
+    add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
+    add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
+    add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
+    add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, [](double x) { return fmt::format("{:.4f}", x); }); });
+  }
+
+  std::string text(std::size_t width) const {
+    std::size_t label_width = 0;
+    for (const Row& row : rows_) label_width = std::max(label_width, row.label.size());
+    constexpr std::size_t runs_across = 6, narrowest = 12;
+    const std::size_t across = std::min(runs_across, comparison_.runs.size());
+    const std::size_t share = width > label_width ? (width - label_width) / across : 0;
+    const std::size_t room = std::max(narrowest, share > 2 ? share - 2 : 0);
+    std::string out;
+    for (std::size_t first = 0; first < comparison_.runs.size(); first += across) {
+      if (first > 0) out += '\n';
+      print(out, label_width, room, first, std::min(first + across, comparison_.runs.size()));
+    }
+    return out;
+  }
+
+ private:
+  template <class Cell>
+  void add(std::string label, Cell cell) {
+    Row row{std::move(label), {}};
+    for (const RunResult& run : comparison_.runs) row.cells.push_back(cell(run));
+    rows_.push_back(std::move(row));
+  }
+
+  void add_share(const char* label, std::optional<double> RunResult::*share, bool always) {
+    const auto any = [share](const RunResult& run) { return (run.*share).value_or(0) > 0; };
+    if (always || std::any_of(comparison_.runs.begin(), comparison_.runs.end(), any))
+      add(label, [share](const RunResult& run) { return shown(run.*share, readable_share); });
+  }
+
+  void add_times() {
+    const auto& runs = comparison_.runs;
+    const std::optional<double> target = runs.front().target_accuracy;
+    const bool one_target = std::all_of(runs.begin(), runs.end(), [&](const RunResult& run) { return run.target_accuracy == target; });
+    const bool any_target = std::any_of(runs.begin(), runs.end(), [](const RunResult& run) { return run.target_accuracy.has_value(); });
+    if (any_target)
+      add(one_target ? fmt::format("time to target {}", number_text(*target)) : "time to its target",
+          [](const RunResult& run) { return run.target_accuracy ? time_cell(run, *run.target_accuracy) : "n/a"; });
+    for (const double threshold : comparison_.thresholds) {
+      if (one_target && target == threshold) continue;
+      add(fmt::format("time to {}", number_text(threshold)), [threshold](const RunResult& run) { return time_cell(run, threshold); });
+    }
+  }
+
+  void add_speed_up() {
+    const RunResult& reference = comparison_.runs[comparison_.reference];
+    const auto ratio_text = [](double ratio) { return fmt::format("{:.3g}x", ratio); };
+    if (const std::optional<double> threshold = speed_up_threshold(comparison_)) {
+      const double seconds = *find_threshold(reference, *threshold)->seconds;
+      add(fmt::format("speed-up at {}", number_text(*threshold)), [&](const RunResult& run) {
+        const ThresholdResult* row = find_threshold(run, *threshold);
+        return row && row->seconds && *row->seconds > 0 ? ratio_text(seconds / *row->seconds) : std::string("-");
+      });
+    } else if (comparison_.timing_only) {
+      add("speed-up in samples/s", [&](const RunResult& run) {
+        const bool known = run.samples_per_second && reference.samples_per_second.value_or(0) > 0;
+        return known ? ratio_text(*run.samples_per_second / *reference.samples_per_second) : std::string("-");
+      });
+    }
+  }
+
+  void print(std::string& out, std::size_t label_width, std::size_t room, std::size_t first, std::size_t last) const {
+    std::vector<std::size_t> widths;
+    std::size_t lines = 1, total = label_width;
+    for (std::size_t i = first; i < last; ++i) {
+      const std::string& name = comparison_.labels[i];
+      std::size_t widest = std::min(room, name.size());
+      for (const Row& row : rows_) widest = std::max(widest, row.cells[i].size());
+      widths.push_back(widest);
+      lines = std::max(lines, (name.size() + widest - 1) / widest);
+      total += widest + 2;
+    }
+    const auto add_line = [&](const std::string& label, const std::function<std::string(std::size_t)>& cell) {
+      std::string line = fmt::format("{:<{}}", label, label_width);
+      for (std::size_t i = first; i < last; ++i) line += fmt::format("  {:>{}}", cell(i), widths[i - first]);
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+    };
+    for (std::size_t part = 0; part < lines; ++part)
+      add_line("", [&](std::size_t i) {
+        const std::size_t from = part * widths[i - first];
+        return from < comparison_.labels[i].size() ? comparison_.labels[i].substr(from, widths[i - first]) : std::string();
+      });
+    out += std::string(total, '-') + '\n';
+    for (const Row& row : rows_) add_line(row.label, [&](std::size_t i) { return row.cells[i]; });
+  }
+
+  const Comparison& comparison_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::string comparison_table(const Comparison& comparison, std::size_t width) { return Table(comparison).text(width); }
+
+}  // namespace straggler

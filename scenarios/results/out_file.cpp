@@ -1,0 +1,59 @@
+#include "scenarios/results/out_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace straggler {
+
+namespace {
+constexpr std::size_t buffer_bytes = 1 << 18;
+}
+
+OutFile::OutFile(const std::filesystem::path& path, std::string shown, std::string_view header)
+    : shown_(shown.empty() ? path.string() : std::move(shown)), buffer_(buffer_bytes) {
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail(errno);
+  write(header);
+}
+
+OutFile::~OutFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutFile::write(std::string_view text) {
+  while (!text.empty()) {
+    if (used_ == buffer_.size()) flush();
+    const std::size_t part = std::min(text.size(), buffer_.size() - used_);
+    std::memcpy(buffer_.data() + used_, text.data(), part);
+    used_ += part;
+    text.remove_prefix(part);
+  }
+}
+
+void OutFile::flush() {
+  const char* at = buffer_.data();
+  while (used_ > 0) {
+    const ssize_t written = ::write(descriptor_, at, used_);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    at += written;
+    used_ -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutFile::close() {
+  flush();
+  const int result = ::close(std::exchange(descriptor_, -1));
+  if (result != 0) fail(errno);
+}
+
+void OutFile::fail(int error) const {
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw ResultsError(fmt::format("{}: cannot be written: {}; {}", shown_, std::strerror(error),
+                                 full ? "free some space or choose another folder with --out" : "choose a folder that can be written with --out"));
+}
+
+}  // namespace straggler

@@ -1,0 +1,59 @@
+// A file written through a large buffer, every error reported.
+#pragma once
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace straggler {
+
+/// A result folder or file that cannot be written, read or replaced: a sentence with the place and the remedy.
+struct ResultsError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class OutFile {
+ public:
+  /// Creates `path` and starts it with `header`. Messages name `shown` instead, where the file will be in the end. Throws
+  /// ResultsError, as all below.
+  explicit OutFile(const std::filesystem::path& path, std::string shown = {}, std::string_view header = {});
+  OutFile(const OutFile&) = delete;
+  OutFile& operator=(const OutFile&) = delete;
+  /// Closes; what was not flushed by close() is lost.
+  ~OutFile();
+
+  void write(std::string_view text);
+  template <class... Arguments>
+  void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    line_.clear();
+    fmt::format_to(std::back_inserter(line_), format, std::forward<Arguments>(arguments)...);
+    write({line_.data(), line_.size()});
+  }
+  /// Where the next bytes go, with space for `row_limit` of them; `advance` says how far they went.
+  static constexpr std::size_t row_limit = 1024;
+  char* row() {
+    if (buffer_.size() - used_ < row_limit) flush();
+    return buffer_.data() + used_;
+  }
+  void advance(const char* end) { used_ = static_cast<std::size_t>(end - buffer_.data()); }
+
+  /// Everything is with the operating system afterwards.
+  void close();
+
+ private:
+  void flush();
+  [[noreturn]] void fail(int error) const;
+
+  int descriptor_ = -1;
+  std::string shown_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+  fmt::memory_buffer line_;
+};
+
+}  // namespace straggler

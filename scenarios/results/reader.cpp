@@ -1,0 +1,195 @@
+#include "scenarios/results/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <variant>
+
+#include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+
+namespace straggler {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ResultsError(fmt::format("{}: is missing or cannot be read; run the scenario again to get it", path.string()));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+/// The scalars of summary.json, each looked up with its type.
+class SummaryFile {
+ public:
+  explicit SummaryFile(fs::path path) : path_(std::move(path)) {
+    try {
+      json_ = nlohmann::json::parse(contents(path_));
+    } catch (const nlohmann::json::parse_error& error) {
+      throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", path_.string(), error.byte));
+    }
+    if (!json_.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path_.string()));
+  }
+  std::string text(const char* key) const {
+    const auto& value = find(key);
+    if (!value.is_string()) wrong(key, "text");
+    return value.get<std::string>();
+  }
+  double number(const char* key) const {
+    const auto& value = find(key);
+    if (!value.is_number()) wrong(key, "a number");
+    return value.get<double>();
+  }
+  std::optional<double> number_or_null(const char* key) const {
+    return find(key).is_null() ? std::nullopt : std::optional(number(key));
+  }
+
+ private:
+  const nlohmann::json& find(const char* key) const {
+    const auto at = json_.find(key);
+    if (at == json_.end()) throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", path_.string(), key));
+    return *at;
+  }
+  [[noreturn]] void wrong(const char* key, const char* wanted) const {
+    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, json_.at(key).dump(), wanted));
+  }
+
+  fs::path path_;
+  nlohmann::json json_;
+};
+
+std::vector<std::string> cells_of(std::string line) {
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == ',')
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+std::vector<ThresholdResult> read_thresholds(const fs::path& path) {
+  std::istringstream file(contents(path));
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = cells_of(line);
+  static constexpr const char* wanted[] = {"threshold", "time_s", "last_below_s", "updates", "epochs", "samples", "bytes"};
+  std::size_t column[std::size(wanted)];
+  for (std::size_t i = 0; i < std::size(wanted); ++i) {
+    const auto at = std::find(header.begin(), header.end(), wanted[i]);
+    if (at == header.end()) throw ResultsError(fmt::format("{}:1: column '{}' is missing; run the scenario again with this version", path.string(), wanted[i]));
+    column[i] = static_cast<std::size_t>(at - header.begin());
+  }
+  std::vector<ThresholdResult> rows;
+  for (int number = 2; std::getline(file, line); ++number) {
+    if (line.empty()) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != header.size())
+      throw ResultsError(fmt::format("{}:{}: has {} cells; the header has {}", path.string(), number, cells.size(), header.size()));
+    const auto value = [&](std::size_t i) -> std::optional<double> {
+      const std::string& cell = cells[column[i]];
+      if (cell.empty()) return std::nullopt;
+      double x = 0;
+      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), x);
+      if (error != std::errc() || end != cell.data() + cell.size())
+        throw ResultsError(fmt::format("{}:{}: {} is '{}'; it must be a number or empty", path.string(), number, wanted[i], cell));
+      return x;
+    };
+    const std::optional<double> threshold = value(0);
+    if (!threshold) throw ResultsError(fmt::format("{}:{}: threshold is empty; it must be a number", path.string(), number));
+    rows.push_back({*threshold, value(1), value(2), value(3), value(4), value(5), value(6)});
+  }
+  return rows;
+}
+
+std::string value_text(const Value& value) {
+  struct Text {
+    std::string operator()(std::int64_t x) const { return fmt::format("{}", x); }
+    std::string operator()(double x) const { return number_text(x); }
+    std::string operator()(bool x) const { return x ? "true" : "false"; }
+    std::string operator()(const std::string& x) const { return x; }
+    std::string operator()(const std::vector<std::int64_t>& x) const { return fmt::format("[{}]", fmt::join(x, ", ")); }
+  };
+  return std::visit(Text{}, value);
+}
+
+std::string kind_text(const Kind& kind) {
+  std::string text = kind.name;
+  for (const auto& [name, value] : kind.parameters.all())
+    if (name != "path") text += fmt::format(" {}={}", name, value_text(value));
+  return text;
+}
+
+/// Comparing needs these only to warn, so a scenario that this version does not read is no error.
+void add_workload(RunResult& run) {
+  try {
+    const Scenario scenario = read_scenario(run.folder / "scenario.yaml");
+    run.data = kind_text(scenario.workload.data);
+    run.model = kind_text(scenario.workload.model);
+  } catch (const std::runtime_error&) {
+    run.data = run.model = {};
+  }
+}
+
+/// The target is one threshold more, unless it is listed.
+void add_target(const SummaryFile& summary, RunResult& run) {
+  if (!run.target_accuracy) return;
+  for (const ThresholdResult& row : run.thresholds)
+    if (row.threshold == *run.target_accuracy) return;
+  ThresholdResult row{*run.target_accuracy, summary.number_or_null("time_to_target_s"), summary.number_or_null("last_below_target_s"),
+                      summary.number_or_null("updates_to_target"), std::nullopt, summary.number_or_null("samples_to_target"),
+                      summary.number_or_null("bytes_to_target")};
+  run.thresholds.push_back(row);
+}
+
+}  // namespace
+
+RunResult read_run_result(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) throw ResultsError(fmt::format("{}: there is no such folder; name the result folder of a run", folder.string()));
+  if (!fs::is_directory(folder, error)) throw ResultsError(fmt::format("{}: is not a folder; name the result folder of a run", folder.string()));
+  if (!fs::exists(folder / "summary.json", error)) {
+    const bool part = fs::exists(folder / "order.csv", error);
+    throw ResultsError(fmt::format("{}: {}", folder.string(), part ? "summary.json is missing, so the results are not complete; run the scenario again"
+                                                                   : "is not a result folder: it has no summary.json; name the result folder of a run"));
+  }
+  const SummaryFile summary(folder / "summary.json");
+  RunResult run;
+  run.folder = folder;
+  run.name = summary.text("name");
+  run.scheme = summary.text("scheme");
+  run.outcome = summary.text("outcome");
+  run.workers = summary.number("workers");
+  run.simulated_seconds = summary.number("simulated_seconds");
+  run.updates = summary.number("updates");
+  run.epochs = summary.number("epochs");
+  run.samples = summary.number("samples");
+  run.bytes_sent = summary.number("bytes_sent");
+  run.samples_per_second = summary.number_or_null("samples_per_second");
+  run.final_test_accuracy = summary.number_or_null("final_test_accuracy");
+  run.target_accuracy = summary.number_or_null("target_accuracy");
+  run.compute = summary.number_or_null("compute_fraction");
+  run.communication = summary.number_or_null("communication_fraction");
+  run.idle = summary.number_or_null("idle_fraction");
+  run.wasted = summary.number_or_null("wasted_fraction");
+  run.loading = summary.number_or_null("loading_fraction");
+  run.down = summary.number_or_null("down_fraction");
+  run.staleness_mean = summary.number_or_null("staleness_mean");
+  run.staleness_max = summary.number_or_null("staleness_max");
+  run.thresholds = read_thresholds(folder / "thresholds.csv");
+  add_target(summary, run);
+  add_workload(run);
+  std::sort(run.thresholds.begin(), run.thresholds.end(), [](const auto& a, const auto& b) { return a.threshold < b.threshold; });
+  return run;
+}
+
+}  // namespace straggler

@@ -1,0 +1,34 @@
+// Result folders read back, whatever wrote them.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/results/out_file.hpp"
+
+namespace straggler {
+
+/// One row of thresholds.csv. Without `seconds` the run never got there.
+struct ThresholdResult {
+  double threshold = 0;
+  std::optional<double> seconds, last_below_seconds, updates, epochs, samples, bytes;
+};
+
+/// What comparisons take from a result folder. Counts are doubles: they only meet ratios.
+struct RunResult {
+  std::filesystem::path folder;
+  std::string name, scheme, outcome;
+  std::string data, model;  // what was learnt, as scenario.yaml has it; empty if it cannot be read
+  double workers = 0, simulated_seconds = 0, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
+  std::optional<double> samples_per_second, final_test_accuracy, target_accuracy;
+  std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
+  std::optional<double> staleness_mean, staleness_max;
+  std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
+};
+
+/// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
+RunResult read_run_result(const std::filesystem::path& folder);
+
+}  // namespace straggler

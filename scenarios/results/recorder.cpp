@@ -1,0 +1,73 @@
+#include "scenarios/results/recorder.hpp"
+
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+
+namespace {
+
+OutFile open(const ResultFolder& folder, const char* file, const char* header) {
+  return OutFile(folder.temporary(file), folder.shown(file), header);
+}
+
+}  // namespace
+
+Recorder::Recorder(const ResultFolder& folder, bool trace)
+    : order_(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")), choices_(open(folder, "choices.csv", "process,choice\n")) {
+  if (trace) trace_.emplace();
+}
+
+void Recorder::contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+                            std::uint32_t steps, std::uint64_t samples) {
+  if (failed()) return;
+  try {
+    char* at = order_.row();
+    at = write_count(at, update);
+    *at++ = ',';
+    at = write_seconds(at, time);
+    for (const std::uint64_t cell : {std::uint64_t{worker}, read_version, first_position, std::uint64_t{steps}, samples}) {
+      *at++ = ',';
+      at = write_count(at, cell);
+    }
+    *at++ = '\n';
+    order_.advance(at);
+  } catch (const ResultsError& error) {
+    error_ = error.what();
+  }
+}
+
+void Recorder::choice(std::uint32_t process, std::int32_t choice) {
+  if (failed()) return;
+  try {
+    char* at = choices_.row();
+    at = write_count(at, process);
+    *at++ = ',';
+    at = write_decimal(at, choice, 0);
+    *at++ = '\n';
+    choices_.advance(at);
+  } catch (const ResultsError& error) {
+    error_ = error.what();
+  }
+}
+
+void Recorder::span(std::uint32_t worker, Phase phase, Time start, Time end) {
+  if (trace_) trace_->add(worker, phase, start, end);
+}
+
+void Recorder::finish(const ResultFolder& folder, std::string_view name) {
+  if (failed()) throw ResultsError(error_);
+  order_.close();
+  choices_.close();
+  if (!trace_) return;
+  OutFile file(folder.temporary("trace.json"), folder.shown("trace.json"));
+  trace_->write(file, name);
+  file.close();
+}
+
+std::string Recorder::trace_note() const {
+  if (!trace_ || trace_->stride() == 1) return {};
+  return fmt::format("trace.json holds {} of {} spans: every {}th window of consecutive spans, the others are left out", readable_count(trace_->kept()),
+                     readable_count(trace_->seen()), trace_->stride());
+}
+
+}  // namespace straggler

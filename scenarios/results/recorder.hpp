@@ -1,0 +1,36 @@
+// Streams what is too long to keep into the files of a result folder while the run goes on.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "scenarios/results/result_folder.hpp"
+#include "scenarios/results/trace.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+/// Writes order.csv and choices.csv as the run goes, and trace.json at the end. It is called from within the simulation and
+/// therefore never throws: the first error is kept, what follows is dropped, and finish() throws it.
+class Recorder final : public RecordSink {
+ public:
+  Recorder(const ResultFolder& folder, bool trace);
+
+  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position, std::uint32_t steps,
+                    std::uint64_t samples) override;
+  void choice(std::uint32_t process, std::int32_t choice) override;
+  void span(std::uint32_t worker, Phase phase, Time start, Time end) override;
+
+  /// A file could not be written: going on is pointless.
+  bool failed() const { return !error_.empty(); }
+  /// Completes the files. Throws ResultsError.
+  void finish(const ResultFolder& folder, std::string_view name);
+  /// Says so if spans were left out of the trace; empty otherwise.
+  std::string trace_note() const;
+
+ private:
+  OutFile order_, choices_;
+  std::optional<TraceSampler> trace_;
+  std::string error_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,51 @@
+// A result folder that appears whole or not at all.
+//
+// Invariants:
+//  - Everything is written into a hidden folder on the same file system and renamed into place by commit().
+//  - Without commit() nothing is left behind, and what was there before is untouched.
+//  - In a folder that is replaced, summary.json goes first and comes last: a folder that has one is complete.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/results/out_file.hpp"
+
+namespace straggler {
+
+class ResultFolder {
+ public:
+  struct Request {
+    std::filesystem::path out;            // where the results go
+    std::string scenario_name;
+    std::filesystem::path scenario_file;  // never overwritten
+    bool force = false;                   // replace what belongs to another scenario
+  };
+  /// Refuses a folder that holds another scenario's results or anything else, and one that cannot be written; makes the
+  /// hidden folder. Throws ResultsError.
+  explicit ResultFolder(const Request& request);
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+  ~ResultFolder();
+
+  /// Where the results will be, as the user wrote it.
+  const std::filesystem::path& out() const { return out_; }
+  /// Where to write `file` for now, and how messages call it.
+  std::filesystem::path temporary(const std::string& file) const { return temporary_ / file; }
+  std::string shown(const std::string& file) const { return (out_ / file).string(); }
+  /// Renames everything into place; result files of an earlier run that this one did not write go. Throws ResultsError.
+  void commit();
+
+ private:
+  void refuse_what_is_not_ours(const Request& request) const;
+  void make_temporary(const std::string& scenario_name);
+  void replace_files();
+
+  std::filesystem::path out_, target_, temporary_;
+  std::vector<std::filesystem::path> created_;  // folders above the target that did not exist, outermost first
+};
+
+/// Names of all files that `run` may write; the first is written first and the last, summary.json, completes a folder.
+const std::vector<std::string>& result_files();
+
+}  // namespace straggler

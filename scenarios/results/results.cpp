@@ -1,0 +1,28 @@
+#include "scenarios/results/results.hpp"
+
+#include "scenarios/results/summary.hpp"
+#include "scenarios/results/tables.hpp"
+
+namespace straggler {
+
+void write_file(const ResultFolder& folder, const std::string& file, std::string_view text) {
+  OutFile out(folder.temporary(file), folder.shown(file), text);
+  out.close();
+}
+
+void write_record(const ResultFolder& folder, const RunRecord& record) {
+  const auto table = [&](const std::string& file, void (*write)(const RunRecord&, OutFile&)) {
+    OutFile out(folder.temporary(file), folder.shown(file));
+    write(record, out);
+    out.close();
+  };
+  table("curve.csv", write_curve);
+  table("thresholds.csv", write_thresholds);
+  table("staleness.csv", write_staleness);
+  table("epochs.csv", write_epochs);
+  table("workers.csv", write_workers);
+  table("links.csv", write_links);
+  write_file(folder, "summary.json", summary_json(summarize(record)));
+}
+
+}  // namespace straggler

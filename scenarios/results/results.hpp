@@ -1,0 +1,17 @@
+// Everything that `run` leaves behind, except what Recorder streams.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "scenarios/results/result_folder.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+/// `text` as a file of the folder. Throws ResultsError.
+void write_file(const ResultFolder& folder, const std::string& file, std::string_view text);
+
+/// summary.json and all tables that follow from the record. Throws ResultsError.
+void write_record(const ResultFolder& folder, const RunRecord& record);
+
+}  // namespace straggler

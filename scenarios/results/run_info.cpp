@@ -1,0 +1,69 @@
+#include "scenarios/results/run_info.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "scenarios/results/text.hpp"
+
+#ifndef STRAGGLER_VERSION
+#define STRAGGLER_VERSION "unknown"
+#endif
+
+namespace straggler {
+
+Machine this_machine() {
+  Machine machine;
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) machine.processor = line.substr(colon + 2);
+    break;
+  }
+  if (machine.processor.empty()) machine.processor = "unknown";
+  cpu_set_t allowed;
+  machine.cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed)) : std::thread::hardware_concurrency();
+  machine.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  return machine;
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
+}
+
+std::string version() { return STRAGGLER_VERSION; }
+
+std::string compiler() {
+#if defined(__clang__)
+  return fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+}
+
+std::string run_json(const RunInfo& info) {
+  const Machine machine = this_machine();
+  const double rate = info.wall_seconds > 0 ? static_cast<double>(info.events) / info.wall_seconds : 0;
+  return fmt::format(R"({{
+  "wall_seconds": {},
+  "events_per_second": {},
+  "threads": {},
+  "kernels": {},
+  "peak_memory_bytes": {},
+  "version": {},
+  "compiler": {},
+  "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
+}}
+)",
+                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), peak_memory_bytes(), json_text(version()),
+                     json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
+}
+
+}  // namespace straggler

@@ -1,0 +1,30 @@
+// run.json: how the run was run. The one result file that differs from run to run.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace straggler {
+
+struct RunInfo {
+  double wall_seconds = 0;
+  std::uint64_t events = 0;
+  unsigned threads = 0;
+  std::string kernels;
+};
+
+/// The processor, as the operating system names it, and how many of its threads this process may use.
+struct Machine {
+  std::string processor;
+  unsigned cores = 0;
+  std::uint64_t memory_bytes = 0;
+};
+Machine this_machine();
+/// The most memory this process has held so far, in bytes.
+std::uint64_t peak_memory_bytes();
+/// "0.1.0", and "g++ 12.2.0" or "clang 14.0.6".
+std::string version();
+std::string compiler();
+
+std::string run_json(const RunInfo& info);
+
+}  // namespace straggler

@@ -1,0 +1,142 @@
+#include "scenarios/results/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+
+namespace {
+
+using Kind = SummaryField::Kind;
+
+/// Collects fields; everything that may be missing or not finite becomes null in one place.
+class Fields {
+ public:
+  void text(const char* key, std::string value) { all_.push_back({key, Kind::text, std::move(value)}); }
+  void text_or_none(const char* key, const std::optional<std::string>& value) { value ? text(key, *value) : none(key); }
+  void count(const char* key, std::uint64_t value) { all_.push_back({key, Kind::number, fmt::format("{}", value)}); }
+  void count(const char* key, std::optional<std::uint64_t> value) { value ? count(key, *value) : none(key); }
+  void number(const char* key, double value) { std::isfinite(value) ? all_.push_back({key, Kind::number, number_text(value)}) : none(key); }
+  void number(const char* key, std::optional<double> value) { value ? number(key, *value) : none(key); }
+  void seconds(const char* key, Time value) { all_.push_back({key, Kind::number, seconds_text(value)}); }
+  void seconds(const char* key, std::optional<Time> value) { value ? seconds(key, *value) : none(key); }
+  std::vector<SummaryField> take() { return std::move(all_); }
+
+ private:
+  void none(const char* key) { all_.push_back({key, Kind::none, {}}); }
+  std::vector<SummaryField> all_;
+};
+
+std::optional<double> ratio(double a, double b) { return b > 0 ? std::optional(a / b) : std::nullopt; }
+
+double per_second(WideTicks ticks) { return static_cast<double>(ticks) / static_cast<double>(Time::ticks_per_second); }
+
+void add_target(Fields& fields, const RunRecord& record) {
+  fields.number("target_accuracy", record.target_accuracy);
+  Reached target;
+  if (record.target_accuracy) target = reached(record.curve, *record.target_accuracy, record.sustain);
+  const auto& at = target.at;
+  fields.seconds("time_to_target_s", at ? std::optional(at->time) : std::nullopt);
+  fields.seconds("last_below_target_s", at ? target.last_below : std::nullopt);
+  fields.count("updates_to_target", at ? std::optional(at->update) : std::nullopt);
+  fields.count("samples_to_target", at ? std::optional(at->samples) : std::nullopt);
+  fields.count("bytes_to_target", at ? std::optional(at->bytes_sent) : std::nullopt);
+}
+
+void add_bytes(Fields& fields, const RunRecord& record) {
+  const auto workers = static_cast<double>(record.workers.size());
+  WideTicks in_flight = 0, overlapped = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    in_flight += worker.bytes_in_flight.ticks();
+    overlapped += worker.overlapped.ticks();
+  }
+  fields.count("bytes_sent", record.bytes_sent);
+  fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
+  fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));
+  fields.number("communication_total_s", ratio(per_second(in_flight), workers));
+  fields.number("overlap_fraction", ratio(static_cast<double>(overlapped), static_cast<double>(in_flight)));
+}
+
+void add_staleness(Fields& fields, const std::map<std::uint64_t, std::uint64_t>& histogram) {
+  double count = 0, sum = 0;
+  for (const auto& [staleness, contributions] : histogram) {
+    count += static_cast<double>(contributions);
+    sum += static_cast<double>(staleness) * static_cast<double>(contributions);
+  }
+  fields.number("staleness_mean", ratio(sum, count));
+  fields.count("staleness_p50", staleness_percentile(histogram, 50));
+  fields.count("staleness_p99", staleness_percentile(histogram, 99));
+  fields.count("staleness_max", staleness_percentile(histogram, 100));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> staleness_percentile(const std::map<std::uint64_t, std::uint64_t>& histogram, unsigned percent) {
+  std::uint64_t total = 0, below = 0;
+  for (const auto& [staleness, contributions] : histogram) total += contributions;
+  if (total == 0) return std::nullopt;
+  std::optional<std::uint64_t> largest;
+  for (const auto& [staleness, contributions] : histogram) {
+    if (contributions == 0) continue;
+    below += contributions;
+    largest = staleness;
+    if (static_cast<WideTicks>(below) * 100 >= static_cast<WideTicks>(total) * static_cast<WideTicks>(percent)) break;
+  }
+  return largest;
+}
+
+std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase) {
+  double sum = 0, count = 0;
+  for (const WorkerRecord& worker : workers) {
+    const Time total = worker.split.total();
+    if (total == Time()) continue;
+    sum += static_cast<double>(worker.split[phase].ticks()) / static_cast<double>(total.ticks());
+    count += 1;
+  }
+  return ratio(sum, count);
+}
+
+std::vector<SummaryField> summarize(const RunRecord& record) {
+  Fields fields;
+  fields.text("name", record.name);
+  fields.text("scheme", record.scheme);
+  fields.count("seed", record.seed);
+  fields.count("workers", record.workers.size());
+  fields.text("outcome", name_of(record.outcome));
+  fields.seconds("simulated_seconds", record.end);
+  fields.count("updates", record.updates);
+  fields.number("epochs", record.epochs);
+  fields.count("samples", record.samples);
+  fields.number("samples_per_second", ratio(static_cast<double>(record.samples), record.end.seconds()));
+  fields.number("final_train_loss", record.final_train_loss);
+  fields.number("final_test_loss", record.final_test_loss);
+  fields.number("final_test_accuracy", record.final_test_accuracy);
+  fields.number("final_train_accuracy", record.final_train_accuracy);
+  add_target(fields, record);
+  fields.count("rounds", record.rounds);
+  add_bytes(fields, record);
+  fields.number("compute_fraction", mean_share(record.workers, Phase::compute));
+  fields.number("communication_fraction", mean_share(record.workers, Phase::communication));
+  fields.number("idle_fraction", mean_share(record.workers, Phase::idle));
+  fields.number("wasted_fraction", mean_share(record.workers, Phase::wasted));
+  fields.number("loading_fraction", mean_share(record.workers, Phase::loading));
+  fields.number("down_fraction", mean_share(record.workers, Phase::down));
+  add_staleness(fields, record.staleness);
+  fields.count("events", record.events);
+  fields.text_or_none("weights_key", record.weights_key);
+  return fields.take();
+}
+
+std::string summary_json(const std::vector<SummaryField>& fields) {
+  std::string out = "{";
+  for (const SummaryField& field : fields) {
+    const std::string value = field.kind == Kind::none ? "null" : field.kind == Kind::text ? json_text(field.value) : field.value;
+    out += fmt::format("{}\n  {}: {}", out.size() > 1 ? "," : "", json_text(field.key), value);
+  }
+  return out + "\n}\n";
+}
+
+}  // namespace straggler

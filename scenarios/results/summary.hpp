@@ -1,0 +1,35 @@
+// The scalars of a run: summary.json, and what sweeps, claims and comparisons take from it.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+/// One scalar, as summary.json has it.
+struct SummaryField {
+  enum class Kind : std::uint8_t { none, number, text };
+  std::string key;
+  Kind kind = Kind::none;  // none: does not apply, or is not finite; null in JSON, an empty cell in CSV
+  std::string value;       // the number as written, or the text without quotes
+};
+
+/// All scalars, in the order of summary.json. Times are exact to the tick. Fractions are means over workers of the phase's
+/// share of the worker's time; percentiles are nearest-rank: the smallest staleness that at least that share of the
+/// contributions does not exceed.
+std::vector<SummaryField> summarize(const RunRecord& record);
+
+/// The fields as a JSON object, one line each.
+std::string summary_json(const std::vector<SummaryField>& fields);
+
+/// Smallest staleness that at least `percent` (1 .. 100) of the contributions does not exceed; none without any.
+std::optional<std::uint64_t> staleness_percentile(const std::map<std::uint64_t, std::uint64_t>& histogram, unsigned percent);
+
+/// Mean over workers of `phase` / total; workers without any time do not count. None if there are no others.
+std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase);
+
+}  // namespace straggler

@@ -1,0 +1,17 @@
+// The tables of a result folder (docs/interface.md lists their columns). Cells that do not apply are empty; what diverged is
+// written as nan or inf. All throw ResultsError if the file cannot be written.
+#pragma once
+#include "scenarios/results/out_file.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+void write_curve(const RunRecord& record, OutFile& file);
+void write_thresholds(const RunRecord& record, OutFile& file);
+void write_staleness(const RunRecord& record, OutFile& file);
+void write_epochs(const RunRecord& record, OutFile& file);
+void write_workers(const RunRecord& record, OutFile& file);
+/// `utilization`: bytes carried / what the link could have carried in the whole simulated time.
+void write_links(const RunRecord& record, OutFile& file);
+
+}  // namespace straggler

@@ -1,0 +1,37 @@
+// Numbers and times as result files and people read them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+/// Decimal digits of `value` from `at` on; returns the end. At most 20 bytes.
+char* write_count(char* at, std::uint64_t value);
+/// Exactly `units` divided by 10^decimals, without trailing zeros ("12", "0.0000000215"). At most 22 + decimals bytes.
+char* write_decimal(char* at, std::int64_t units, int decimals);
+/// Seconds of a time, exact to the tick. At most 34 bytes.
+inline char* write_seconds(char* at, Time time) { return write_decimal(at, time.ticks(), 12); }
+
+std::string seconds_text(Time time);
+/// Shortest text that reads back as exactly this double; "nan", "inf" and "-inf" for what is not finite.
+std::string number_text(double value);
+
+/// A JSON string, quotes included.
+std::string json_text(std::string_view text);
+/// A JSON number; null for what is not finite.
+std::string json_number(double value);
+/// A CSV cell, quoted only where it must be.
+std::string csv_text(std::string_view text);
+
+// For people: three or four significant digits and a unit.
+std::string readable_seconds(double seconds);   // "1.25 ms", "83.4 s", "2 h 03 min"
+std::string readable_bytes(double bytes);       // "44.7 MB", decimal prefixes
+std::string readable_rate(double bytes_per_second);
+std::string readable_number(double value);      // "1234", "0.02346", "1.2e+09"
+std::string readable_count(std::uint64_t count);  // "1,234,567"
+std::string readable_share(double share);       // "43.2 %"
+
+}  // namespace straggler

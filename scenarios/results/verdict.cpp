@@ -1,0 +1,183 @@
+#include "scenarios/results/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Below this ratio two figures count as the same.
+constexpr double same = 1.005;
+
+std::string percent(double accuracy) { return fmt::format("{:.6g} %", 100 * accuracy); }
+
+/// "1.42 times as many", "3.1 % more", "12 % fewer", "as many".
+std::string amount(double ratio) {
+  if (ratio < same && ratio > 1 / same) return "as many";
+  if (ratio >= 1.1) return fmt::format("{:.3g} times as many", ratio);
+  return fmt::format("{:.2g} % {}", 100 * std::abs(ratio - 1), ratio > 1 ? "more" : "fewer");
+}
+
+/// "1.42 times as fast as", "3.1 % faster than"; ratio > 1.
+std::string beats(double ratio, const char* many, const char* more) {
+  return ratio >= 1.1 ? fmt::format("{:.3g} times as {} as", ratio, many) : fmt::format("{:.2g} % {} than", 100 * (ratio - 1), more);
+}
+
+class Sentence {
+ public:
+  explicit Sentence(const Comparison& comparison) : comparison_(comparison) {}
+
+  std::string text() const {
+    if (comparison_.runs.size() == 1) return alone();
+    if (comparison_.deciding) return by_accuracy();
+    if (comparison_.timing_only) return by_throughput();
+    return nobody();
+  }
+
+ private:
+  const RunResult& run(std::size_t i) const { return comparison_.runs[i]; }
+
+  std::string called(std::size_t i) const {
+    const std::string& label = comparison_.labels[i];
+    const std::string& scheme = run(i).scheme;
+    if (scheme == "ssgd") return fmt::format("synchronous SGD ('{}')", label);
+    return label == scheme ? fmt::format("'{}'", label) : fmt::format("'{}' ({})", label, scheme);
+  }
+
+  std::optional<double> seconds(std::size_t i) const {
+    const ThresholdResult* row = find_threshold(run(i), *comparison_.deciding);
+    return row ? row->seconds : std::nullopt;
+  }
+
+  /// Ranks the runs that did not win, larger is better: who got there, the sooner the better, then the others by accuracy.
+  std::pair<bool, double> standing(std::size_t i) const {
+    if (comparison_.timing_only) return {true, run(i).samples_per_second.value_or(0)};
+    if (const std::optional<double> reached = seconds(i)) return {true, -*reached};
+    return {false, run(i).final_test_accuracy.value_or(-1)};
+  }
+
+  /// Whom the winner is held against: the synchronous run, or the next best.
+  std::size_t opponent() const {
+    const std::size_t winner = *comparison_.winner;
+    if (run(winner).scheme != "ssgd" && run(comparison_.reference).scheme == "ssgd") return comparison_.reference;
+    std::size_t best = winner == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < comparison_.runs.size(); ++i)
+      if (i != winner && standing(i) > standing(best)) best = i;
+    return best;
+  }
+
+  std::string alone() const {
+    const RunResult& only = run(0);
+    std::string what = fmt::format("handles {} samples per second", readable_number(only.samples_per_second.value_or(0)));
+    if (comparison_.deciding) what = fmt::format("reaches {} test accuracy in {}", percent(*comparison_.deciding), readable_seconds(*seconds(0)));
+    return fmt::format("There is only one run, so nothing to compare: {} {}.", called(0), what);
+  }
+
+  std::string nobody() const {
+    const auto accuracy = [&](std::size_t i) { return run(i).final_test_accuracy.value_or(-1); };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < comparison_.runs.size(); ++i)
+      if (accuracy(i) > accuracy(best)) best = i;
+    const std::string nearest = fmt::format("{} has the best final test accuracy, {}", called(best), percent(accuracy(best)));
+    if (comparison_.thresholds.empty())
+      return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.", nearest);
+    return fmt::format("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
+  }
+
+  /// Mean worker time per sample spent in a phase, over the whole run.
+  static std::optional<double> per_sample(const RunResult& run, const std::optional<double>& share) {
+    if (!share || run.samples <= 0) return std::nullopt;
+    return run.workers * *share * run.simulated_seconds / run.samples;
+  }
+
+  /// What shrank most in the workers' time per sample; empty if the run as a whole was not faster. With other numbers of
+  /// workers the times do not compare: then it is those.
+  std::string where(const RunResult& a, const RunResult& b) const {
+    if (a.workers != b.workers) return fmt::format(" with {} workers instead of {}", readable_number(a.workers), readable_number(b.workers));
+    if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
+    struct Part {
+      std::optional<double> RunResult::*share;
+      const char* does;
+    };
+    static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"}, {&RunResult::wasted, "waste"},
+                                     {&RunResult::loading, "load"}, {&RunResult::compute, "compute"},           {&RunResult::down, "are down"}};
+    const Part* best = nullptr;
+    double most = 0, mine = 0, other = 0;
+    for (const Part& part : parts) {
+      const std::optional<double> x = per_sample(a, a.*part.share), y = per_sample(b, b.*part.share);
+      if (!x || !y || *y - *x <= most) continue;
+      best = &part;
+      most = *y - *x;
+      mine = *x;
+      other = *y;
+    }
+    if (!best) return {};
+    return fmt::format(" (its workers {} {} a sample instead of {})", best->does, readable_seconds(mine), readable_seconds(other));
+  }
+
+  std::string by_throughput() const {
+    if (!comparison_.winner) return "No run wins: none handled a sample.";
+    const std::size_t winner = *comparison_.winner, other = opponent();
+    const RunResult &a = run(winner), &b = run(other);
+    const double rate_a = *a.samples_per_second, rate_b = b.samples_per_second.value_or(0);
+    const std::string caveat = "timing only: whether it learns as much from a sample is not known";
+    if (rate_b <= 0) return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a), called(other), caveat);
+    if (rate_a / rate_b < same)
+      return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other), readable_number(rate_a), caveat);
+    return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
+                       beats(rate_a / rate_b, "many", "more"), called(other), readable_number(rate_b), where(a, b), caveat);
+  }
+
+  std::string by_accuracy() const {
+    const std::size_t winner = *comparison_.winner, other = opponent();
+    const double mine = *seconds(winner);
+    const std::string goal = percent(*comparison_.deciding) + " test accuracy";
+    if (const std::optional<double> theirs = seconds(other)) {
+      if (*theirs == mine) return fmt::format("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
+      if (mine <= 0) return fmt::format("{} wins: it has {} from the start, {} after {}.", called(winner), goal, called(other), readable_seconds(*theirs));
+      return fmt::format("{} wins: it reaches {} in {}, {} {} ({}){}.", called(winner), goal, readable_seconds(mine),
+                         beats(*theirs / mine, "fast", "faster"), called(other), readable_seconds(*theirs), cause(winner, other));
+    }
+    return fmt::format("{} wins: it reaches {} in {}, {}.", called(winner), goal, readable_seconds(mine), missed(winner, other));
+  }
+
+  std::string cause(std::size_t winner, std::size_t other) const {
+    const ThresholdResult &a = *find_threshold(run(winner), *comparison_.deciding), &b = *find_threshold(run(other), *comparison_.deciding);
+    if (a.samples.value_or(0) <= 0 || b.samples.value_or(0) <= 0) return {};
+    const double samples = *a.samples / *b.samples;                             // needed, relative to the other
+    const double rate = (*a.samples / *a.seconds) / (*b.samples / *b.seconds);  // handled per second, likewise
+    const std::string speed = fmt::format("handles {} samples per second{}", amount(rate), rate > same ? where(run(winner), run(other)) : "");
+    const std::string need = fmt::format("needs {} samples", amount(samples));
+    if (rate > same && samples < 1 / same) return rate >= 1 / samples ? fmt::format(", because it {} and {}", speed, need) : fmt::format(", because it {} and {}", need, speed);
+    if (rate > same) return fmt::format(", because it {}{} {}", speed, samples > same ? ", although it" : " and", need);
+    if (samples < 1 / same) return fmt::format(", because it {}{} {}", need, rate < 1 / same ? ", although it" : " and", speed);
+    return fmt::format(", as it {} and {}", speed, need);
+  }
+
+  std::string missed(std::size_t winner, std::size_t other) const {
+    const RunResult& b = run(other);
+    if (!find_threshold(b, *comparison_.deciding)) return fmt::format("for which {} was not asked", called(other));
+    std::string out = fmt::format("which {} does not in {}", called(other), readable_seconds(b.simulated_seconds));
+    if (b.final_test_accuracy) out += fmt::format(" (it ends at {})", percent(*b.final_test_accuracy));
+    const std::optional<double> needed = find_threshold(run(winner), *comparison_.deciding)->samples;
+    if (!needed || *needed <= 0) return out;
+    if (b.samples < *needed)
+      return out + fmt::format(", having handled only {} samples where {} were needed{}", readable_number(b.samples), readable_number(*needed),
+                               b.workers == run(winner).workers ? where(run(winner), b) : "");
+    return out + fmt::format(", although it handled {} samples where {} were enough", readable_number(b.samples), readable_number(*needed));
+  }
+
+  const Comparison& comparison_;
+};
+
+}  // namespace
+
+std::string verdict(const Comparison& comparison) { return Sentence(comparison).text(); }
+
+}  // namespace straggler

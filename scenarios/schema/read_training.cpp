@@ -1,0 +1,155 @@
+#include <algorithm>
+
+#include "scenarios/schema/read_parts.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr double most_updates = 1e15, most_epochs = 1e9, most_samples = 1e15;
+
+BatchSpec read_batch(Section batch) {
+  BatchSpec spec;
+  spec.per_worker = batch.count("per_worker", Range::between(1, most_samples));
+  spec.global = batch.count("global", Range::between(1, most_samples));
+  spec.drop_last = batch.flag("drop_last", false);
+  batch.finish();
+  if (batch.has("per_worker") == batch.has("global"))
+    batch.context().problems.add(batch.place(), batch.path(),
+                                 std::string(batch.has("global") ? "has both per_worker and global" : "has neither per_worker nor global") +
+                                     "; write one, such as {per_worker: 256}");
+  return spec;
+}
+
+ScheduleSpec read_schedule(ReadContext& context, const YamlNode* node, const std::string& path, Place parent) {
+  ScheduleSpec spec;
+  spec.kind = read_kind(context, node, path, parent, KindGroup::schedule, "constant", [&](Section& schedule) {
+    Section warmup = schedule.section("warmup");
+    spec.warmup_epochs = warmup.measure("epochs", ValueType::number, Range::between(0, most_epochs)).value_or(0);
+    if (warmup.given() && warmup.node()->items.empty()) schedule.problem("warmup", "is empty; write warmup: {epochs: 1}");
+    warmup.finish();
+    spec.scale_with_workers = schedule.choice("scale_with_workers", {"none", "linear", "square_root"}, "none");
+  });
+  return spec;
+}
+
+StopSpec read_stop(Section stop) {
+  StopSpec spec;
+  spec.epochs = stop.measure("epochs", ValueType::number, Range::above_to(0, most_epochs));
+  spec.updates = stop.count("updates", Range::between(1, most_updates));
+  if (const auto rounds = stop.count("rounds", Range::between(1, most_updates)))
+    spec.updates = std::min(*rounds, spec.updates.value_or(*rounds));
+  spec.simulated_time = stop.measure("simulated_time", ValueType::time, some_time());
+  spec.target_accuracy = stop.measure("target_accuracy", ValueType::fraction, Range::above_to(0, 1));
+  stop.finish();
+  const bool bounded = stop.has("epochs") || stop.has("updates") || stop.has("rounds") || stop.has("simulated_time");
+  if (!bounded && stop.given())
+    stop.context().problems.add(
+        stop.place(), stop.path(),
+        stop.has("target_accuracy")
+            ? "has only a target, which may never be reached; add a bound: epochs, updates, rounds or simulated_time"
+            : "has no bound; write at least one of epochs, updates, rounds or simulated_time, such as {epochs: 5}");
+  return spec;
+}
+
+void read_evaluate_every(Section every, EvaluateSpec& spec) {
+  spec.every_epochs = every.measure("epochs", ValueType::number, Range::between(1e-6, most_epochs));
+  spec.every_updates = every.count("updates", Range::between(1, most_updates));
+  spec.every_simulated_time = every.measure("simulated_time", ValueType::time, Range::between(1e-9, longest_time));
+  every.finish();
+  if (every.given() && every.node()->items.size() != 1)
+    every.context().problems.add(every.place(), every.path(),
+                                 "must say one thing; write {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
+}
+
+std::vector<double> read_thresholds(ReadContext& context, const YamlNode* node, const std::string& path) {
+  std::vector<double> thresholds;
+  if (node == nullptr) return thresholds;
+  if (node->type != YamlNode::Type::sequence) {
+    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write a list of accuracies such as [0.80, 0.85]");
+    return thresholds;
+  }
+  Parameter accuracy;
+  accuracy.type = ValueType::fraction;
+  accuracy.range = Range::above_to(0, 1);
+  for (std::size_t i = 0; i < node->items.size(); ++i)
+    if (const auto value = read_value(context, node->items[i], path + "[" + std::to_string(i) + "]", accuracy))
+      thresholds.push_back(std::get<double>(*value));
+  std::sort(thresholds.begin(), thresholds.end());
+  if (std::adjacent_find(thresholds.begin(), thresholds.end()) != thresholds.end())
+    context.problems.add(node->place, path, "has an accuracy twice; keep one");
+  return thresholds;
+}
+
+EvaluateSpec read_evaluate(Section evaluate) {
+  EvaluateSpec spec;
+  read_evaluate_every(evaluate.section("every"), spec);
+  spec.thresholds = read_thresholds(evaluate.context(), evaluate.find("thresholds"), evaluate.path_of("thresholds"));
+  spec.sustain = evaluate.count("sustain", Range::between(1, 1e6)).value_or(spec.sustain);
+  spec.split = evaluate.choice("split", {"test", "validation"}, "test");
+  spec.train_samples = evaluate.count("train_samples", Range::between(1, most_samples)).value_or(spec.train_samples);
+  evaluate.not_yet("cost");
+  evaluate.finish();
+  return spec;
+}
+
+CostSpec read_cost(Section cost) {
+  CostSpec spec;
+  if (const YamlNode* model = cost.find("model"))
+    spec.model = read_kind(cost.context(), model, cost.path_of("model"), cost.place_of("model"), KindGroup::model, "");
+  if (const auto bytes = cost.measure("bytes", ValueType::bytes, Range::between(1, 1e15))) spec.bytes = static_cast<std::int64_t>(*bytes);
+  cost.finish();
+  if (cost.given() && cost.has("model") == cost.has("bytes"))
+    cost.context().problems.add(cost.place(), cost.path(), "must say one thing; write {model: NAME} or {bytes: 64MiB}");
+  return spec;
+}
+
+}  // namespace
+
+WorkloadSpec read_workload(Section workload) {
+  WorkloadSpec spec;
+  ReadContext& context = workload.context();
+  if (const YamlNode* model = workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like"))
+    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "");
+  const YamlNode* data = workload.require("data", "write data: {kind: fashion_mnist} or the like");
+  spec.partition.name = "iid";
+  if (data != nullptr) {
+    bool read = false;
+    const auto more = [&](Section& section) {
+      read = true;
+      spec.partition = read_kind(context, section.find("partition"), section.path_of("partition"), section.place_of("partition"),
+                                 KindGroup::partition, "iid");
+      spec.reshuffle = section.flag("reshuffle", true);
+    };
+    spec.data = read_kind(context, data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
+  }
+  workload.not_yet("precision", "fp32");
+  workload.not_yet("serial_per_epoch");
+  workload.not_yet("fuse", "auto");
+  spec.cost = read_cost(workload.section("cost"));
+  workload.finish();
+  return spec;
+}
+
+TrainingSpec read_training(Section training) {
+  TrainingSpec spec;
+  ReadContext& context = training.context();
+  if (const YamlNode* scheme = training.require("scheme", "write scheme: {kind: ssgd} or the like"))
+    spec.scheme = read_kind(context, scheme, training.path_of("scheme"), training.place_of("scheme"), KindGroup::scheme, "");
+  if (const YamlNode* batch = training.require("batch", "write batch: {per_worker: 256} or batch: {global: 2048}"))
+    spec.batch = read_batch(Section(context, batch, training.path_of("batch"), training.place_of("batch")));
+  spec.optimizer = read_kind(context, training.find("optimizer"), training.path_of("optimizer"), training.place_of("optimizer"),
+                             KindGroup::optimizer, "sgd");
+  spec.schedule = read_schedule(context, training.find("schedule"), training.path_of("schedule"), training.place_of("schedule"));
+  training.not_yet("compression", "none");
+  training.not_yet("initial_broadcast", "false");
+  training.not_yet("report_from_epoch");
+  training.not_yet("on_failure");
+  if (const YamlNode* stop = training.require("stop", "write stop: {epochs: 5} or the like; a run must end"))
+    spec.stop = read_stop(Section(context, stop, training.path_of("stop"), training.place_of("stop")));
+  spec.evaluate = read_evaluate(training.section("evaluate"));
+  training.finish();
+  return spec;
+}
+
+}  // namespace straggler

@@ -1,0 +1,169 @@
+#include "scenarios/schema/reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/schema/overrides.hpp"
+#include "scenarios/schema/read_parts.hpp"
+#include "scenarios/schema/section.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace {
+
+void record_places(const YamlNode& node, const std::string& path, Places& places) {
+  places.set(path, node.place);
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    if (node.type == YamlNode::Type::map)
+      record_places(node.items[i], path.empty() ? node.keys[i].name : path + "." + node.keys[i].name, places);
+    else
+      record_places(node.items[i], path + "[" + std::to_string(i) + "]", places);
+  }
+}
+
+void read_version(Section& top) {
+  const YamlNode* version = top.require("straggler", "write 'straggler: 1', the version of the format");
+  if (version == nullptr) return;
+  if (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1")
+    top.context().problems.add(version->place, "straggler",
+                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
+}
+
+/// The file's own name, where none is given.
+std::string name_from(const std::filesystem::path& file) {
+  std::string name = file.stem().string().substr(0, 100);
+  for (char& c : name)
+    if (!is_name(std::string_view(&c, 1))) c = '-';
+  return name.empty() ? "scenario" : name;
+}
+
+void read_head(Section& top, Scenario& scenario) {
+  read_version(top);
+  const YamlNode* name = top.find("name");
+  scenario.name = name == nullptr ? name_from(scenario.file) : top.word("name");
+  if (name != nullptr && name->type == YamlNode::Type::scalar && !is_name(scenario.name))
+    top.context().problems.add(name->place, "name",
+                               in_quotes(scenario.name) + " is not a name; write letters, digits, - and _, at most 100");
+  const YamlNode* seed = top.find("seed");
+  if (seed == nullptr) return;
+  try {
+    if (seed->type != YamlNode::Type::scalar || seed->quoted)
+      throw std::invalid_argument("is " + what_stands(*seed) + "; write a whole number such as 1");
+    scenario.seed = parse_unsigned(seed->text);
+  } catch (const std::invalid_argument& error) {
+    top.context().problems.add(seed->place, "seed", error.what());
+  }
+}
+
+/// What no part can tell alone.
+void check_together(Section& top, const Scenario& scenario) {
+  ReadContext& context = top.context();
+  const Kind& kind = scenario.training.scheme;
+  const Word* scheme = context.vocabulary.find(KindGroup::scheme, kind.name);
+  if (scheme == nullptr || context.problems.any()) return;  // an answer might rest on what could not be read
+  if (scheme->needs_server && scheme->needs_server(kind.parameters) && scenario.cluster.servers.count == 0) {
+    std::string what = kind.name;
+    if (kind.parameters.has("via")) what += " via server";
+    context.problems.add("training.scheme", what + " needs a parameter server, and the cluster has none; add cluster.servers: {count: 1}");
+  }
+  if (scheme->only_workers && scenario.workers() != *scheme->only_workers) {
+    context.problems.add("training.scheme", kind.name + " runs on exactly " + std::to_string(*scheme->only_workers) +
+                                                " worker(s), and the cluster has " + std::to_string(scenario.workers()) +
+                                                "; change cluster.workers or the scheme");
+  }
+  if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {
+    context.problems.add("training.batch.global", "a batch of " + std::to_string(*global) + " leaves some of " +
+                                                      std::to_string(scenario.workers()) +
+                                                      " workers without a sample; write at least as many samples as workers");
+  }
+}
+
+Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
+  const Vocabulary& vocabulary = options.vocabulary == nullptr ? Vocabulary::from_registries() : *options.vocabulary;
+  ReadContext context{vocabulary, problems};
+  Scenario scenario;
+  scenario.file = file;
+  Section top(context, &root, "", Place{});
+  if (root.type != YamlNode::Type::map) return scenario;  // said; what follows would only be missing
+  read_head(top, scenario);
+  scenario.devices = read_devices(top.section("devices"));
+  const auto part = [&](const char* key, const char* remedy) {
+    const YamlNode* node = top.require(key, remedy);
+    return std::pair(node != nullptr, Section(context, node, key, top.place_of(key)));
+  };
+  if (auto [given, section] = part("cluster", "write cluster: {workers: [...], network: {...}}"); given)
+    scenario.cluster = read_cluster(section, scenario.devices, options);
+  if (auto [given, section] = part("workload", "write workload: {model: ..., data: ...}"); given)
+    scenario.workload = read_workload(section);
+  if (auto [given, section] = part("training", "write training: {scheme: ..., batch: ..., stop: ...}"); given)
+    scenario.training = read_training(section);
+  top.finish();
+  check_together(top, scenario);
+  return scenario;
+}
+
+std::vector<std::string> sources(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+  std::vector<std::string> all = {file.string()};
+  all.insert(all.end(), sets.begin(), sets.end());
+  return all;
+}
+
+Scenario read(std::optional<std::string> text, const std::filesystem::path& file, const std::vector<std::string>& sets,
+              const ReadOptions& options, const std::shared_ptr<Places>& places, Problems& problems) {
+  std::optional<YamlNode> root;
+  if (text) root = parse_yaml(*text, 0, problems);
+  if (root) {
+    for (std::size_t i = 0; i < sets.size(); ++i) apply_override(*root, sets[i], static_cast<int>(i) + 1, problems);
+    record_places(*root, "", *places);
+    Scenario scenario = read_tree(*root, file, options, problems);
+    problems.raise();
+    scenario.places = places;
+    return scenario;
+  }
+  problems.raise();
+  throw std::logic_error("a scenario was neither read nor refused");
+}
+
+}  // namespace
+
+Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets, const ReadOptions& options) {
+  const auto places = std::make_shared<Places>(sources(file, sets));
+  Problems problems(*places);
+  return read(read_text(file, problems), file, sets, options, places, problems);
+}
+
+Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets,
+                            const ReadOptions& options) {
+  const auto places = std::make_shared<Places>(sources(file, sets));
+  Problems problems(*places);
+  std::optional<std::string> checked;
+  if (check_text(text, 0, problems)) checked = std::move(text);
+  return read(std::move(checked), file, sets, options, places, problems);
+}
+
+void throw_error(const Scenario& scenario, std::string_view path, std::string_view what) {
+  const Places nowhere({scenario.file.string()});
+  const Places& places = scenario.places ? *scenario.places : nowhere;
+  throw ScenarioErrors({places.line(path, what)});
+}
+
+void check_against_data(const Scenario& scenario, const DataInfo& data) {
+  const Places nowhere({scenario.file.string()});
+  const Places& places = scenario.places ? *scenario.places : nowhere;
+  Problems problems(places);
+  const BatchSpec& batch = scenario.training.batch;
+  const auto train = static_cast<std::int64_t>(data.train);
+  const std::int64_t size = batch.per_worker ? *batch.per_worker : batch.global.value_or(1);
+  const std::string path = batch.per_worker ? "training.batch.per_worker" : "training.batch.global";
+  if (size > train) {
+    problems.add(path, "a batch of " + std::to_string(size) + " samples is larger than the data, which has " + std::to_string(train) +
+                           " to train on; write at most that");
+  }
+  problems.raise();
+}
+
+}  // namespace straggler

@@ -1,0 +1,37 @@
+// From the text of a scenario to a Scenario, or to everything that is wrong with it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "scenarios/schema/vocabulary.hpp"
+
+namespace straggler {
+
+struct ReadOptions {
+  const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
+  std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
+  std::uint64_t bytes_per_worker = 2048;   // what a worker takes at least, timing alone
+};
+
+/// Reads a scenario, with `sets` ("PATH=VALUE") applied in order before anything is checked. Every default is filled in. Throws
+/// ScenarioErrors with all that is wrong.
+Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets = {}, const ReadOptions& options = {});
+
+/// The same for a text at hand; `file` names it in messages, and relative paths inside start from its folder.
+Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},
+                            const ReadOptions& options = {});
+
+/// What only the data can tell: throws ScenarioErrors if a batch is larger than the data, or if there are more workers than samples
+/// to give each of them one.
+void check_against_data(const Scenario& scenario, const DataInfo& data);
+
+/// One error about `path` of the scenario, at the place where it was written.
+[[noreturn]] void throw_error(const Scenario& scenario, std::string_view path, std::string_view what);
+
+}  // namespace straggler

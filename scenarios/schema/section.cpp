@@ -1,0 +1,241 @@
+#include "scenarios/schema/section.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+std::string what_stands(const YamlNode& node) {
+  switch (node.type) {
+    case YamlNode::Type::null:
+      return "empty";
+    case YamlNode::Type::scalar:
+      return in_quotes(node.text);
+    case YamlNode::Type::sequence:
+      return "a list";
+    case YamlNode::Type::map:
+      return "a map";
+  }
+  throw std::logic_error("no such type of node");
+}
+
+namespace {
+
+/// What a value of that type looks like, for "write …".
+std::string example(const Parameter& parameter) {
+  switch (parameter.type) {
+    case ValueType::count:
+      return "a whole number such as 8";
+    case ValueType::number:
+      return "a number such as 0.5";
+    case ValueType::fraction:
+      return "a share such as 0.5 or 50%";
+    case ValueType::time:
+      return "a time such as 10ms";
+    case ValueType::bytes:
+      return "a size such as 25MiB";
+    case ValueType::rate:
+      return "a rate such as 1Gbps or 125MB/s";
+    case ValueType::boolean:
+      return "true or false";
+    case ValueType::choice:
+      return "one of: " + joined(parameter.choices);
+    case ValueType::counts:
+      return "a list of whole numbers such as [200, 200]";
+    case ValueType::path:
+      return "a path";
+    case ValueType::text:
+      return "a text";
+  }
+  throw std::logic_error("no such type of value");
+}
+
+bool bare_only(ValueType type) {
+  return type == ValueType::count || type == ValueType::number || type == ValueType::boolean || type == ValueType::counts;
+}
+
+/// Throws std::invalid_argument.
+std::string text_of(const YamlNode& node, const Parameter& parameter) {
+  const bool list = parameter.type == ValueType::counts;
+  if (node.type != (list ? YamlNode::Type::sequence : YamlNode::Type::scalar))
+    throw std::invalid_argument("is " + what_stands(node) + "; write " + example(parameter));
+  if (!list) {
+    if (node.quoted && bare_only(parameter.type))
+      throw std::invalid_argument("is text in quotes; write " + example(parameter) + ", without quotes");
+    return node.text;
+  }
+  std::string all;
+  for (const YamlNode& item : node.items) {
+    if (item.type != YamlNode::Type::scalar || item.quoted || item.text.find(',') != std::string::npos)
+      throw std::invalid_argument("has " + what_stands(item) + " in it; write " + example(parameter));
+    all += (all.empty() ? "" : ", ") + item.text;
+  }
+  return "[" + all + "]";
+}
+
+}  // namespace
+
+std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
+  try {
+    return parse_value(parameter, text_of(node, parameter));
+  } catch (const std::invalid_argument& error) {
+    context.problems.add(node.place, path, error.what());
+    return std::nullopt;
+  }
+}
+
+Section::Section(ReadContext& context, const YamlNode* node, std::string path, Place parent)
+    : context_(context), node_(node), path_(std::move(path)), place_(parent) {
+  if (node_ == nullptr || node_->type == YamlNode::Type::map) return;
+  context_.problems.add(node_->place, path_.empty() ? "scenario" : path_, "is " + what_stands(*node_) + "; write a map (keys with values)");
+  static const YamlNode empty = [] {
+    YamlNode map;
+    map.type = YamlNode::Type::map;
+    return map;
+  }();
+  node_ = &empty;
+}
+
+Place Section::place_of(std::string_view key) const {
+  if (node_ != nullptr)
+    for (const YamlNode::Key& known : node_->keys)
+      if (known.name == key) return known.place;
+  return place_;
+}
+
+void Section::problem(std::string_view key, std::string_view what) { context_.problems.add(place_of(key), path_of(key), what); }
+
+const YamlNode* Section::find(const std::string& key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
+  return node_ == nullptr ? nullptr : node_->find(key);
+}
+
+const YamlNode* Section::require(const std::string& key, const std::string& remedy) {
+  const YamlNode* found = find(key);
+  if (found == nullptr) problem(key, "is missing; " + remedy);
+  return found;
+}
+
+Section Section::section(const std::string& key) {
+  const YamlNode* node = find(key);
+  return Section(context_, node, path_of(key), place_of(key));
+}
+
+std::optional<Value> Section::value(const Parameter& parameter) {
+  const YamlNode* node = find(parameter.name);
+  if (node != nullptr) return read_value(context_, *node, path_of(parameter.name), parameter);
+  if (parameter.required)
+    problem(parameter.name, "is missing; write " + example(parameter) + (parameter.meaning.empty() ? "" : " (" + parameter.meaning + ")"));
+  if (parameter.fallback) return parse_value(parameter, *parameter.fallback);
+  return std::nullopt;
+}
+
+namespace {
+Parameter declared(const std::string& key, ValueType type, const Range& range) {
+  Parameter parameter;
+  parameter.name = key;
+  parameter.type = type;
+  parameter.range = range;
+  return parameter;
+}
+}  // namespace
+
+std::optional<double> Section::measure(const std::string& key, ValueType type, const Range& range) {
+  const std::optional<Value> found = value(declared(key, type, range));
+  return found ? std::optional(std::get<double>(*found)) : std::nullopt;
+}
+
+std::optional<std::int64_t> Section::count(const std::string& key, const Range& range) {
+  const std::optional<Value> found = value(declared(key, ValueType::count, range));
+  return found ? std::optional(std::get<std::int64_t>(*found)) : std::nullopt;
+}
+
+double Section::required_measure(const std::string& key, ValueType type, const Range& range, const std::string& remedy) {
+  if (!has(key)) problem(key, "is missing; " + remedy);
+  return measure(key, type, range).value_or(0);
+}
+
+bool Section::flag(const std::string& key, bool fallback) {
+  const std::optional<Value> found = value(declared(key, ValueType::boolean, {}));
+  return found ? std::get<bool>(*found) : fallback;
+}
+
+std::string Section::choice(const std::string& key, std::vector<std::string> choices, const std::string& fallback) {
+  Parameter parameter = declared(key, ValueType::choice, {});
+  parameter.choices = std::move(choices);
+  const std::optional<Value> found = value(parameter);
+  return found ? std::get<std::string>(*found) : fallback;
+}
+
+std::string Section::word(const std::string& key) {
+  const std::optional<Value> found = value(declared(key, ValueType::text, {}));
+  return found ? std::get<std::string>(*found) : std::string();
+}
+
+void Section::not_yet(const std::string& key, const std::string& allowed) {
+  if (!allowed.empty()) known_.push_back(key);
+  const YamlNode* node = node_ == nullptr ? nullptr : node_->find(key);
+  if (node == nullptr) return;
+  excused_.push_back(key);
+  if (allowed.empty()) {
+    problem(key, "is not supported by this version of straggler; remove it");
+    return;
+  }
+  bool good = false;
+  if (node->type == YamlNode::Type::scalar) good = node->text == allowed;
+  if (node->type == YamlNode::Type::sequence) good = allowed == "[]" && node->items.empty();
+  if (node->type == YamlNode::Type::map && node->items.size() == 1) good = node->keys[0].name == "kind" && node->items[0].text == allowed;
+  if (!good)
+    context_.problems.add(
+        node->place, path_of(key),
+        "is " + what_stands(*node) + ", and this version of straggler supports only " + allowed + "; write that, or remove the key");
+}
+
+void Section::finish() {
+  if (node_ == nullptr) return;
+  for (const YamlNode::Key& key : node_->keys) {
+    const auto among = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), key.name) != names.end();
+    };
+    if (among(known_) || among(excused_)) continue;
+    context_.problems.add(key.place, path_of(key.name), unknown_name("key", key.name, known_));
+  }
+}
+
+Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& path, Place parent, KindGroup group,
+               const std::string& fallback, const std::function<void(Section&)>& more) {
+  const bool short_form = node != nullptr && node->type == YamlNode::Type::scalar;
+  Section section(context, short_form ? nullptr : node, path, short_form ? node->place : parent);
+  Kind kind{fallback, {}};
+  Place place = section.place();
+  std::string where = path;
+  if (const YamlNode* name = section.find("kind"); name != nullptr || short_form) {
+    if (!short_form) where += ".kind";
+    const YamlNode& named = short_form ? *node : *name;
+    place = named.place;
+    kind.name = named.text;
+    if (named.type != YamlNode::Type::scalar) {
+      context.problems.add(place, where, "is " + what_stands(named) + "; write the name of a " + std::string(name_of(group)));
+      return kind;
+    }
+  } else if (node != nullptr && node->type != YamlNode::Type::map) {
+    return kind;  // said already
+  }
+  if (more) more(section);
+  const std::vector<std::string> names = context.vocabulary.names(group);
+  const Word* word = context.vocabulary.find(group, kind.name);
+  if (word != nullptr) {
+    for (const Parameter& parameter : word->parameters)
+      if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
+    section.finish();
+  } else if (kind.name.empty()) {
+    context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names));
+  } else {
+    context.problems.add(place, where, unknown_name(name_of(group), kind.name, names));
+  }
+  return kind;
+}
+
+}  // namespace straggler

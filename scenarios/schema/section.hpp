@@ -1,0 +1,88 @@
+// Typed reading of one map of a scenario: every value checked, everything wrong noted at its place, nothing ignored.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "scenarios/schema/vocabulary.hpp"
+#include "scenarios/schema/yaml_tree.hpp"
+
+namespace straggler {
+
+/// Times that a simulation can hold: Time refuses more than 100 days.
+inline constexpr double longest_time = 100 * 86'400.0;
+inline Range any_time() { return Range::between(0, longest_time); }
+inline Range some_time() { return Range::between(1e-12, longest_time); }  // at least a tick
+inline Range any_rate() { return Range::between(0.125, 1e18); }           // at least a bit per second
+
+struct ReadContext {
+  const Vocabulary& vocabulary;
+  Problems& problems;
+};
+
+/// "a number", "a list", "a map", "empty": what stands there, for messages.
+std::string what_stands(const YamlNode& node);
+
+/// The value of a scalar (or, for ValueType::counts, of a list); nothing and a problem at its place if it is not of that type.
+std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter);
+
+/// One map. Ask for every key that it may have, then call finish(), which refuses the others. An absent section reads as an empty map.
+class Section {
+ public:
+  /// `node` null: absent; problems about missing keys then point at `parent`. A node that is not a map is a problem.
+  Section(ReadContext& context, const YamlNode* node, std::string path, Place parent);
+
+  bool has(std::string_view key) const { return node_ != nullptr && node_->find(key) != nullptr; }
+  /// Null if absent. Makes the key known.
+  const YamlNode* find(const std::string& key);
+  /// Null and a problem if absent.
+  const YamlNode* require(const std::string& key, const std::string& remedy);
+  /// The section under `key`.
+  Section section(const std::string& key);
+
+  std::optional<Value> value(const Parameter& parameter);
+  std::optional<double> measure(const std::string& key, ValueType type, const Range& range);
+  std::optional<std::int64_t> count(const std::string& key, const Range& range);
+  /// 0 and a problem if absent.
+  double required_measure(const std::string& key, ValueType type, const Range& range, const std::string& remedy);
+  bool flag(const std::string& key, bool fallback);
+  std::string choice(const std::string& key, std::vector<std::string> choices, const std::string& fallback);
+  /// Empty if absent or not a scalar.
+  std::string word(const std::string& key);
+
+  /// `key` belongs to the format but not to this version, which takes only `allowed` there (the text of a scalar, "[]", or
+  /// "{kind: …}"'s kind); empty: nothing.
+  void not_yet(const std::string& key, const std::string& allowed = {});
+  void finish();
+
+  const std::string& path() const { return path_; }
+  std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+  /// Of the key that opens this section (its first character, for an item of a list).
+  Place place() const { return place_; }
+  /// Of the key, if it is there, else of the section.
+  Place place_of(std::string_view key) const;
+  bool given() const { return node_ != nullptr; }
+  const YamlNode* node() const { return node_; }
+  void problem(std::string_view key, std::string_view what);
+  ReadContext& context() { return context_; }
+
+ private:
+  ReadContext& context_;
+  const YamlNode* node_;
+  std::string path_;
+  Place place_;
+  std::vector<std::string> known_, excused_;
+};
+
+/// `{kind: NAME, parameter: value, …}`, or NAME alone. `fallback`: the kind where none is named; empty: one must be. `more` reads keys
+/// that stand beside the kind's own.
+Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& path, Place parent, KindGroup group,
+               const std::string& fallback, const std::function<void(Section&)>& more = {});
+
+}  // namespace straggler

@@ -1,0 +1,98 @@
+#include "scenarios/schema/source_text.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "scenarios/schema/yaml_tree.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Bytes of the UTF-8 character at `at` (RFC 3629: no overlong forms, surrogates or code points beyond U+10FFFF); 0: none.
+std::size_t utf8_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xbf; };
+  const unsigned first = byte(at), second = byte(at + 1);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return follows(at + 1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    if (!follows(at + 1) || !follows(at + 2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
+    return 3;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    if (!follows(at + 1) || !follows(at + 2) || !follows(at + 3)) return 0;
+    return (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f) ? 0 : 4;
+  }
+  return 0;
+}
+
+void normalize(std::string& text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  std::string::size_type to = 0;
+  for (std::string::size_type from = 0; from < text.size(); ++from)
+    if (text[from] != '\r' || from + 1 >= text.size() || text[from + 1] != '\n') text[to++] = text[from];
+  text.resize(to);
+}
+
+}  // namespace
+
+std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems) {
+  const Place top;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    problems.add(top, "scenario", "this is a folder; give the path of a scenario file");
+    return std::nullopt;
+  }
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    const std::string reason = errno == 0 ? "the file cannot be opened" : std::strerror(errno);
+    problems.add(top, "scenario", "cannot be read: " + reason + "; give the path of a scenario file");
+    return std::nullopt;
+  }
+  std::string text(YamlLimits::bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) {
+    problems.add(top, "scenario", "reading stopped half way; check the disk and the path");
+    return std::nullopt;
+  }
+  if (!check_text(text, 0, problems)) return std::nullopt;
+  return text;
+}
+
+bool check_text(std::string& text, int source, Problems& problems) {
+  normalize(text);
+  Place at{source, 1, 1};
+  const auto refuse = [&](const char* what) {
+    problems.add(at, "scenario", what);
+    return false;
+  };
+  if (text.empty()) return refuse("is empty; write a scenario that begins with 'straggler: 1'");
+  bool indenting = true;
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = utf8_length(text, i);
+    if (length == 0) return refuse("is not UTF-8 text; save it as plain text in UTF-8");
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f)
+      return refuse("has a control character, so it is not plain text; give the path of a scenario file");
+    if (byte == '\t' && indenting) {
+      const std::size_t next = text.find_first_not_of(" \t", i);
+      if (next != std::string::npos && text[next] != '\n' && text[next] != '#')
+        return refuse("has a tab in its indentation; indent with spaces");
+    }
+    if (byte != ' ' && byte != '\t') indenting = byte == '\n';
+    i += length;
+    if (byte == '\n')
+      at = {source, at.line + 1, 1};
+    else
+      at.column += static_cast<int>(length);
+  }
+  if (text.size() > YamlLimits::bytes) return refuse("is longer than 1 MiB; a scenario is a short text");
+  return true;
+}
+
+}  // namespace straggler

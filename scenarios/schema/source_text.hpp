@@ -1,0 +1,19 @@
+// The text of a scenario file, once it is known to be text.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "scenarios/schema/errors.hpp"
+
+namespace straggler {
+
+/// Reads the file. Adds a problem and returns nothing if it cannot be read, is a folder, is longer than YamlLimits::bytes, or is not
+/// the text of a scenario (see check_text).
+std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems);
+
+/// True if `text` is UTF-8 without control characters, not empty, and indented with spaces; else adds a problem at the place.
+/// Windows line ends become plain ones and a byte order mark goes.
+bool check_text(std::string& text, int source, Problems& problems);
+
+}  // namespace straggler

@@ -1,0 +1,36 @@
+// The kinds that a scenario may name, group by group, and what each may be told.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+
+namespace straggler {
+
+enum class KindGroup { scheme, collective, topology, jitter, model, data, partition, optimizer, schedule };
+/// The word for it in messages: "scheme", "data", …
+std::string_view name_of(KindGroup group);
+
+struct Word {
+  std::string name, summary;
+  std::vector<Parameter> parameters;
+  // Schemes only.
+  std::function<bool(const Parameters&)> needs_server;  // empty: never
+  std::optional<std::int64_t> only_workers;
+};
+
+struct Vocabulary {
+  std::map<KindGroup, std::vector<Word>> words;
+
+  const Word* find(KindGroup group, std::string_view name) const;
+  std::vector<std::string> names(KindGroup group) const;
+  /// Everything that is linked into this program.
+  static const Vocabulary& from_registries();
+};
+
+}  // namespace straggler

@@ -1,0 +1,40 @@
+// YAML as a tree of values that know where they were written. The only door to yaml-cpp.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/schema/errors.hpp"
+
+namespace straggler {
+
+/// Maps keep the order in which they were written; their keys are unique.
+struct YamlNode {
+  enum class Type { null, scalar, sequence, map } type = Type::null;
+  struct Key {
+    std::string name;
+    Place place;
+  };
+  Place place;
+  std::string text;             // scalar
+  bool quoted = false;          // scalar: written in quotes, so never a number
+  std::vector<Key> keys;        // map: one for each item
+  std::vector<YamlNode> items;  // sequence, map
+
+  const YamlNode* find(std::string_view key) const;
+};
+
+/// Limits that no honest scenario meets, and no hostile one passes.
+struct YamlLimits {
+  static constexpr std::size_t bytes = std::size_t{1} << 20;
+  static constexpr std::size_t nodes = 100'000;  // aliases expanded
+  static constexpr std::size_t depth = 100;
+};
+
+/// `text` as one YAML document. Aliases are expanded. Problems of form (duplicate keys, tags, merge keys) are added to `problems`,
+/// each at its place, and reading goes on; after one that ends reading (syntax, limits, no document, several documents) nothing
+/// is returned. Never throws on bad text.
+std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& problems);
+
+}  // namespace straggler

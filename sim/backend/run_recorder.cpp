@@ -1,0 +1,154 @@
+#include "sim/backend/run_recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace straggler {
+
+RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
+                         RecordSink* sink, bool trace)
+    : epoch_samples_(epoch_samples),
+      stop_(stop),
+      evaluation_(std::move(evaluation)),
+      evaluator_(evaluator),
+      sink_(sink),
+      trace_(trace ? sink : nullptr),
+      clocks_(workers) {
+  record_.workers.resize(workers);
+  record_.thresholds = evaluation_.thresholds;
+  record_.sustain = evaluation_.sustain;
+  record_.target_accuracy = stop_.target_accuracy;
+}
+
+void RunRecorder::begin(const Weights& initial) {
+  latest_ = initial;
+  if (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) evaluate(Time());
+}
+
+void RunRecorder::count_contributions(const Weights& weights, Time now) {
+  for (const Contribution& made : weights.made) {
+    const std::uint64_t staleness = weights.version - 1 - made.read_version;
+    ++record_.staleness[staleness];
+    WorkerRecord& from = worker(made.worker);
+    ++from.updates;
+    from.samples += made.samples;
+    ++from.staleness.count;
+    from.staleness.sum += staleness;
+    from.staleness.max = std::max(from.staleness.max, staleness);
+    if (sink_)
+      sink_->contribution(weights.version, now, static_cast<std::uint32_t>(made.worker), made.read_version, made.first_position, made.steps,
+                          made.samples);
+  }
+}
+
+bool RunRecorder::published(const Weights& weights, Time now) {
+  count_contributions(weights, now);
+  latest_ = weights;
+  latest_.made.clear();
+  latest_.optimizer.clear();
+  if (latest_.progress / epoch_samples_ > epochs_closed_) close_epoch(now);
+
+  bool due = false;
+  if (evaluation_.every_epochs) {
+    const double done = epochs() / *evaluation_.every_epochs;
+    due = done >= static_cast<double>(next_evaluation_);
+    if (due) next_evaluation_ = static_cast<std::uint64_t>(done) + 1;
+  } else if (evaluation_.every_updates) {
+    due = latest_.version % *evaluation_.every_updates == 0;
+  }
+  if (due && evaluate(now)) return true;
+  if (stop_.updates && latest_.version >= *stop_.updates) return true;
+  return stop_.epochs && epochs() >= *stop_.epochs;
+}
+
+bool RunRecorder::evaluate_now(Time now) { return evaluate(now); }
+
+bool RunRecorder::evaluate(Time now) {
+  CurvePoint point;
+  point.time = now;
+  point.update = point.round = latest_.version;
+  point.samples = latest_.progress;
+  point.epoch = epochs();
+  point.bytes_sent = bytes_.sent;
+  if (evaluator_) {
+    const Evaluation train = evaluator_->evaluate(latest_.value, EvaluationSet::train_subset);
+    const Evaluation test = evaluator_->evaluate(latest_.value, evaluation_.set);
+    point.train_loss = train.loss;
+    point.train_accuracy = train.accuracy;
+    point.test_loss = test.loss;
+    point.test_accuracy = test.accuracy;
+    diverged_ = !std::isfinite(train.loss) || !std::isfinite(test.loss);
+  }
+  record_.curve.push_back(point);
+  target_reached_ = target_sustained();
+  return diverged_ || target_reached_;
+}
+
+bool RunRecorder::target_sustained() const {
+  if (!stop_.target_accuracy) return false;
+  const auto needed = static_cast<std::size_t>(evaluation_.sustain);
+  if (record_.curve.size() < needed) return false;
+  return std::all_of(record_.curve.end() - static_cast<std::ptrdiff_t>(needed), record_.curve.end(),
+                     [&](const CurvePoint& point) { return point.test_accuracy && *point.test_accuracy >= *stop_.target_accuracy; });
+}
+
+void RunRecorder::close_epoch(Time now) {
+  std::array<WideTicks, phase_count> sums{};
+  for (std::size_t i = 0; i < clocks_.size(); ++i) {
+    clocks_[i].advance(now, static_cast<std::uint32_t>(i), trace_);
+    for (std::size_t k = 0; k < phase_count; ++k) sums[k] += clocks_[i].split().parts[k].ticks();
+  }
+  EpochRecord epoch;
+  epochs_closed_ = std::max(latest_.progress / epoch_samples_, epochs_closed_ + 1);
+  epoch.epoch = epochs_closed_;
+  epoch.start = epoch_start_;
+  epoch.end = now;
+  for (std::size_t k = 0; k < phase_count; ++k)
+    epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) / static_cast<double>(clocks_.size());
+  epoch.bytes_sent = bytes_.sent - epoch_bytes_;
+  record_.epochs_record.push_back(epoch);
+  epoch_sums_ = sums;
+  epoch_bytes_ = bytes_.sent;
+  epoch_start_ = now;
+}
+
+void RunRecorder::finish(Time now, bool interrupted) {
+  if (now > epoch_start_ || record_.epochs_record.empty()) close_epoch(now);
+  if ((record_.curve.empty() || record_.curve.back().update != latest_.version) && !interrupted) evaluate(now);
+  record_.outcome = interrupted ? Outcome::interrupted : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
+  record_.end = now;
+  record_.updates = record_.rounds = latest_.version;
+  record_.samples = latest_.progress;
+  record_.epochs = epochs();
+  record_.bytes_sent = bytes_.sent;
+  record_.bytes_received = bytes_.received;
+  record_.bytes_lost = bytes_.sent - bytes_.received;
+  record_.weights_key = latest_.value.key().text();
+  std::size_t wasteful = 0;
+  for (std::size_t i = 0; i < clocks_.size(); ++i) {
+    WorkerClock& clock = clocks_[i];
+    clock.advance(now, static_cast<std::uint32_t>(i), trace_);
+    WorkerRecord& worker = record_.workers[i];
+    worker.split = clock.split();
+    worker.bytes_in_flight = clock.bytes_in_flight();
+    worker.overlapped = clock.overlapped();
+    record_.bytes_up += worker.bytes_sent;
+    record_.bytes_down += worker.bytes_received;
+    if (worker.split[Phase::wasted] > worker.split[Phase::compute]) ++wasteful;
+    if (worker.split.total() != now) throw std::logic_error("the time account of worker " + std::to_string(i) + " does not sum to the simulated time");
+  }
+  if (wasteful > 0)
+    record_.warnings.push_back(std::to_string(wasteful) + " of " + std::to_string(clocks_.size()) +
+                               " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
+                               "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
+}
+
+double RunRecorder::fraction_done(Time now) const {
+  double fraction = 0;
+  if (stop_.epochs) fraction = std::max(fraction, epochs() / *stop_.epochs);
+  if (stop_.updates) fraction = std::max(fraction, static_cast<double>(latest_.version) / static_cast<double>(*stop_.updates));
+  if (stop_.simulated_time) fraction = std::max(fraction, now.seconds() / stop_.simulated_time->seconds());
+  return std::min(fraction, 1.0);
+}
+
+}  // namespace straggler

@@ -1,0 +1,87 @@
+// What a run leaves behind: told of every published version, it keeps the curve, the accounts and the stops.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/lineage/evaluator.hpp"
+#include "sim/record/record.hpp"
+#include "sim/record/worker_clock.hpp"
+#include "sim/schemes/payload.hpp"
+
+namespace straggler {
+
+/// When a run ends; whichever comes first.
+struct StopRule {
+  std::optional<double> epochs, target_accuracy;
+  std::optional<std::uint64_t> updates;
+  std::optional<Time> simulated_time;
+};
+
+/// When weights are evaluated, and what counts as having reached an accuracy.
+struct EvaluationRule {
+  std::optional<double> every_epochs;
+  std::optional<std::uint64_t> every_updates;
+  std::optional<Time> every_time;
+  std::vector<double> thresholds;
+  std::int64_t sustain = 2;
+  EvaluationSet set = EvaluationSet::test;  // what `test` columns and the target refer to
+};
+
+/// Bytes as they stand, for rows of the record.
+struct ByteCounters {
+  std::uint64_t sent = 0, received = 0;
+};
+
+class RunRecorder {
+ public:
+  /// `evaluator` null: timing alone. `sink` may be null. All outlive this.
+  RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator, RecordSink* sink,
+              bool trace);
+
+  WorkerClock& clock(Rank worker) { return clocks_[static_cast<std::size_t>(worker)]; }
+  WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }
+  RecordSink* trace() const { return trace_; }
+  RecordSink* sink() const { return sink_; }
+  ByteCounters& bytes() { return bytes_; }
+
+  /// The first curve point: the initial weights at time 0.
+  void begin(const Weights& initial);
+  /// A published version. True: the run stops here.
+  bool published(const Weights& weights, Time now);
+  /// An evaluation that is due by time. True: the run stops here.
+  bool evaluate_now(Time now);
+  /// Closes all accounts at `now`.
+  void finish(Time now, bool interrupted);
+
+  const Weights& latest() const { return latest_; }
+  RunRecord& record() { return record_; }
+  double fraction_done(Time now) const;
+  double epochs() const { return static_cast<double>(latest_.progress) / static_cast<double>(epoch_samples_); }
+
+ private:
+  void count_contributions(const Weights& weights, Time now);
+  void close_epoch(Time now);
+  bool evaluate(Time now);
+  bool target_sustained() const;
+
+  std::uint64_t epoch_samples_;
+  StopRule stop_;
+  EvaluationRule evaluation_;
+  Evaluator* evaluator_;
+  RecordSink *sink_, *trace_;
+  std::vector<WorkerClock> clocks_;
+  ByteCounters bytes_;
+  Weights latest_;
+  RunRecord record_;
+  std::uint64_t next_evaluation_ = 1;  // in units of every_epochs or every_updates
+  bool diverged_ = false, target_reached_ = false;
+  // State at the end of the last closed epoch.
+  std::array<WideTicks, phase_count> epoch_sums_{};
+  std::uint64_t epoch_bytes_ = 0, epochs_closed_ = 0;
+  Time epoch_start_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,74 @@
+// What a registered kind (a scheme, a jitter, a model, …) may be told in a scenario, and the values it was told.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace straggler {
+
+/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second.
+enum class ValueType { count, number, fraction, time, bytes, rate, boolean, choice, counts, path, text };
+std::string_view name_of(ValueType type);
+
+/// Bounds of a numeric parameter, in SI.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool low_open = false, high_open = false;  // true: the bound itself is refused
+  bool contains(double x) const;
+  std::string text() const;                  // "at least 1", "above 0", "above 0, at most 1"; empty if unbounded
+  static Range any() { return {}; }
+  static Range at_least(double low) { return {low, std::numeric_limits<double>::infinity(), false, false}; }
+  static Range above(double low) { return {low, std::numeric_limits<double>::infinity(), true, false}; }
+  static Range between(double low, double high) { return {low, high, false, false}; }
+  static Range above_to(double low, double high) { return {low, high, true, false}; }
+};
+
+struct Parameter {
+  std::string name;
+  ValueType type = ValueType::number;
+  std::optional<std::string> fallback = {};  // as a scenario would write it ("50us", "true", "[200, 200]"); none: no default
+  bool required = false;                // required ones have no fallback; others without one may be absent
+  std::string meaning = {};
+  Range range = {};
+  std::vector<std::string> choices = {};  // ValueType::choice only
+};
+
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
+
+/// Validated values by name. Getters throw std::logic_error on a name or type that was not declared: a programming error.
+class Parameters {
+ public:
+  Parameters() = default;
+  Parameters(std::initializer_list<std::pair<const std::string, Value>> values) : values_(values) {}
+  void set(const std::string& name, Value value) { values_[name] = std::move(value); }
+  bool has(std::string_view name) const { return values_.find(std::string(name)) != values_.end(); }
+  std::int64_t count(std::string_view name) const;                 // ValueType::count
+  double number(std::string_view name) const;                      // number, fraction, time, bytes, rate (and count)
+  bool flag(std::string_view name) const;                          // boolean
+  const std::string& text(std::string_view name) const;            // choice, path, text
+  const std::vector<std::int64_t>& counts(std::string_view name) const;
+  const std::map<std::string, Value>& all() const { return values_; }
+  bool operator==(const Parameters&) const = default;
+
+ private:
+  const Value& find(std::string_view name) const;
+  std::map<std::string, Value> values_;
+};
+
+/// `given`, with the fallback of every declared parameter that is absent. Throws std::invalid_argument ("name: what is
+/// wrong; what would be right") on an undeclared name, a missing required one, a wrong type, or a value out of range.
+Parameters complete(const std::vector<Parameter>& declared, Parameters given);
+
+/// A scalar as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
+/// with "what is wrong; what would be right", without the place.
+Value parse_value(const Parameter& parameter, std::string_view text);
+
+/// The shortest text that parse_value turns into exactly this value. `value` is of that type.
+std::string format_value(ValueType type, const Value& value);
+
+}  // namespace straggler

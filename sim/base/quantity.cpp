@@ -1,0 +1,287 @@
+#include "sim/base/quantity.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// One unit is factor · 10^exponent of the SI unit. The power of ten is applied to the decimal text, so it rounds once; the
+/// factors are exact in binary or small whole numbers.
+struct Unit {
+  const char* name;
+  int exponent;
+  double factor;
+};
+
+constexpr Unit time_units[] = {{"s", 0, 1}, {"ms", -3, 1}, {"us", -6, 1}, {"ns", -9, 1}, {"min", 0, 60}, {"h", 0, 3600}};
+constexpr double kibi = 1024;
+constexpr Unit byte_units[] = {
+    {"B", 0, 1}, {"kB", 3, 1}, {"MB", 6, 1}, {"GB", 9, 1}, {"KiB", 0, kibi}, {"MiB", 0, kibi* kibi}, {"GiB", 0, kibi* kibi* kibi}};
+constexpr Unit rate_units[] = {{"B/s", 0, 1},
+                               {"kB/s", 3, 1},
+                               {"MB/s", 6, 1},
+                               {"GB/s", 9, 1},
+                               {"KiB/s", 0, kibi},
+                               {"MiB/s", 0, kibi* kibi},
+                               {"GiB/s", 0, kibi* kibi* kibi},
+                               {"bps", 0, 0.125},
+                               {"kbps", 3, 0.125},
+                               {"Mbps", 6, 0.125},
+                               {"Gbps", 9, 0.125}};
+constexpr Unit compute_units[] = {{"GFLOPS", 9, 1}, {"TFLOPS", 12, 1}};
+
+std::span<const Unit> table(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time:
+      return time_units;
+    case Dimension::bytes:
+      return byte_units;
+    case Dimension::rate:
+      return rate_units;
+    case Dimension::compute:
+      return compute_units;
+  }
+  throw std::logic_error("no such dimension");
+}
+
+const char* noun(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time:
+      return "a time";
+    case Dimension::bytes:
+      return "a size";
+    case Dimension::rate:
+      return "a rate";
+    case Dimension::compute:
+      return "a compute rate";
+  }
+  throw std::logic_error("no such dimension");
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// The decimal number in front of a text: sign, mantissa, exponent, and how many characters it takes (0: there is none).
+struct Decimal {
+  bool negative = false;
+  std::string_view mantissa;
+  long exponent = 0;
+  std::size_t length = 0;
+};
+
+Decimal scan_decimal(std::string_view text) {
+  Decimal out;
+  std::size_t at = 0, digits = 0;
+  if (at < text.size() && (text[at] == '-' || text[at] == '+')) out.negative = text[at++] == '-';
+  const std::size_t start = at;
+  for (; at < text.size() && is_digit(text[at]); ++at) ++digits;
+  if (at < text.size() && text[at] == '.') {
+    for (++at; at < text.size() && is_digit(text[at]); ++at) ++digits;
+  }
+  if (digits == 0) return {};
+  out.mantissa = text.substr(start, at - start);
+  out.length = at;
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    std::size_t end = at + 1;
+    const bool minus = end < text.size() && text[end] == '-';
+    if (end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
+    const std::size_t first = end;
+    long exponent = 0;
+    for (; end < text.size() && is_digit(text[end]); ++end) {
+      if (exponent < 100'000) exponent = exponent * 10 + (text[end] - '0');
+    }
+    if (end > first) {
+      out.exponent = minus ? -exponent : exponent;
+      out.length = end;
+    }
+  }
+  return out;
+}
+
+bool all_zero(std::string_view mantissa) { return mantissa.find_first_of("123456789") == std::string_view::npos; }
+
+/// mantissa · 10^exponent · factor, rounded once but for the factor. Throws if it is beyond a double.
+double value_of(const Decimal& decimal, int exponent, double factor, std::string_view written) {
+  if (all_zero(decimal.mantissa)) return 0.0;
+  const std::string text = std::string(decimal.mantissa) + "e" + std::to_string(decimal.exponent + exponent);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  value *= factor;
+  if (error != std::errc() || !std::isfinite(value) || value == 0)
+    throw std::invalid_argument(in_quotes(written) + " is beyond what a number can hold; write a finite number");
+  return decimal.negative ? -value : value;
+}
+
+[[noreturn]] void refuse_not_a_number(std::string_view text, const std::string& remedy) {
+  std::string_view bare = text;
+  if (!bare.empty() && (bare.front() == '-' || bare.front() == '+')) bare.remove_prefix(1);
+  if (!bare.empty() && bare.front() == '.') bare.remove_prefix(1);
+  std::string word;
+  for (const char c : bare.substr(0, 9)) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  if (word.starts_with("inf") || word == "nan") throw std::invalid_argument(in_quotes(text) + " is not finite; " + remedy);
+  throw std::invalid_argument((text.empty() ? std::string("empty") : in_quotes(text)) + " is not a number; " + remedy);
+}
+
+std::string offers(std::string_view number, Dimension dimension) {
+  const std::span<const Unit> units = table(dimension);
+  std::string all;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    all += (i == 0 ? "" : i + 1 == units.size() ? " or " : ", ") + std::string(number) + units[i].name;
+  }
+  return all;
+}
+
+/// The shortest decimal digits of a positive finite double, and where the point goes: 0.d1d2d3… · 10^point.
+struct Digits {
+  std::string digits;
+  int point = 0;
+};
+
+Digits shortest_digits(double value) {
+  char buffer[40];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+  const std::size_t e = text.find('e');
+  Digits out;
+  for (const char c : text.substr(0, e))
+    if (is_digit(c)) out.digits += c;
+  out.point = std::stoi(std::string(text.substr(e + 1))) + 1;
+  return out;
+}
+
+/// The digits as plain decimal text, or with an exponent where plain text would be longer.
+std::string plain(const Digits& d) {
+  const int count = static_cast<int>(d.digits.size());
+  const int plain_length = d.point <= 0 ? 2 - d.point + count : d.point >= count ? d.point : count + 1;
+  std::string scientific = d.digits.substr(0, 1);
+  if (count > 1) scientific += "." + d.digits.substr(1);
+  scientific += "e" + std::to_string(d.point - 1);
+  if (plain_length > static_cast<int>(scientific.size()) + 3) return scientific;
+  if (d.point <= 0) return "0." + std::string(static_cast<std::size_t>(-d.point), '0') + d.digits;
+  if (d.point >= count) return d.digits + std::string(static_cast<std::size_t>(d.point - count), '0');
+  return d.digits.substr(0, static_cast<std::size_t>(d.point)) + "." + d.digits.substr(static_cast<std::size_t>(d.point));
+}
+
+}  // namespace
+
+std::vector<std::string> units_of(Dimension dimension) {
+  std::vector<std::string> names;
+  for (const Unit& unit : table(dimension)) names.emplace_back(unit.name);
+  return names;
+}
+
+double parse_quantity(std::string_view raw, Dimension dimension) {
+  const std::string_view text = trimmed(raw);
+  const Decimal decimal = scan_decimal(text);
+  const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length));
+  if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun(dimension)) + " such as " + offers("10", dimension));
+  if (unit.empty()) {
+    const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
+    throw std::invalid_argument(std::string(number.substr(0, 60)) + " has no unit; write " + offers(shown, dimension));
+  }
+  for (const Unit& known : table(dimension)) {
+    if (unit != known.name) continue;
+    if (decimal.negative && !all_zero(decimal.mantissa))
+      throw std::invalid_argument(in_quotes(text) + " is negative; write " + noun(dimension) + " of 0 or more");
+    return value_of(decimal, known.exponent, known.factor, text);
+  }
+  throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) + "; units of " + noun(dimension) + ": " +
+                              joined(units_of(dimension)));
+}
+
+std::string format_quantity(double value, Dimension dimension) {
+  if (!(value >= 0) || !std::isfinite(value)) throw std::logic_error("format_quantity: not a quantity");
+  const std::span<const Unit> units = table(dimension);
+  if (value == 0) return std::string("0") + units.front().name;
+  std::string best;
+  std::tuple<bool, std::size_t, bool> least;  // an exponent, then length, then a point: each harder to read
+  for (const Unit& unit : units) {
+    const double scaled = value / unit.factor;
+    if (!std::isfinite(scaled) || scaled == 0 || scaled * unit.factor != value) continue;
+    Digits digits = shortest_digits(scaled);
+    digits.point -= unit.exponent;
+    const std::string number = plain(digits);
+    const std::tuple cost(number.find('e') != std::string::npos, number.size() + std::string_view(unit.name).size(),
+                          number.find('.') != std::string::npos);
+    if (!best.empty() && cost >= least) continue;
+    best = number + unit.name;
+    least = cost;
+  }
+  return best;
+}
+
+double parse_number(std::string_view raw) {
+  const std::string_view text = trimmed(raw);
+  const Decimal decimal = scan_decimal(text);
+  if (decimal.length == 0) refuse_not_a_number(text, "write a plain number such as 0.5");
+  if (decimal.length != text.size()) {
+    throw std::invalid_argument(in_quotes(text) + " is not a plain number; write it without " +
+                                in_quotes(trimmed(text.substr(decimal.length))));
+  }
+  return value_of(decimal, 0, 1, text);
+}
+
+std::string format_number(double value) {
+  if (value == 0) return "0";
+  if (!std::isfinite(value)) throw std::logic_error("format_number: not finite");
+  return (value < 0 ? "-" : "") + plain(shortest_digits(std::fabs(value)));
+}
+
+double parse_fraction(std::string_view raw) {
+  const std::string_view text = trimmed(raw);
+  if (text.empty() || text.back() != '%') return parse_number(text);
+  const std::string_view number = trimmed(text.substr(0, text.size() - 1));
+  const Decimal decimal = scan_decimal(number);
+  if (decimal.length == 0 || decimal.length != number.size()) refuse_not_a_number(text, "write a share such as 0.5 or 50%");
+  return value_of(decimal, -2, 1, text);
+}
+
+namespace {
+template <class Integer>
+Integer parse_integer(std::string_view raw, const std::string& remedy) {
+  std::string_view text = trimmed(raw);
+  const std::string_view written = text;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && !text.empty()) return value;
+  const Decimal decimal = scan_decimal(written);
+  if (decimal.length == 0) refuse_not_a_number(written, remedy);
+  if (decimal.length != written.size())
+    throw std::invalid_argument(in_quotes(written) + " is not a plain number; write it without " +
+                                in_quotes(trimmed(written.substr(decimal.length))));
+  if (error == std::errc::result_out_of_range) throw std::invalid_argument(in_quotes(written) + " is too large a number; " + remedy);
+  if (decimal.negative && std::numeric_limits<Integer>::min() == 0)
+    throw std::invalid_argument(in_quotes(written) + " is negative; " + remedy);
+  throw std::invalid_argument(in_quotes(written) + " is not a whole number written in digits; " + remedy);
+}
+}  // namespace
+
+std::int64_t parse_count(std::string_view text) { return parse_integer<std::int64_t>(text, "write a whole number such as 8"); }
+
+std::uint64_t parse_unsigned(std::string_view text) {
+  return parse_integer<std::uint64_t>(text, "write a whole number from 0 to 18446744073709551615");
+}
+
+bool parse_boolean(std::string_view raw) {
+  const std::string_view text = trimmed(raw);
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw std::invalid_argument((text.empty() ? std::string("empty") : in_quotes(text)) + " is neither true nor false; write true or false");
+}
+
+}  // namespace straggler

@@ -1,0 +1,80 @@
+#include "sim/base/suggest.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace straggler {
+
+namespace {
+constexpr std::size_t longest_name = 64;  // nobody means a name by more than this
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
+  if (name.empty() || name.size() > longest_name) return {};
+  const std::string meant = lower(name);
+  std::string best;
+  std::size_t least = std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    if (candidate.size() > longest_name) continue;
+    const std::size_t distance = edit_distance(meant, lower(candidate));
+    if (distance >= least || distance >= candidate.size()) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+  std::string message = "unknown " + std::string(what) + " " + in_quotes(name);
+  if (const std::string near = nearest_name(name, known); !near.empty())
+    message += "; did you mean '" + near + "'?";
+  else
+    message += ";";
+  return message + " known: " + (known.empty() ? "none" : joined(known));
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "'";
+  for (const char c : text.substr(0, longest)) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      out += c;
+    } else {
+      out += "\\x";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+  }
+  return out + (text.size() > longest ? "...'" : "'");
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+}  // namespace straggler

@@ -1,0 +1,24 @@
+// Messages about names that are not known: which known name was probably meant, and what there is.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace straggler {
+
+/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`: optimal string alignment distance.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The known name nearest to `name`, case aside; empty if none is near enough to be a slip of the pen. The first of equals.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+/// "unknown WHAT 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency".
+std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known);
+
+/// `text` in single quotes for a message: cut at 60 bytes; bytes that are not printable ASCII as \xNN.
+std::string in_quotes(std::string_view text);
+
+/// "a, b, c".
+std::string joined(const std::vector<std::string>& names);
+
+}  // namespace straggler

@@ -1,0 +1,92 @@
+// How long a worker computes: the device's time for a batch, times its slowdown, times the jitter of that piece of work.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/base/random.hpp"
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+/// Seconds for one mini-batch before jitter, as launch-like overhead (paid per call) plus seconds per sample at that size.
+class ComputeTime {
+ public:
+  virtual ~ComputeTime() = default;
+  struct Split {
+    double overhead = 0, per_sample = 0;  // time = overhead + samples · per_sample, in seconds
+  };
+  virtual Split at(std::int64_t samples) const = 0;
+};
+/// overhead + b · per_sample, both in seconds, finite and not negative (std::invalid_argument otherwise).
+std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample);
+/// Piecewise linear through measured (batch size, seconds), never below `launch` seconds; overhead 0, per_sample = t(b) / b.
+///  - below the first point: the line through the first two, but no less than in proportion to the first (where that line
+///    would fall to 0 before b does);
+///  - beyond the last: the line through the last two, but no less than the last (where measuring noise tilts it down);
+///  - a single point: in proportion to b.
+/// So t(b) > 0 everywhere. Throws std::invalid_argument unless sizes are at least 1 and ascend, and seconds are positive.
+std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, double>> points, double launch);
+
+/// One kind of jitter: the factor of quantum k, drawn from the worker's own stream. Mean 1 unless its parameters say otherwise.
+class Jitter {
+ public:
+  virtual ~Jitter() = default;
+  /// `stream`: RandomStream::stream_key of the worker. The same (stream, k) always gives the same factor. Positive, finite.
+  virtual double factor(std::uint64_t stream, std::uint64_t quantum) = 0;
+};
+
+struct JitterEntry {
+  std::string name, summary;
+  std::vector<Parameter> parameters;
+  /// One object a worker: it may keep a cache. Null means none. Throws std::invalid_argument on values that exclude each other.
+  std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
+};
+
+/// How much work shares one factor: `samples` of the worker's own sequence (quantum k is [k·samples, (k+1)·samples)), a `span`
+/// of simulated time (quantum k is [k·span, (k+1)·span): a process of speeds, whatever the work), or one call (k is its number).
+struct Quantum {
+  enum class Unit { samples, time, call } unit = Unit::samples;
+  std::int64_t samples = 1;
+  Time span;
+};
+
+/// The compute of one worker. Jitter belongs to work, not to calls: samples [a, b) of a worker's sequence take as long in one
+/// piece as in many, to the tick (but for the overhead, which is paid per call), and as long again when they are redone.
+/// The overhead is multiplied by the mean factor of its call's samples. Draws come from the stream "worker/N/compute".
+class WorkerCompute {
+ public:
+  /// `jitter` null: none, whatever the quantum. `time` outlives this. Throws std::invalid_argument unless slowdown and quantum
+  /// are positive.
+  WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed,
+                std::int64_t worker);
+  /// Duration of computing samples [first, first + samples) of the worker's sequence, the `call`-th computation, from `start` on.
+  /// No samples take no time. With a quantum of time, a piece cut in two ends where it would have ended whole, but for the
+  /// rounding of the cut to a tick. Throws TimeOverflow if it would end after Time::limit().
+  Time duration(std::uint64_t first, std::int64_t samples, std::uint64_t call, Time start);
+
+ private:
+  /// Work in ticks at factor 1, after the slowdown.
+  struct Work {
+    double overhead, per_sample;
+    std::int64_t samples;
+    double all() const { return overhead + static_cast<double>(samples) * per_sample; }
+  };
+  std::int64_t over_samples(const Work& work, std::uint64_t first);
+  std::int64_t over_windows(const Work& work, Time start);
+  double factor(std::uint64_t quantum);
+
+  const ComputeTime* time_;
+  double slowdown_;
+  std::unique_ptr<Jitter> jitter_;
+  Quantum quantum_;
+  std::uint64_t stream_;
+  std::int64_t worker_;  // named in errors
+};
+static_assert(sizeof(WorkerCompute) <= 64, "a million workers must fit");
+
+}  // namespace straggler

@@ -1,0 +1,228 @@
+// Invariants
+//  - Everything due at now() that was scheduled at now() is in `instant_`, in order. What the heap holds for now() was
+//    scheduled before the clock got here, so it comes first: the ring needs no keys.
+//  - A key is time | sequence number | who. Who is a slot, or a lane if the top bit is set; such a key is the copy of the
+//    lane's head. A lane holds one delay only, hence its keys are in order.
+//  - A slot belongs to one entry of heap or lanes from its scheduling until that entry is removed, cancelled or not:
+//    no stale entry can ever name a reused slot.
+//  - The top of the heap and both ends of the ring are live: next() never sees a cancelled event.
+//  - At most half of the entries (and 64) are dead.
+#include "sim/engine/event_queue.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace straggler {
+namespace {
+
+constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
+constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
+constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
+
+HeapKey make_key(Time when, std::uint32_t sequence, std::uint32_t who) {
+  return static_cast<HeapKey>(static_cast<std::uint64_t>(when.ticks())) << 64 | static_cast<HeapKey>(sequence) << 32 | who;
+}
+std::uint32_t who(HeapKey key) { return static_cast<std::uint32_t>(key); }
+HeapKey with_who(HeapKey key, std::uint32_t who) { return key >> 32 << 32 | who; }
+
+}  // namespace
+
+void Event::cancel() noexcept {
+  if (!queue_) return;
+  queue_->take_out(place_);
+  queue_ = nullptr;
+}
+
+EventQueue::~EventQueue() {
+  for (std::size_t i = 0; i < instant_.size(); ++i) {
+    if (instant_[i].kind == event_kind) instant_[i].event->queue_ = nullptr;
+  }
+  for (const Target& target : slots_) {
+    if (target.kind == event_kind) target.event->queue_ = nullptr;
+  }
+}
+
+Time EventQueue::later(Time delay) const {
+  if (delay > Time::limit() - now_)
+    throw TimeOverflow("an event is scheduled beyond 100 simulated days: look for a delay that is too long");
+  return now_ + delay;
+}
+
+void EventQueue::at(Time when, Event& event) {
+  if (event.queue_) throw std::logic_error("an event is scheduled that is scheduled already: cancel it first");
+  event.place_ = put(when, Target{&event, event_kind, 0});
+  event.queue_ = this;
+}
+
+EventQueue::Kind EventQueue::register_handler(Handler handler, void* context) {
+  handlers_.push_back({handler, context});
+  return static_cast<Kind>(handlers_.size() - 1);
+}
+
+EventQueue::Timer EventQueue::at(Time when, Kind kind, std::uint32_t id) {
+  return static_cast<Timer>(put(when, Target{nullptr, static_cast<std::uint32_t>(kind), id}));
+}
+
+std::uint32_t EventQueue::put(Time when, const Target& target) {
+  if (when == now_) {
+    ++instant_live_;
+    return static_cast<std::uint32_t>(instant_.push_back(target)) | instant_bit;
+  }
+  return put_in_heap(when, target);
+}
+
+std::uint32_t EventQueue::put_in_heap(Time when, const Target& target) {
+  if (when < now_) throw std::logic_error("an event is scheduled in the past");
+  if (when > Time::limit()) throw TimeOverflow("an event is scheduled beyond 100 simulated days: look for a delay that is too long");
+  if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
+  std::uint32_t slot = vacant_;
+  if (slot == ~0u) {
+    if (slots_.size() >= lane_bit) throw std::length_error("more than 2^31 events are pending");
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.push_back(target);
+  } else {
+    vacant_ = slots_[slot].id;
+    slots_[slot] = target;
+  }
+  const HeapKey key = make_key(when, sequence_++, slot);
+  const Time delay = when - now_;
+  const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x9E37'79B9'7F4A'7C15u;
+  const std::uint32_t index = static_cast<std::uint32_t>(hash >> (64 - lane_bits));
+  Lane& lane = lanes_[index];
+  if (lane.delay == delay) {
+    if (lane.keys.empty()) heap_.push(with_who(key, lane_bit | index));
+    lane.keys.push_back(key);
+  } else {
+    if (lane.keys.empty()) lane.delay = delay;  // the next one with this delay finds a lane
+    heap_.push(key);
+  }
+  ++stored_;
+  return slot;
+}
+
+std::uint32_t EventQueue::vacate(std::uint32_t slot) noexcept {
+  slots_[slot] = Target{nullptr, vacant_kind, vacant_};
+  vacant_ = slot;
+  return slot;
+}
+
+std::uint32_t EventQueue::head_slot() const {
+  const std::uint32_t head = who(heap_.top());
+  return head & lane_bit ? who(lanes_[head & ~lane_bit].keys.front()) : head;
+}
+
+std::uint32_t EventQueue::pop_heap() {
+  --stored_;
+  const std::uint32_t head = who(heap_.top());
+  if (!(head & lane_bit)) {
+    heap_.pop();
+    return head;
+  }
+  Ring<HeapKey>& keys = lanes_[head & ~lane_bit].keys;
+  const std::uint32_t slot = who(keys.front());
+  keys.pop_front();
+  if (keys.empty()) {
+    heap_.pop();
+  } else {
+    heap_.replace_top(with_who(keys.front(), head));
+  }
+  return slot;
+}
+
+void EventQueue::fire_next() {
+  Target target;
+  if (!heap_.empty() && (instant_.empty() || time_of(heap_.top()) == now_)) {
+    now_ = time_of(heap_.top());
+    const std::uint32_t slot = pop_heap();
+    target = slots_[slot];
+    vacate(slot);
+    if (dead_ > 0) drop_dead_heads();
+    if (!heap_.empty()) __builtin_prefetch(&slots_[head_slot()]);
+  } else if (!instant_.empty()) {
+    target = instant_.front();
+    instant_.pop_front();
+    --instant_live_;
+    trim_instant();
+  } else {
+    throw std::logic_error("the next event is asked for, but none is pending");
+  }
+  ++fired_;
+  if (target.event) {
+    target.event->queue_ = nullptr;
+    target.event->happen();
+  } else {
+    const Callback callback = handlers_[target.kind];
+    callback.handler(callback.context, target.id);
+  }
+}
+
+void EventQueue::advance(Time time) {
+  if (time < now_ || time > next()) throw std::logic_error("the clock may only advance to a moment between now and the next event");
+  if (time > Time::limit()) throw TimeOverflow("simulated time passes 100 days");
+  now_ = time;
+}
+
+void EventQueue::take_out(std::uint32_t place) noexcept {
+  if (place & instant_bit) {
+    instant_.at_position(place & ~instant_bit) = Target{nullptr, dead_kind, 0};
+    --instant_live_;
+    trim_instant();
+    return;
+  }
+  slots_[place] = Target{nullptr, dead_kind, 0};
+  ++dead_;
+  if (dead_ > 64 && 2 * dead_ > stored_) {
+    compact();
+  } else {
+    drop_dead_heads();
+  }
+}
+
+void EventQueue::trim_instant() noexcept {
+  while (!instant_.empty() && instant_.front().kind == dead_kind) instant_.pop_front();
+  while (!instant_.empty() && instant_.back().kind == dead_kind) instant_.pop_back();
+}
+
+void EventQueue::drop_dead_heads() noexcept {
+  while (dead_ > 0 && !heap_.empty() && slots_[head_slot()].kind == dead_kind) {
+    vacate(pop_heap());
+    --dead_;
+  }
+}
+
+void EventQueue::compact() noexcept {
+  const auto live = [this](HeapKey key) {
+    if (slots_[who(key)].kind != dead_kind) return true;
+    vacate(who(key));
+    return false;
+  };
+  heap_.keep_if([&](HeapKey key) { return !(who(key) & lane_bit) && live(key); });
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    Ring<HeapKey>& keys = lanes_[i].keys;
+    keys.keep_if(live);
+    if (!keys.empty()) heap_.push(with_who(keys.front(), lane_bit | i));
+  }
+  stored_ -= dead_;
+  dead_ = 0;
+}
+
+// The new numbers have the order of the old ones, so heap and lanes stay as they are.
+void EventQueue::renumber() {
+  std::vector<HeapKey*> keys;
+  keys.reserve(stored_);
+  heap_.for_each([&](HeapKey& key) {
+    if (!(who(key) & lane_bit)) keys.push_back(&key);
+  });
+  for (Lane& lane : lanes_) {
+    for (std::size_t i = 0; i < lane.keys.size(); ++i) keys.push_back(&lane.keys[i]);
+  }
+  std::sort(keys.begin(), keys.end(), [](const HeapKey* a, const HeapKey* b) { return *a < *b; });
+  sequence_ = 0;
+  for (HeapKey* key : keys) *key = make_key(time_of(*key), sequence_++, who(*key));
+  heap_.for_each([&](HeapKey& key) {
+    if (who(key) & lane_bit) key = with_who(lanes_[who(key) & ~lane_bit].keys.front(), who(key));
+  });
+}
+
+}  // namespace straggler

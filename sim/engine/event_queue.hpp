@@ -1,0 +1,129 @@
+// The event queue: what happens next, in the total order (when, sequence number).
+//
+// Events that are due later lie in a heap of 128-bit keys; those due at this very instant, the commonest of all, in a
+// plain first-in-first-out ring; those whose delay repeats (latencies, equal compute times) in a lane of their own, of
+// which only the head is in the heap. See event_queue.cpp for the invariants.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/key_heap.hpp"
+#include "sim/engine/ring.hpp"
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+class EventQueue;
+
+/// Something that can happen once at a time: embedded in whoever waits (an awaiter in a coroutine frame, a flow).
+/// Its destruction takes it out of the queue. Neither copied nor moved while scheduled.
+class Event {
+ public:
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  /// Called by the queue, unscheduled already: it may schedule itself again or destroy itself.
+  virtual void happen() = 0;
+  bool scheduled() const { return queue_ != nullptr; }
+  void cancel() noexcept;
+
+ protected:
+  Event() = default;
+  ~Event() { cancel(); }
+
+ private:
+  friend class EventQueue;
+  EventQueue* queue_ = nullptr;
+  std::uint32_t place_ = 0;
+};
+
+/// Events of one instant happen in the order in which they were scheduled. A cancelled event is as if it had never been:
+/// it neither fires nor moves the clock, and memory is bounded by the largest number pending at once.
+class EventQueue {
+ public:
+  /// For mechanisms with many timers and no object each: what is called, with the timer's id.
+  using Handler = void (*)(void* context, std::uint32_t id);
+  enum class Kind : std::uint32_t {};
+  /// Names a scheduled timer until it fires or is cancelled; used again afterwards.
+  enum class Timer : std::uint32_t {};
+
+  /// Sequence numbers start at `first_sequence` (tests start near the end of the 32 bits that a key holds, to see them
+  /// renumbered there: the order is that of numbers without end).
+  explicit EventQueue(std::uint32_t first_sequence = 0) : sequence_(first_sequence) {}
+  EventQueue(const EventQueue&) = delete;
+  EventQueue& operator=(const EventQueue&) = delete;
+  /// Events still scheduled are unscheduled.
+  ~EventQueue();
+
+  Time now() const { return now_; }
+  /// When the earliest event is due; never() if there is none.
+  Time next() const {
+    if (!instant_.empty()) return now_;
+    return heap_.empty() ? Time::never() : time_of(heap_.top());
+  }
+  /// Number of events that have fired.
+  std::uint64_t fired() const { return fired_; }
+  bool empty() const { return instant_.empty() && heap_.empty(); }
+  std::size_t pending() const { return instant_live_ + stored_ - dead_; }
+
+  /// Throws std::logic_error if `when` is past or the event is scheduled already, TimeOverflow beyond Time::limit().
+  void at(Time when, Event& event);
+  void after(Time delay, Event& event) { at(later(delay), event); }
+
+  Kind register_handler(Handler handler, void* context);
+  Timer at(Time when, Kind kind, std::uint32_t id);
+  Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
+  /// The timer must be scheduled.
+  void cancel(Timer timer) noexcept { take_out(static_cast<std::uint32_t>(timer)); }
+
+  /// Moves the clock to next() and lets the earliest event happen. Throws std::logic_error if there is none.
+  void fire_next();
+  /// Moves the clock to `time`, which lies between now() and next(), without any event: something else acts there.
+  void advance(Time time);
+
+ private:
+  friend class Event;
+  struct Target {
+    Event* event;        // null: a timer
+    std::uint32_t kind;  // of a timer; or vacant or dead
+    std::uint32_t id;    // of a timer; of a vacant slot: the next vacant one
+  };
+  struct Lane {
+    Time delay = Time::never();
+    Ring<HeapKey> keys;
+  };
+  static constexpr int lane_bits = 6;
+
+  static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
+  Time later(Time delay) const;
+  std::uint32_t put(Time when, const Target& target);
+  std::uint32_t put_in_heap(Time when, const Target& target);
+  void take_out(std::uint32_t place) noexcept;
+  std::uint32_t pop_heap();
+  std::uint32_t head_slot() const;
+  void trim_instant() noexcept;
+  void drop_dead_heads() noexcept;
+  void compact() noexcept;
+  void renumber();
+  std::uint32_t vacate(std::uint32_t slot) noexcept;
+
+  Time now_;
+  std::uint64_t fired_ = 0;
+  std::uint32_t sequence_;
+  std::uint32_t vacant_ = ~0u;  // first of the list of vacant slots
+  std::size_t stored_ = 0;      // entries in heap and lanes, dead ones included
+  std::size_t dead_ = 0;        // those of them that were cancelled
+  std::size_t instant_live_ = 0;
+  KeyHeap heap_;
+  Ring<Target> instant_;
+  std::vector<Target> slots_;
+  std::array<Lane, 1u << lane_bits> lanes_;
+  struct Callback {
+    Handler handler;
+    void* context;
+  };
+  std::vector<Callback> handlers_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,114 @@
+// A mailbox: items wait for receivers, receivers wait for items.
+#pragma once
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "sim/engine/simulation.hpp"
+
+namespace straggler {
+
+/// Items are kept in the order of arrival. A receiver takes the oldest item that it wants; an item goes to the receiver that
+/// has waited longest among those that want it.
+template <class T>
+class Mailbox {
+ public:
+  /// One who waits: embedded in an awaiter; leaves when destroyed.
+  class Receiver {
+   public:
+    Receiver() = default;
+    Receiver(const Receiver&) = delete;
+    Receiver& operator=(const Receiver&) = delete;
+    bool waiting() const { return mailbox_ != nullptr; }
+    void leave() noexcept {
+      if (mailbox_) mailbox_->unlink(*this);
+    }
+
+   protected:
+    ~Receiver() { leave(); }
+
+   private:
+    friend class Mailbox;
+    virtual bool wants(const T& item) const = 0;
+    /// Given the item, no longer waiting. Called from put(); not from receive(), which returns it.
+    virtual void take(T item) = 0;
+    Mailbox* mailbox_ = nullptr;
+    Receiver *previous_ = nullptr, *next_ = nullptr;
+  };
+
+  Mailbox() = default;
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+  ~Mailbox() {
+    while (first_) unlink(*first_);
+  }
+
+  void put(T item) {
+    for (Receiver* r = first_; r; r = r->next_) {
+      if (!r->wants(item)) continue;
+      unlink(*r);
+      r->take(std::move(item));
+      return;
+    }
+    items_.push_back(std::move(item));
+  }
+  /// The oldest item that `receiver` wants; none: it waits from now on.
+  std::optional<T> receive(Receiver& receiver) {
+    for (auto at = items_.begin(); at != items_.end(); ++at) {
+      if (!receiver.wants(*at)) continue;
+      std::optional<T> item(std::move(*at));
+      items_.erase(at);
+      return item;
+    }
+    receiver.mailbox_ = this;
+    receiver.previous_ = last_;
+    receiver.next_ = nullptr;
+    (last_ ? last_->next_ : first_) = &receiver;
+    last_ = &receiver;
+    return std::nullopt;
+  }
+  template <class Predicate>
+  void discard_if(Predicate predicate) {
+    items_.remove_if(predicate);
+  }
+  std::size_t size() const { return items_.size(); }
+  /// The receiver that has waited longest; null if none waits.
+  const Receiver* first_waiting() const { return first_; }
+  void clear() { items_.clear(); }
+
+  /// `T item = co_await mailbox.take(simulation);`
+  class Take final : public Wakeup, private Receiver {
+   public:
+    Take(Simulation& simulation, Mailbox& mailbox) : Wakeup(simulation), mailbox_(mailbox) {}
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> waiter) {
+      waiter_ = waiter;
+      item_ = mailbox_.receive(*this);
+      return !item_.has_value();
+    }
+    T await_resume() { return std::move(*item_); }
+
+   private:
+    bool wants(const T&) const override { return true; }
+    void take(T item) override {
+      item_ = std::move(item);
+      wake();
+    }
+    Mailbox& mailbox_;
+    std::optional<T> item_;
+  };
+  Take take(Simulation& simulation) { return Take(simulation, *this); }
+
+ private:
+  void unlink(Receiver& r) noexcept {
+    (r.previous_ ? r.previous_->next_ : first_) = r.next_;
+    (r.next_ ? r.next_->previous_ : last_) = r.previous_;
+    r.mailbox_ = nullptr;
+    r.previous_ = r.next_ = nullptr;
+  }
+  std::list<T> items_;
+  Receiver *first_ = nullptr, *last_ = nullptr;
+};
+
+}  // namespace straggler

@@ -1,0 +1,63 @@
+// A first-in-first-out queue in one power-of-two buffer. It never shrinks, so memory is the largest size it ever had.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace straggler {
+
+/// Every element has a position that counts up from 0 and stays its own until it is popped, through growth too.
+template <class T>
+class Ring {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  bool empty() const { return head_ == tail_; }
+  std::size_t size() const { return static_cast<std::size_t>(tail_ - head_); }
+  T& front() { return at_position(head_); }
+  const T& front() const { return at_position(head_); }
+  T& back() { return at_position(tail_ - 1); }
+  const T& back() const { return at_position(tail_ - 1); }
+  T& operator[](std::size_t i) { return at_position(head_ + i); }
+  const T& operator[](std::size_t i) const { return at_position(head_ + i); }
+  /// Any number congruent to the position modulo a power of two not below the capacity will do.
+  T& at_position(std::uint64_t position) { return buffer_[position & (capacity_ - 1)]; }
+  const T& at_position(std::uint64_t position) const { return buffer_[position & (capacity_ - 1)]; }
+
+  /// Returns the position of the new element.
+  std::uint64_t push_back(const T& value) {
+    if (size() == capacity_) grow();
+    buffer_[tail_ & (capacity_ - 1)] = value;
+    return tail_++;
+  }
+  void pop_front() { ++head_; }
+  void pop_back() { --tail_; }
+
+  /// Keeps the elements for which keep(element) holds, in their order; positions change.
+  template <class Keep>
+  void keep_if(Keep keep) {
+    std::uint64_t kept = head_;
+    for (std::uint64_t i = head_; i != tail_; ++i) {
+      if (!keep(at_position(i))) continue;
+      if (kept != i) at_position(kept) = at_position(i);
+      ++kept;
+    }
+    tail_ = kept;
+  }
+
+ private:
+  void grow() {
+    const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
+    auto buffer = std::make_unique_for_overwrite<T[]>(capacity);
+    for (std::uint64_t i = head_; i != tail_; ++i) buffer[i & (capacity - 1)] = buffer_[i & (capacity_ - 1)];
+    buffer_ = std::move(buffer);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<T[]> buffer_;
+  std::uint64_t capacity_ = 0, head_ = 0, tail_ = 0;
+};
+
+}  // namespace straggler

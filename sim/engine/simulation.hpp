@@ -1,0 +1,135 @@
+// One simulated world: a clock, the events to come, the processes that live in it, and a continuous part. No globals: two
+// simulations may live side by side.
+#pragma once
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/engine/continuous.hpp"
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/process.hpp"
+
+namespace straggler {
+
+/// Processes wait and nothing is left that could wake them. what() says who waits for what, a line each.
+struct Deadlock : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Something processes wait at (a mailbox, a barrier): asked who waits there when nothing more can happen.
+class WaitingPlace {
+ public:
+  /// Appends sentences like "worker 3 waits for a message from server 0".
+  virtual void describe_waiting(std::vector<std::string>& who) const = 0;
+
+ protected:
+  WaitingPlace() = default;
+  ~WaitingPlace() = default;
+  WaitingPlace(const WaitingPlace&) = delete;
+  WaitingPlace& operator=(const WaitingPlace&) = delete;
+
+ private:
+  friend class Simulation;
+  WaitingPlace *previous_ = nullptr, *next_ = nullptr;
+};
+
+class Simulation final {
+ public:
+  Simulation() = default;
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  EventQueue& queue() { return queue_; }
+  Time now() const { return queue_.now(); }
+
+  /// At most one; outlives the simulation's runs.
+  void attach(ContinuousModel& model) { continuous_ = &model; }
+  /// Called every `events` events, between two of them.
+  void set_pulse(std::uint64_t events, std::function<void()> pulse);
+
+  using ProcessId = std::size_t;
+  /// The process starts at this instant, through the queue. Its id may be given to another once it has ended.
+  ProcessId spawn(Process process);
+  /// Cancels it: its frame dies, and with it all it waits in. Nothing if it has ended.
+  void kill(ProcessId id);
+  void kill_all();
+  std::size_t living() const { return living_; }
+
+  /// Runs until stop(), or until what comes next lies beyond `until`, or until nothing is left to happen; true if stopped.
+  /// Throws what a process threw, and Deadlock if processes wait although nothing is left to happen.
+  bool run(Time until = Time::never());
+  void stop() { stopped_ = true; }
+  std::uint64_t events() const { return queue_.fired() + continuous_acts_; }
+
+  void add(WaitingPlace& place);
+  void remove(WaitingPlace& place);
+
+  /// `co_await simulation.delay(span)`.
+  class Delay final : public Event {
+   public:
+    Delay(Simulation& simulation, Time span) : simulation_(simulation), span_(span) {}
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> waiter) {
+      waiter_ = waiter;
+      simulation_.queue_.after(span_, *this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    void happen() override { waiter_.resume(); }
+    Simulation& simulation_;
+    Time span_;
+    std::coroutine_handle<> waiter_;
+  };
+  Delay delay(Time span) { return Delay(*this, span); }
+
+ private:
+  /// A process and its first event. Its place is used again once it has ended.
+  class Life final : public Event, private ProcessWatcher {
+   public:
+    explicit Life(Simulation& simulation, ProcessId id) : simulation_(simulation), id_(id) {}
+    void begin(Process process);
+    void end();
+    bool living() const { return process_ && !process_.done(); }
+
+   private:
+    void happen() override { process_.handle().resume(); }
+    void process_ended(std::exception_ptr failure) noexcept override;
+    Simulation& simulation_;
+    ProcessId id_;
+    Process process_;
+  };
+
+  [[noreturn]] void report_deadlock() const;
+
+  EventQueue queue_;
+  ContinuousModel* continuous_ = nullptr;
+  WaitingPlace *first_place_ = nullptr, *last_place_ = nullptr;
+  std::function<void()> pulse_;
+  std::uint64_t pulse_every_ = 0, next_pulse_ = 0, continuous_acts_ = 0;
+  std::size_t living_ = 0;
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+  std::vector<ProcessId> ended_;
+  std::deque<Life> processes_;  // last: frames die first, while all they refer to lives
+};
+
+/// Base of awaiters that somebody else completes: wakes its coroutine through the queue at this instant, never inline.
+class Wakeup : public Event {
+ protected:
+  explicit Wakeup(Simulation& simulation) : simulation_(&simulation) {}
+  void wake() { simulation_->queue().after(Time(), *this); }
+  std::coroutine_handle<> waiter_;
+  Simulation* simulation_;
+
+ private:
+  void happen() override { waiter_.resume(); }
+};
+
+}  // namespace straggler

@@ -1,0 +1,24 @@
+// How the math plane looks from the timing plane: somebody who can look at a handle's value.
+#pragma once
+#include <cstdint>
+
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+struct Evaluation {
+  double loss = 0;      // mean over the samples
+  double accuracy = 0;  // share of samples whose largest score is their label's
+};
+
+enum class EvaluationSet : std::uint8_t { train_subset, train, test, validation };
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  virtual Evaluation evaluate(const Handle& weights, EvaluationSet set) = 0;
+  /// Evaluates all that `value` needs, so that the lineage does not grow without bound.
+  virtual void force(const Handle& value) = 0;
+};
+
+}  // namespace straggler

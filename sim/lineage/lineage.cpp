@@ -1,0 +1,122 @@
+#include "sim/lineage/lineage.hpp"
+
+#include <stdexcept>
+
+namespace straggler {
+
+namespace rules {
+const Rule mean{"mean"};
+const Rule ring_mean{"ring_mean"};
+const Rule weighted_mean{"weighted_mean"};
+const Rule add{"add"};
+}  // namespace rules
+
+Lineage::~Lineage() {
+  if (!owner_) return;
+  for (const auto& [key, node] : nodes_)
+    if (node->value) owner_->release(*node);
+}
+
+Key Lineage::key(const Formula& formula, std::span<const Handle> inputs) const {
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(formula.kind));
+  switch (formula.kind) {
+    case Formula::Kind::leaf:
+    case Formula::Kind::initial:
+      hasher.add(root_);
+      break;
+    case Formula::Kind::gradient:
+      for (const Batch& batch : formula.batches)
+        hasher.add(batch.position).add(static_cast<std::uint64_t>(batch.stream) << 32 | batch.size);
+      break;
+    case Formula::Kind::elementwise:
+      hasher.add(formula.rule->name);
+      for (const double scalar : formula.scalars) hasher.add(scalar);
+      break;
+  }
+  for (const Handle& input : inputs) hasher.add(input.key());
+  return hasher.key();
+}
+
+Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
+  const Key name = key(formula, inputs);
+  if (math_ == Math::none) return {name, nullptr};
+  for (const Handle& input : inputs)
+    if (!input.node()) throw std::logic_error("an input of a lineage node is an empty handle, or one that was made with Math::none");
+  const auto [at, added] = nodes_.try_emplace(name, nullptr);
+  if (!added) return {name, at->second};
+  LineageNode* node;
+  if (free_.empty()) {
+    node = &arena_.emplace_back();
+  } else {
+    node = free_.back();
+    free_.pop_back();
+  }
+  at->second = node;
+  node->key = name;
+  node->formula = std::move(formula);
+  node->lineage = this;
+  node->inputs.reserve(inputs.size());
+  for (const Handle& input : inputs) {
+    ++input.node()->references;
+    node->inputs.push_back(input.node());
+  }
+  ++pending_;
+  return {name, node};
+}
+
+Handle Lineage::initial() {
+  Formula formula;
+  formula.kind = Formula::Kind::initial;
+  return make(std::move(formula), {});
+}
+
+Handle Lineage::gradient(const Handle& weights, const Batch& batch) { return mean_gradient(weights, std::vector<Batch>(1, batch)); }
+
+Handle Lineage::mean_gradient(const Handle& weights, std::vector<Batch> batches) {
+  Formula formula;
+  formula.kind = Formula::Kind::gradient;
+  formula.batches = std::move(batches);
+  return make(std::move(formula), std::span(&weights, 1));
+}
+
+Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, std::vector<double> scalars) {
+  Formula formula;
+  formula.kind = Formula::Kind::elementwise;
+  formula.rule = &rule;
+  formula.scalars = std::move(scalars);
+  return make(std::move(formula), inputs);
+}
+
+void Lineage::evaluated(LineageNode& node) noexcept {
+  --pending_;
+  for (LineageNode* input : node.inputs)
+    if (--input->references == 0) drop(input);
+  node.inputs.clear();
+}
+
+void Lineage::release(LineageNode* node) noexcept { drop(node); }
+
+void Lineage::drop(LineageNode* first) noexcept {
+  // Explicit stack: a chain may be a million updates long. Reentrant calls (none today) would share it safely.
+  const std::size_t bottom = dead_.size();
+  dead_.push_back(first);
+  while (dead_.size() > bottom) {
+    LineageNode* node = dead_.back();
+    dead_.pop_back();
+    for (LineageNode* input : node->inputs)
+      if (--input->references == 0) dead_.push_back(input);
+    if (node->value) {
+      if (owner_) owner_->release(*node);  // else the executor, and its buffers, went first
+      node->value = nullptr;
+    } else {
+      --pending_;
+    }
+    nodes_.erase(node->key);
+    node->inputs.clear();
+    node->formula = Formula();
+    free_.push_back(node);
+  }
+}
+
+}  // namespace straggler

@@ -1,0 +1,152 @@
+// Lineage: what must be computed, named by a 128-bit key, never its value.
+//
+// A handle names a value ("the gradient of these weights on samples 512..543"). With Math::none a handle is its key and
+// nothing is stored. With Math::lazy handles refer to nodes in an arena, which an executor (models/executor) evaluates when
+// somebody looks.
+//
+// Invariants:
+//  - Equal keys are one node. A node's value depends on its formula and its inputs' values only.
+//  - A node lives while a handle or an unevaluated consumer refers to it. Releasing one is iterative, down any chain.
+//  - Handles are made, copied and dropped on one thread, and never while an executor is evaluating.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/base/key.hpp"
+
+namespace straggler {
+
+/// Samples [position, position + size) of the endless sequence that a stream draws from its part of the data set:
+/// stream i belongs to worker i, or `shared_stream` to all. Never straddles an epoch of the stream.
+struct Batch {
+  std::uint64_t position = 0;
+  std::uint32_t stream = 0, size = 0;
+  bool operator==(const Batch&) const = default;
+};
+inline constexpr std::uint32_t shared_stream = 0xFFFFFFFFu;
+
+/// An elementwise operation on parameter vectors; its arithmetic is registered under this name in models/.
+struct Rule {
+  std::string_view name;
+};
+namespace rules {
+extern const Rule mean;           // (x_1 + … + x_k) / k, summed in the order of the inputs
+extern const Rule ring_mean;      // the same, each of k chunks summed in the rotated order of a ring all-reduce
+extern const Rule weighted_mean;  // Σ scalars[i] x_i, summed in the order of the inputs
+extern const Rule add;            // x_1 + x_2
+}  // namespace rules
+
+/// All that a value depends on besides its inputs.
+struct Formula {
+  enum class Kind : std::uint8_t {
+    leaf,         // a value that came from elsewhere
+    initial,      // the initial weights; follows from the root key
+    gradient,     // input: weights. Mean over `batches` of the mean gradient of each batch's loss
+    elementwise,  // `rule` applied to the inputs and `scalars`
+  };
+  Kind kind = Kind::leaf;
+  const Rule* rule = nullptr;
+  std::vector<Batch> batches;
+  std::vector<double> scalars;
+};
+
+class Lineage;
+
+struct LineageNode {
+  Key key;
+  Formula formula;
+  std::vector<LineageNode*> inputs;  // each holds one reference; dropped once the value is known
+  std::uint32_t references = 0;
+  std::uint32_t mark = 0;            // the executor's own
+  void* value = nullptr;             // the executor's own; null: not evaluated
+  Lineage* lineage = nullptr;
+};
+
+/// Names a value. Cheap to copy. Must not outlive its lineage.
+class Handle {
+ public:
+  Handle() = default;
+  Handle(const Key& key, LineageNode* node) : key_(key), node_(node) {
+    if (node_) ++node_->references;
+  }
+  Handle(const Handle& o) : Handle(o.key_, o.node_) {}
+  Handle(Handle&& o) noexcept : key_(std::exchange(o.key_, Key{})), node_(std::exchange(o.node_, nullptr)) {}
+  Handle& operator=(Handle o) noexcept {
+    std::swap(key_, o.key_);
+    std::swap(node_, o.node_);
+    return *this;
+  }
+  ~Handle();
+  const Key& key() const { return key_; }
+  bool empty() const { return key_ == Key{}; }
+  /// Null when timing alone.
+  LineageNode* node() const { return node_; }
+
+ private:
+  Key key_;
+  LineageNode* node_ = nullptr;
+};
+
+/// Who keeps the values: told when a node that has one dies.
+class ValueOwner {
+ public:
+  virtual void release(LineageNode& node) noexcept = 0;
+
+ protected:
+  ~ValueOwner() = default;
+};
+
+enum class Math { none, lazy };
+
+/// Owns all nodes; outlives every handle.
+class Lineage {
+ public:
+  /// `root` hashes the data's content, the partition, the model, the seed and the kernel set.
+  Lineage(Math math, const Key& root) : math_(math), root_(root) {}
+  Lineage(const Lineage&) = delete;
+  Lineage& operator=(const Lineage&) = delete;
+  ~Lineage();
+
+  Handle make(Formula formula, std::span<const Handle> inputs);
+  Handle initial();
+  Handle gradient(const Handle& weights, const Batch& batch);
+  /// Mean of the mean gradients of the batches at the same weights, as one large batch.
+  Handle mean_gradient(const Handle& weights, std::vector<Batch> batches);
+  Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::vector<double> scalars = {});
+
+  Math math() const { return math_; }
+  const Key& root() const { return root_; }
+  std::size_t live() const { return nodes_.size(); }
+  /// Live nodes without a value: what an executor may still have to do.
+  std::size_t pending() const { return pending_; }
+
+  // For the executor.
+  void set_owner(ValueOwner* owner) { owner_ = owner; }
+  /// `node.value` is set now: its inputs are let go.
+  void evaluated(LineageNode& node) noexcept;
+  /// The last reference is gone.
+  void release(LineageNode* node) noexcept;
+
+ private:
+  Key key(const Formula& formula, std::span<const Handle> inputs) const;
+  void drop(LineageNode* first) noexcept;
+
+  Math math_;
+  Key root_;
+  ValueOwner* owner_ = nullptr;
+  std::size_t pending_ = 0;
+  std::unordered_map<Key, LineageNode*, KeyHash> nodes_;
+  std::deque<LineageNode> arena_;
+  std::vector<LineageNode*> free_, dead_;
+};
+
+inline Handle::~Handle() {
+  if (node_ && --node_->references == 0) node_->lineage->release(node_);
+}
+
+}  // namespace straggler

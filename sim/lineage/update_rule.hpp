@@ -1,0 +1,21 @@
+// How an optimizer looks from the timing plane: it turns handles into handles.
+#pragma once
+#include <vector>
+
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// One optimizer with its schedule. Immutable: the state is the caller's (momentum buffers, one vector a node), as handles.
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+  /// One step from `weights` along `gradient`. `epochs`: samples counted so far / size of the training set, which schedules
+  /// follow; `averaged`: how many workers' gradients were averaged in `gradient` (the scaling rule's factor). `state` is read
+  /// and replaced; empty at the start and after a reset.
+  virtual Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+                      std::vector<Handle>& state) const = 0;
+  virtual double learning_rate(double epochs, int averaged) const = 0;
+};
+
+}  // namespace straggler

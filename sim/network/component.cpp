@@ -1,0 +1,212 @@
+#include "sim/network/component.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/network/sharing.hpp"
+
+namespace straggler::fluid {
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+void Component::add_newcomer(FlowIndex index) { newcomers_.push_back({index, sharing_.flows_[index].generation}); }
+
+void Component::solve() {
+  collect();
+  for (bool passed = false; !passed;) {
+    fill();
+    passed = true;
+    const std::size_t links = links_.size();  // those that come now are examined after the next filling
+    for (std::size_t t = 0; t < links; ++t) passed &= !examine(links_[t]);
+  }
+  apply();
+  flag();
+  for (const LinkId l : links_) number_of_link_[l] = none;
+  for (const FlowIndex i : flows_) sharing_.flows_[i].in_component = false;
+  links_.clear();
+  flows_.clear();
+}
+
+void Component::collect() {
+  number_of_link_.resize(sharing_.links_.size(), none);
+  number_of_flow_.resize(sharing_.flows_.places());
+  for (const LinkId l : sharing_.disturbed_) {
+    Link& link = sharing_.links_[l];
+    if (link.flows >= 2 || link.bound > 0 || link.disturbance == Disturbance::capacity) {
+      include_link(l);
+    } else {
+      link.entangled = link.exceeded = false;
+    }
+    link.disturbance = Disturbance::none;
+  }
+  sharing_.disturbed_.clear();
+  for (const RosterEntry& newcomer : newcomers_) {
+    if (sharing_.flows_[newcomer.flow].generation == newcomer.generation) include_flow(newcomer.flow);
+  }
+  newcomers_.clear();
+  const std::size_t links = links_.size();
+  for (std::size_t t = 0; t < links; ++t) {
+    const LinkId l = links_[t];
+    if (sharing_.links_[l].bound == 0) continue;
+    sharing_.for_each_flow(l, [&](FlowIndex i) {
+      if (sharing_.flows_[i].bound == l) include_flow(i);
+    });
+  }
+}
+
+void Component::include_link(LinkId l) {
+  if (number_of_link_[l] != none) return;
+  number_of_link_[l] = static_cast<std::uint32_t>(links_.size());
+  links_.push_back(l);
+}
+
+bool Component::include_flow(FlowIndex index) {
+  Flow& flow = sharing_.flows_[index];
+  if (flow.in_component) return false;
+  flow.in_component = true;
+  number_of_flow_[index] = static_cast<std::uint32_t>(flows_.size());
+  flows_.push_back(index);
+  double narrowest_shared = infinity;
+  LinkId narrowest_own = none;
+  for (const LinkId l : flow.route()) {
+    const Link& link = sharing_.links_[l];
+    if (link.flows >= 2) narrowest_shared = std::min(narrowest_shared, link.capacity);
+    if (link.flows >= 2 || link.bound > 0) include_link(l);
+    if (link.flows < 2 && (narrowest_own == none || link.capacity < sharing_.links_[narrowest_own].capacity)) narrowest_own = l;
+  }
+  if (narrowest_own != none && sharing_.links_[narrowest_own].capacity < narrowest_shared) include_link(narrowest_own);
+  return true;
+}
+
+void Component::fill() {
+  problem_.clear();
+  for (const LinkId l : links_) {
+    double left = sharing_.links_[l].capacity;
+    sharing_.for_each_flow(l, [&](FlowIndex i) {
+      const Flow& flow = sharing_.flows_[i];
+      if (!flow.in_component) left -= sharing_.level(flow) * flow.weight;
+    });
+    problem_.capacity.push_back(std::max(0.0, left));
+  }
+  for (const FlowIndex i : flows_) {
+    const Flow& flow = sharing_.flows_[i];
+    problem_.weight.push_back(flow.weight);
+    for (const LinkId l : flow.route()) {
+      if (number_of_link_[l] != none) problem_.crossed.push_back(number_of_link_[l]);
+    }
+    problem_.first.push_back(static_cast<std::uint32_t>(problem_.crossed.size()));
+  }
+  solver_.solve(problem_);
+  filled_ = flows_.size();
+}
+
+double Component::level_of(FlowIndex index) const {
+  const Flow& flow = sharing_.flows_[index];
+  if (flow.in_component && number_of_flow_[index] < filled_) return solver_.level()[number_of_flow_[index]];
+  return sharing_.level(flow);
+}
+
+/// True if flows had to join the component because of this link.
+bool Component::examine(LinkId l) {
+  const FlowTable& flows = sharing_.flows_;
+  double carried = 0, highest = 0, filled = -1, fixed = infinity;  // the last two: levels of flows bound here, filled and outside
+  sharing_.for_each_flow(l, [&](FlowIndex i) {
+    const Flow& flow = flows[i];
+    const double level = level_of(i);
+    carried += level * flow.weight;
+    highest = std::max(highest, level);
+    if (flow.in_component && number_of_flow_[i] < filled_) {
+      if (solver_.bottleneck()[number_of_flow_[i]] == number_of_link_[l]) filled = level;
+    } else if (flow.bound == l) {
+      fixed = std::min(fixed, level);
+    }
+  });
+  const double capacity = sharing_.links_[l].capacity;
+  bool joined = false;
+  const auto include_if = [&](auto condition) {
+    sharing_.for_each_flow(l, [&](FlowIndex i) {
+      if (!flows[i].in_component && condition(flows[i])) joined |= include_flow(i);
+    });
+  };
+  if (filled >= 0 && highest > filled * (1 + tolerance)) {
+    include_if([&](const Flow& flow) { return sharing_.level(flow) > filled * (1 + tolerance); });
+  }
+  const bool too_much = carried > capacity * (1 + tolerance);
+  if (fixed < infinity && (too_much || carried < capacity * (1 - tolerance) || highest > fixed * (1 + tolerance))) {
+    include_if([&](const Flow& flow) { return flow.bound == l; });
+  } else if (too_much && filled < 0) {
+    include_if([](const Flow&) { return true; });
+  }
+  return joined;
+}
+
+void Component::apply() {
+  Sharing& s = sharing_;
+  for (const LinkId l : links_) {
+    if (s.links_[l].group != none) s.groups_[s.links_[l].group].advance(s.now());
+  }
+  bytes_.resize(flows_.size());
+  for (std::size_t n = 0; n < flows_.size(); ++n) {
+    const Flow& flow = s.flows_[flows_[n]];
+    const LinkId l = links_[solver_.bottleneck()[n]];
+    const bool stays = flow.bound == l && (flow.state == FlowState::grouped || s.links_[l].flows == 1);
+    bytes_[n] = stays ? -1 : s.remaining(flow);
+  }
+  for (std::size_t n = 0; n < flows_.size(); ++n) {
+    if (bytes_[n] >= 0 && s.flows_[flows_[n]].state != FlowState::pending) s.unbind(flows_[n]);
+  }
+  for (std::size_t n = 0; n < flows_.size(); ++n) {
+    const LinkId l = links_[solver_.bottleneck()[n]];
+    if (bytes_[n] >= 0 && s.links_[l].flows == 1) {
+      s.bind_solo(flows_[n], l, bytes_[n]);
+    } else if (bytes_[n] >= 0) {
+      s.bind(flows_[n], l, bytes_[n]);
+    }
+  }
+  for (std::size_t n = 0; n < flows_.size(); ++n) {
+    if (s.flows_[flows_[n]].state != FlowState::grouped) continue;
+    Group& group = s.groups_[s.links_[links_[solver_.bottleneck()[n]]].group];
+    group.level = solver_.level()[n];
+    s.mark_changed(group);
+  }
+}
+
+/// Which of the examined links the pure tier may use from now on.
+void Component::flag() {
+  for (const LinkId l : links_) {
+    Link& link = sharing_.links_[l];
+    link.entangled = link.exceeded = false;
+    if (link.bound == link.flows) continue;
+    if (link.bound == 0) {
+      const double limit = link.share() * (1 + Sharing::tolerance);
+      link.exceeded = sharing_.any_flow(l, [&](FlowIndex i) { return sharing_.level(sharing_.flows_[i]) > limit; });
+    }
+    link.entangled = link.bound > 0 || link.exceeded;
+  }
+  for (const LinkId l : links_) flag_one(l);
+}
+
+void Component::flag_one(LinkId l) {
+  Sharing& s = sharing_;
+  Link& link = s.links_[l];
+  const double share = link.share();
+  double safe = infinity;
+  s.for_each_flow(l, [&](FlowIndex i) {
+    const Flow& flow = s.flows_[i];
+    Link& bottleneck = s.links_[flow.bound];
+    if (flow.bound != l) {
+      if (link.bound > 0 || link.exceeded) bottleneck.entangled = true;
+      if (flow.state == FlowState::grouped) s.groups_[bottleneck.group].safe = std::min(s.groups_[bottleneck.group].safe, share);
+      return;
+    }
+    for (const LinkId other : flow.route()) {
+      if (other == l) continue;
+      safe = std::min(safe, s.links_[other].share());
+      if (s.links_[other].bound > 0 || s.links_[other].exceeded) link.entangled = true;
+    }
+  });
+  if (link.group != none) s.groups_[link.group].safe = safe;
+}
+
+}  // namespace straggler::fluid

@@ -1,0 +1,75 @@
+#include "sim/network/group.hpp"
+
+#include <algorithm>
+
+namespace straggler::fluid {
+
+void Group::add(FlowTable& flows, FlowIndex index, double bytes, std::size_t live) {
+  Flow& flow = flows[index];
+  const double span = bytes / flow.weight;
+  const std::size_t tags = in_order.size() + others.size();
+  if (tags == 0) {
+    virtual_time = 0;
+    added = 0;
+  } else if (virtual_time > 256 * span && added > tags) {  // the second condition keeps the cost per flow constant
+    set_back(flows);
+  } else if (tags > 2 * live + 64) {
+    drop_stale(flows);
+  }
+  ++added;
+  flow.bytes = virtual_time + span;
+  const Tag tag{flow.bytes, index, ++flow.stamp};
+  if (in_order.empty() || in_order.back().key <= tag.key) {
+    in_order.push_back(tag);
+  } else {
+    push_tag<SmallestKeyFirst>(others, tag);
+  }
+}
+
+const Tag* Group::first(const FlowTable& flows) {
+  while (!in_order.empty() && !is_live(flows, in_order.front())) in_order.pop_front();
+  drop_stale_top<SmallestKeyFirst>(others, flows);
+  if (in_order.empty()) return others.empty() ? nullptr : &others.front();
+  return !others.empty() && others.front().key < in_order.front().key ? &others.front() : &in_order.front();
+}
+
+void Group::pop_first() {
+  if (in_order.empty() || (!others.empty() && others.front().key < in_order.front().key)) {
+    pop_tag<SmallestKeyFirst>(others);
+  } else {
+    in_order.pop_front();
+  }
+}
+
+Time Group::completion(const FlowTable& flows) {
+  const Tag* tag = first(flows);
+  return tag ? done_at(since, tag->key - virtual_time, level) : Time::never();
+}
+
+bool Group::is_due(const FlowTable& flows, Time now) {
+  const Tag* tag = first(flows);
+  if (!tag) return false;
+  const double bytes = tag->key - virtual_time;
+  if (bytes > level * static_cast<double>((now - since).ticks() + 1)) return false;  // a tick and more to go
+  return done_at(since, bytes, level) <= now;
+}
+
+void Group::drop_stale(const FlowTable& flows) {
+  in_order.keep_if([&](const Tag& tag) { return is_live(flows, tag); });
+  drop_all_stale<SmallestKeyFirst>(others, flows);
+}
+
+void Group::set_back(FlowTable& flows) {
+  drop_stale(flows);
+  const auto shift = [&](Tag& tag) {
+    tag.key -= virtual_time;
+    flows[tag.flow].bytes = tag.key;
+  };
+  for (std::size_t i = 0; i < in_order.size(); ++i) shift(in_order[i]);
+  for (Tag& tag : others) shift(tag);
+  std::make_heap(others.begin(), others.end(), SmallestKeyFirst{});  // rounding may have made ties
+  virtual_time = 0;
+  added = 0;
+}
+
+}  // namespace straggler::fluid

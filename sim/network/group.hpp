@@ -1,0 +1,75 @@
+// The flows bound to one link, finished by virtual time.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "sim/engine/ring.hpp"
+#include "sim/engine/time.hpp"
+#include "sim/network/flow.hpp"
+#include "sim/network/hub.hpp"
+#include "sim/network/link.hpp"
+#include "sim/network/tag.hpp"
+
+namespace straggler::fluid {
+
+/// All flows bound to a link have one level (rate per weight), so virtual time, which runs at that level, finishes them in the
+/// order of their finish tags: virtual time at binding + bytes / weight. A new level costs O(1) for all of them, and nobody
+/// keeps remaining bytes. (Virtual time as in weighted fair queueing: Demers, Keshav & Shenker, 1989; Parekh & Gallager, 1993.)
+///
+/// Invariants
+///  - `in_order` is sorted by finish; a tag that would come before its last one goes to the heap `others`.
+///  - A tag is live while its stamp is the flow's. Live ones: as many as the link's bound flows.
+///  - Virtual time starts again at 0 when the group has no tags, and is set back when it is large beside what the flows still
+///    have to run, so its last bit stays far below a byte.
+///  - No other link of a member has share() below `safe`: the level may rise to it and nothing else becomes a bottleneck.
+struct Group {
+  explicit Group(LinkId its_link) : link(its_link) {}
+
+  void advance(Time now) {
+    if (since == now) return;
+    virtual_time += static_cast<double>((now - since).ticks()) * level;
+    since = now;
+  }
+  double virtual_time_at(Time now) const { return virtual_time + static_cast<double>((now - since).ticks()) * level; }
+
+  /// Gives `flow` a new stamp and a tag, beside `live` others. Advanced to now.
+  void add(FlowTable& flows, FlowIndex flow, double bytes, std::size_t live);
+  /// The earliest live tag, null if there is none.
+  const Tag* first(const FlowTable& flows);
+  /// Drops the tag that first() has returned.
+  void pop_first();
+  /// When the earliest flow will be done at this level, as done_at() has it; never() if there is none.
+  Time completion(const FlowTable& flows);
+  /// Whether completion() <= now, mostly without a division.
+  bool is_due(const FlowTable& flows, Time now);
+
+  double virtual_time = 0;  // at `since`
+  Time since;
+  double level = 0;
+  double safe = std::numeric_limits<double>::infinity();
+  LinkId link;
+  std::uint32_t place = none;  // in the heap of groups
+  bool changed = false;        // since the last settling
+  std::uint32_t added = 0;     // tags since virtual time was last set back
+  Ring<Tag> in_order;
+  std::vector<Tag> others;   // min-heap
+  std::unique_ptr<Hub> hub;  // kept once it exists
+
+ private:
+  void set_back(FlowTable& flows);
+  void drop_stale(const FlowTable& flows);
+};
+
+/// The moment `bytes` are done at `rate` (bytes per tick), by one rule for scheduling and for asking whether it has come.
+/// never() at rate 0; a tick past Time::limit() if later than that.
+inline Time done_at(Time now, double bytes, double rate) {
+  if (!(bytes > 0)) return now;
+  if (!(rate > 0)) return Time::never();
+  const double ticks = bytes / rate;
+  if (!(ticks < static_cast<double>((Time::limit() - now).ticks()))) return Time::limit() + Time::from_ticks(1);
+  return now + Time::round_up(ticks);
+}
+
+}  // namespace straggler::fluid

@@ -1,0 +1,118 @@
+#include "sim/network/max_min.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace straggler::fluid {
+namespace {
+constexpr std::uint32_t unbound = ~0u;
+constexpr std::size_t scan_limit = 64;  // up to so many supplies looking at all of them beats a heap
+constexpr double lost_digits = 1e-4;
+}  // namespace
+
+void MaxMinSolver::solve(const MaxMinProblem& problem) {
+  const std::size_t demands = problem.weight.size();
+  level_.assign(demands, 0);
+  bottleneck_.assign(demands, unbound);
+  left_ = problem.capacity;
+  weight_.assign(left_.size(), 0);
+  rising_.assign(left_.size(), 0);
+  index_demands(problem);
+  unfrozen_ = demands;
+  if (left_.size() <= scan_limit) {
+    solve_by_scan(problem);
+  } else {
+    solve_by_heap(problem);
+  }
+}
+
+void MaxMinSolver::index_demands(const MaxMinProblem& problem) {
+  const std::size_t demands = problem.weight.size();
+  for (std::size_t d = 0; d < demands; ++d) {
+    for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
+      ++rising_[problem.crossed[k]];
+      weight_[problem.crossed[k]] += problem.weight[d];
+    }
+  }
+  precise_.resize(weight_.size());
+  for (std::size_t s = 0; s < weight_.size(); ++s) precise_[s] = weight_[s] * lost_digits;
+  begin_.resize(rising_.size() + 1);
+  std::uint32_t end = 0;
+  for (std::size_t s = 0; s < rising_.size(); ++s) begin_[s] = end += rising_[s];
+  begin_[rising_.size()] = end;
+  demands_.resize(end);
+  for (std::size_t d = demands; d-- > 0;) {  // backwards, so that each supply has its demands in ascending order
+    for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
+      demands_[--begin_[problem.crossed[k]]] = static_cast<std::uint32_t>(d);
+    }
+  }
+}
+
+void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t supply, double level) {
+  for (std::uint32_t i = begin_[supply]; i < begin_[supply + 1]; ++i) {
+    const std::uint32_t d = demands_[i];
+    if (bottleneck_[d] != unbound) continue;
+    bottleneck_[d] = supply;
+    level_[d] = level;
+    --unfrozen_;
+    const double rate = level * problem.weight[d];
+    for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
+      const std::uint32_t s = problem.crossed[k];
+      left_[s] = std::max(0.0, left_[s] - rate);
+      weight_[s] -= problem.weight[d];
+      --rising_[s];
+      if (weight_[s] < precise_[s]) weigh_again(problem, s);
+    }
+  }
+}
+
+// What is left of a sum from which much more was taken away has lost its digits.
+void MaxMinSolver::weigh_again(const MaxMinProblem& problem, std::uint32_t supply) {
+  double weight = 0;
+  for (std::uint32_t i = begin_[supply]; i < begin_[supply + 1]; ++i) {
+    if (bottleneck_[demands_[i]] == unbound) weight += problem.weight[demands_[i]];
+  }
+  weight_[supply] = weight;
+  precise_[supply] = weight * lost_digits;
+}
+
+void MaxMinSolver::solve_by_scan(const MaxMinProblem& problem) {
+  while (unfrozen_ > 0) {
+    double lowest = std::numeric_limits<double>::infinity();
+    std::uint32_t fullest = unbound;
+    for (std::uint32_t s = 0; s < left_.size(); ++s) {
+      if (rising_[s] == 0) continue;
+      const double level = left_[s] / weight_[s];
+      if (fullest != unbound && !(level < lowest)) continue;
+      lowest = level;
+      fullest = s;
+    }
+    freeze(problem, fullest, lowest);
+  }
+}
+
+// A supply's level only rises while others fill up first, so an outdated entry of the heap comes too early, never too late.
+void MaxMinSolver::solve_by_heap(const MaxMinProblem& problem) {
+  const std::greater<> later;
+  heap_.clear();
+  for (std::uint32_t s = 0; s < left_.size(); ++s) {
+    if (rising_[s] > 0) heap_.emplace_back(left_[s] / weight_[s], s);
+  }
+  std::make_heap(heap_.begin(), heap_.end(), later);
+  while (unfrozen_ > 0) {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    const auto [level, supply] = heap_.back();
+    heap_.pop_back();
+    if (rising_[supply] == 0) continue;
+    const double now = left_[supply] / weight_[supply];
+    if (now > level) {
+      heap_.emplace_back(now, supply);
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    } else {
+      freeze(problem, supply, level);
+    }
+  }
+}
+
+}  // namespace straggler::fluid

@@ -1,0 +1,37 @@
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+const char* name_of(Phase phase) {
+  static constexpr std::array<const char*, phase_count> names = {"compute", "wasted", "loading", "communication", "idle", "down"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+const char* name_of(Outcome outcome) {
+  static constexpr std::array<const char*, 4> names = {"completed", "target_reached", "diverged", "interrupted"};
+  return names[static_cast<std::size_t>(outcome)];
+}
+
+Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain) {
+  Reached result;
+  result.accuracy = accuracy;
+  std::int64_t held = 0;
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (!curve[i].test_accuracy) continue;
+    if (*curve[i].test_accuracy < accuracy) {
+      held = 0;
+      first.reset();
+      result.last_below = curve[i].time;
+      continue;
+    }
+    if (!first) first = i;
+    if (++held >= sustain) {
+      result.at = curve[*first];
+      return result;
+    }
+  }
+  return result;
+}
+
+}  // namespace straggler

@@ -1,0 +1,120 @@
+// What happened in a run: everything the result files say, in ticks, bytes and counts.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/key.hpp"
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+/// What a worker's time is split into, without gap or overlap (docs/model.md, Accounts).
+enum class Phase : std::uint8_t { compute, wasted, loading, communication, idle, down };
+inline constexpr std::size_t phase_count = 6;
+const char* name_of(Phase phase);
+
+/// Sums of ticks over workers can pass 63 bits.
+__extension__ typedef __int128 WideTicks;
+
+struct TimeSplit {
+  std::array<Time, phase_count> parts;
+  Time& operator[](Phase phase) { return parts[static_cast<std::size_t>(phase)]; }
+  Time operator[](Phase phase) const { return parts[static_cast<std::size_t>(phase)]; }
+  Time total() const {
+    Time sum;
+    for (const Time part : parts) sum += part;
+    return sum;
+  }
+};
+
+struct StalenessStatistics {
+  std::uint64_t count = 0, sum = 0, max = 0;
+};
+
+struct WorkerRecord {
+  TimeSplit split;
+  Time bytes_in_flight;          // all time in which its bytes are in flight, hidden behind compute or not
+  Time overlapped;               // the part of it in which the worker was not blocked
+  std::uint64_t samples = 0;     // in published contributions
+  std::uint64_t updates = 0;     // published contributions
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  StalenessStatistics staleness;
+};
+
+struct EpochRecord {
+  std::uint64_t epoch = 0;       // 1, 2, …; the last may be partial
+  Time start, end;
+  std::array<double, phase_count> mean_seconds{};  // over workers
+  std::uint64_t bytes_sent = 0;
+};
+
+struct CurvePoint {
+  Time time;
+  std::uint64_t update = 0, round = 0, samples = 0, bytes_sent = 0;
+  double epoch = 0;
+  std::optional<double> train_loss, train_accuracy, test_loss, test_accuracy;  // none: not evaluated (timing alone)
+};
+
+struct LinkRecord {
+  std::string name, from, to;
+  double bytes_per_second = 0, bytes = 0;
+  Time busy;
+};
+
+enum class Outcome : std::uint8_t { completed, target_reached, diverged, interrupted };
+const char* name_of(Outcome outcome);
+
+/// When an accuracy was reached for good: the first evaluation from which it held for `sustain` evaluations.
+struct Reached {
+  double accuracy = 0;
+  std::optional<CurvePoint> at;                // none: never (censored)
+  std::optional<Time> last_below;              // the last evaluation below it before that; none: there was none
+};
+
+struct RunRecord {
+  std::string name, scheme;
+  std::uint64_t seed = 0;
+  Outcome outcome = Outcome::completed;
+  Time end;
+  std::uint64_t updates = 0, rounds = 0, samples = 0;
+  double epochs = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
+  std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
+  std::uint64_t events = 0;
+  std::map<std::uint64_t, std::uint64_t> staleness;  // staleness -> contributions
+  std::vector<CurvePoint> curve;
+  std::vector<EpochRecord> epochs_record;
+  std::vector<WorkerRecord> workers;
+  std::vector<std::string> worker_devices;           // [workers], names; groups below
+  std::vector<std::uint32_t> worker_groups;
+  std::vector<LinkRecord> links;
+  std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
+  std::optional<double> target_accuracy;
+  std::int64_t sustain = 2;
+  std::vector<double> thresholds;
+  std::optional<std::string> weights_key;
+  std::vector<std::string> warnings;                 // sentences for the user
+};
+
+/// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split).
+Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain);
+
+/// Told of what is too long to keep: called in the order in which it happens.
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  /// One row of order.csv.
+  virtual void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+                            std::uint32_t steps, std::uint64_t samples) = 0;
+  /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
+  /// which branch of a wait won (0 or 1).
+  virtual void choice(std::uint32_t process, std::int32_t choice) = 0;
+  /// With `--trace` only: what a worker did from `start` to `end`.
+  virtual void span(std::uint32_t worker, Phase phase, Time start, Time end) = 0;
+};
+
+}  // namespace straggler

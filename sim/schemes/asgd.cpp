@@ -1,0 +1,72 @@
+// Asynchronous SGD with a parameter server: the server steps on each gradient as it arrives,
+//   w ← w - lr s(τ) g(w_read), where w_read is τ updates old (its staleness).
+// Dean et al., Large Scale Distributed Deep Networks, 2012 (n_push = n_fetch = 1; s = 1).
+// Damped by staleness: s(τ) = 1/τ, Zhang et al., Staleness-aware Async-SGD, 2016, or 1/√τ; a fresh gradient (τ ≤ 1) counts whole.
+#include <cmath>
+
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+enum class Damping { none, inverse, inverse_sqrt };
+
+class Asgd final : public Scheme {
+ public:
+  explicit Asgd(Damping damping) : damping_(damping) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const From<Gradient> arrived = co_await node.receive<Gradient>();
+      const Gradient gradient = damped(node, arrived, weights.version - arrived.version);
+      weights = co_await node.step(weights, gradient);
+      weights = co_await node.publish(weights);
+      co_await node.send(arrived.sender, weights);
+    }
+  }
+
+  Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
+    if (damping_ == Damping::none || staleness <= 1) return gradient;
+    const double tau = static_cast<double>(staleness);
+    return node.weighted_sum({gradient}, {damping_ == Damping::inverse ? 1 / tau : 1 / std::sqrt(tau)});
+  }
+
+  Damping damping_;
+};
+
+SchemeEntry entry() {
+  SchemeEntry scheme;
+  scheme.name = "asgd";
+  scheme.summary = "asynchronous SGD: the server steps on each gradient as it arrives";
+  scheme.reference = "Dean et al. 2012";
+  Parameter staleness;
+  staleness.name = "staleness";
+  staleness.type = ValueType::choice;
+  staleness.fallback = "none";
+  staleness.choices = {"none", "inverse", "inverse_sqrt"};
+  staleness.meaning = "how a gradient that is τ updates old is damped: not, by 1/τ, or by 1/√τ";
+  scheme.parameters = {staleness};
+  scheme.needs_server = [](const Parameters&) { return true; };
+  scheme.make = [](const Parameters& parameters) {
+    const std::string& damping = parameters.text("staleness");
+    return std::make_unique<Asgd>(damping == "inverse" ? Damping::inverse : damping == "inverse_sqrt" ? Damping::inverse_sqrt : Damping::none);
+  };
+  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  return scheme;
+}
+const Register<SchemeEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler

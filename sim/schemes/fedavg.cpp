@@ -1,0 +1,97 @@
+// Federated averaging (FedAvg): each round the server samples a fraction C of the clients; each of them trains for E epochs on
+// its own data, with batch size B, and the server averages by the clients' numbers of samples n_k:
+//   w ← Σ_k (n_k / n_S) w_k,   n_S = Σ_k n_k over the sampled clients.
+// McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017.
+#include <cmath>
+
+#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+class FedAvg final : public Scheme {
+ public:
+  explicit FedAvg(const Parameters& parameters)
+      : fraction_(parameters.number("fraction")), local_epochs_(parameters.count("local_epochs")), momentum_(parameters) {}
+
+ private:
+  /// max(C·K, 1) clients; who they are follows from the seed, so the first round needs no message.
+  std::vector<Rank> sampled(const Node& node, std::uint64_t round) const {
+    const double clients = std::round(fraction_ * static_cast<double>(node.workers()));
+    return node.sample_workers(std::max<std::int64_t>(1, static_cast<std::int64_t>(clients)), round);
+  }
+
+  Process worker(Node& node) const override {
+    const std::uint64_t samples = node.part_samples(node.self());
+    const auto batch_size = static_cast<std::uint64_t>(node.batch_size());
+    const std::uint64_t batches = node.plan().drop_last ? samples / batch_size : (samples + batch_size - 1) / batch_size;
+    Weights weights = node.initial_weights();
+    const std::vector<Rank> first = sampled(node, 0);
+    weights.participants = static_cast<std::int32_t>(first.size());
+    if (!std::binary_search(first.begin(), first.end(), node.self())) weights = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      for (std::uint64_t k = 0; k < batches * static_cast<std::uint64_t>(local_epochs_); ++k) {
+        const DrawnBatch batch = node.next_batch(node.batch_size());
+        const Gradient gradient = co_await node.gradient(weights, batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      const Weights mine = momentum_.outgoing(node, weights);
+      co_await node.send(node.server(), mine);
+      const Weights average = co_await node.receive<Weights>(node.server());
+      weights = momentum_.incoming(node, average);
+    }
+  }
+
+  Process server(Node& node) const override {
+    for (std::uint64_t round = 0;; ++round) {
+      const std::vector<Rank> clients = sampled(node, round);
+      const std::vector<Weights> parts = co_await gather<Weights>(node, clients);
+      std::vector<double> shares;
+      double total = 0;
+      for (const Rank client : clients) total += static_cast<double>(node.part_samples(client));
+      for (const Rank client : clients) shares.push_back(static_cast<double>(node.part_samples(client)) / total);
+      Weights weights = node.weighted_mean(parts, shares);
+      weights = co_await node.publish(weights);
+      for (const Rank client : sampled(node, round + 1)) node.post(client, weights);
+    }
+  }
+
+  double fraction_;
+  std::int64_t local_epochs_;
+  MomentumAtSync momentum_;
+};
+
+SchemeEntry entry() {
+  SchemeEntry scheme;
+  scheme.name = "fedavg";
+  scheme.summary = "federated averaging: sampled clients train for local epochs, the server averages their weights";
+  scheme.reference = "McMahan et al. 2017";
+  Parameter fraction;
+  fraction.name = "fraction";
+  fraction.type = ValueType::fraction;
+  fraction.fallback = "1";
+  fraction.range = Range::above_to(0, 1);
+  fraction.meaning = "C, the share of the clients that take part in a round";
+  Parameter local_epochs;
+  local_epochs.name = "local_epochs";
+  local_epochs.type = ValueType::count;
+  local_epochs.fallback = "1";
+  local_epochs.range = Range::at_least(1);
+  local_epochs.meaning = "E, passes over its own data that a client makes in a round";
+  Parameter via;
+  via.name = "via";
+  via.type = ValueType::choice;
+  via.fallback = "server";
+  via.choices = {"server"};
+  via.meaning = "how weights are averaged";
+  scheme.parameters = {fraction, local_epochs, via, MomentumAtSync::parameter("reset")};
+  scheme.needs_server = [](const Parameters&) { return true; };
+  scheme.make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); };
+  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  return scheme;
+}
+const Register<SchemeEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler

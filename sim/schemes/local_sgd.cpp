@@ -1,0 +1,100 @@
+// Local SGD: every worker takes H local steps, then all average their weights.
+//   w_i ← w_i - lr g_i(w_i)  (H times),   w ← (1/p) Σ_i w_i
+// Stich, Local SGD Converges Fast and Communicates Little, 2019; Zinkevich et al. 2010.
+#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+struct LocalSgdOptions {
+  explicit LocalSgdOptions(const Parameters& parameters) : steps(parameters.count("steps")), momentum(parameters) {}
+  std::int64_t steps;
+  MomentumAtSync momentum;
+};
+
+class LocalSgdByAllReduce final : public Scheme {
+ public:
+  explicit LocalSgdByAllReduce(const Parameters& parameters) : options_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      for (std::int64_t h = 0; h < options_.steps; ++h) {
+        const DrawnBatch batch = node.next_batch(node.batch_size());
+        const Gradient gradient = co_await node.gradient(weights, batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      const Weights mine = options_.momentum.outgoing(node, weights);
+      const Weights average = co_await node.all_reduce_mean(mine);
+      weights = options_.momentum.incoming(node, average);
+      weights = co_await node.publish(weights);
+    }
+  }
+
+  LocalSgdOptions options_;
+};
+
+class LocalSgdByServer final : public Scheme {
+ public:
+  explicit LocalSgdByServer(const Parameters& parameters) : options_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      for (std::int64_t h = 0; h < options_.steps; ++h) {
+        const DrawnBatch batch = node.next_batch(node.batch_size());
+        const Gradient gradient = co_await node.gradient(weights, batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      const Weights mine = options_.momentum.outgoing(node, weights);
+      co_await node.send(node.server(), mine);
+      const Weights average = co_await node.receive<Weights>(node.server());
+      weights = options_.momentum.incoming(node, average);
+    }
+  }
+
+  Process server(Node& node) const override {
+    for (;;) {
+      const std::vector<Weights> parts = co_await gather<Weights>(node);
+      const Weights average = node.mean(parts);
+      const Weights weights = co_await node.publish(average);
+      node.broadcast(weights);
+    }
+  }
+
+  LocalSgdOptions options_;
+};
+
+SchemeEntry entry() {
+  SchemeEntry scheme;
+  scheme.name = "local_sgd";
+  scheme.summary = "local SGD: H local steps on every worker, then the mean of the weights";
+  scheme.reference = "Stich 2019; Zinkevich et al. 2010";
+  Parameter steps;
+  steps.name = "steps";
+  steps.type = ValueType::count;
+  steps.required = true;
+  steps.range = Range::at_least(1);
+  steps.meaning = "H, local steps between two averages";
+  Parameter via;
+  via.name = "via";
+  via.type = ValueType::choice;
+  via.fallback = "all_reduce";
+  via.choices = {"all_reduce", "server"};
+  via.meaning = "how weights are averaged";
+  scheme.parameters = {steps, via, MomentumAtSync::parameter("keep")};
+  scheme.needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; };
+  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+    if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
+    return std::make_unique<LocalSgdByAllReduce>(parameters);
+  };
+  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  return scheme;
+}
+const Register<SchemeEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler

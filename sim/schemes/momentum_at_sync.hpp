@@ -1,0 +1,45 @@
+// What a synchronization does to the optimizer state of workers that take local steps.
+#pragma once
+#include <string>
+
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+
+/// keep: each worker goes on with its own momentum. reset: it starts anew. average: it travels with the weights and is
+/// averaged like them (which doubles the bytes of a message under SGD with momentum).
+class MomentumAtSync {
+ public:
+  enum class Mode { keep, reset, average };
+  explicit MomentumAtSync(const Parameters& parameters) {
+    const std::string& mode = parameters.text("momentum_at_sync");
+    mode_ = mode == "reset" ? Mode::reset : mode == "average" ? Mode::average : Mode::keep;
+  }
+  /// The declaration that a scheme adds to its parameters.
+  static Parameter parameter(const char* fallback) {
+    Parameter at_sync;
+    at_sync.name = "momentum_at_sync";
+    at_sync.type = ValueType::choice;
+    at_sync.fallback = fallback;
+    at_sync.choices = {"keep", "reset", "average"};
+    at_sync.meaning = "what a synchronization does to the workers' optimizer state";
+    return at_sync;
+  }
+  /// What a worker contributes.
+  Weights outgoing(const Node& node, Weights weights) const {
+    if (mode_ == Mode::average) node.attach_optimizer(weights);
+    return weights;
+  }
+  /// What came back: the state is dealt with, and only parameters remain.
+  Weights incoming(Node& node, Weights weights) const {
+    if (mode_ == Mode::reset) node.reset_optimizer();
+    if (mode_ == Mode::average) node.adopt_optimizer(weights);
+    weights.optimizer.clear();
+    return weights;
+  }
+
+ private:
+  Mode mode_ = Mode::keep;
+};
+
+}  // namespace straggler

@@ -1,0 +1,204 @@
+// Non-blocking SGD: nobody waits for the slowest.
+// Every worker splits its batch into mini-batches and takes a local step on each. The worker that first completes its whole
+// batch signals; every other worker stops inside its current mini-batch and contributes the weights that it has. The average
+// of all workers' weights is the next version, which everyone receives. The interrupted mini-batch is redone from its start on
+// the new version; completed ones are kept.
+// The rule and its options: docs/model.md, "Non-blocking SGD".
+#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+struct NonblockingOptions {
+  explicit NonblockingOptions(const Parameters& parameters)
+      : minibatch(parameters.count("minibatch")),
+        reset_counters(parameters.text("counters") == "reset"),
+        by_samples(parameters.text("average") == "by_samples"),
+        at_boundary(parameters.text("interrupt") == "boundary"),
+        momentum(parameters) {}
+  std::int64_t minibatch;
+  bool reset_counters;  // false: after a sync each worker goes on with the rest of its batch
+  bool by_samples;      // weigh contributions by the samples in them
+  bool at_boundary;     // finish the current mini-batch before stopping
+  MomentumAtSync momentum;
+};
+
+/// Shares of the contributions in an average: equal, or in proportion to their samples.
+template <class T>
+std::vector<double> shares_of(const std::vector<T>& parts, bool by_samples) {
+  std::vector<double> shares;
+  double total = 0;
+  for (const T& part : parts) {
+    double samples = 0;
+    for (const Contribution& made : part.made) samples += static_cast<double>(made.samples);
+    shares.push_back(by_samples ? samples : 1);
+    total += shares.back();
+  }
+  for (double& share : shares) share /= total;
+  return shares;
+}
+
+/// One worker's way through its batches. Both exchanges share it; they differ in what is contributed.
+class LocalWork {
+ public:
+  LocalWork(Node& node, const NonblockingOptions& options) : node_(node), options_(options), left_(node.batch_size()) { draw(); }
+  const DrawnBatch& minibatch() const { return minibatch_; }
+  bool batch_complete() const { return left_ == 0; }
+  void completed() {
+    left_ -= minibatch_.size;
+    if (left_ > 0) draw();
+  }
+  /// After a sync: a completed batch is followed by the next; `reset` gives everyone a whole batch again.
+  void synchronized() {
+    const bool complete = batch_complete();
+    if (complete || options_.reset_counters) left_ = node_.batch_size();
+    if (complete) draw();
+  }
+
+ private:
+  void draw() { minibatch_ = node_.next_batch(std::min(options_.minibatch, left_)); }
+  Node& node_;
+  const NonblockingOptions& options_;
+  std::int64_t left_;  // samples of this batch that are not done yet
+  DrawnBatch minibatch_;
+};
+
+/// The gradient of the current mini-batch, or nothing if the signal of this round came first.
+Task<std::optional<Gradient>> gradient_unless_signalled(Node& node, const Weights& weights, const DrawnBatch& minibatch, bool at_boundary) {
+  const std::uint64_t round = weights.version;
+  if (at_boundary) {
+    const auto asked = co_await first_of(node.proceed(), node.signal(round));
+    if (std::holds_alternative<SyncSignal>(asked)) co_return std::nullopt;
+    co_return co_await node.gradient(weights, minibatch);
+  }
+  auto outcome = co_await first_of(node.gradient(weights, minibatch), node.signal(round));
+  if (std::holds_alternative<SyncSignal>(outcome)) co_return std::nullopt;
+  co_return std::get<Gradient>(std::move(outcome));
+}
+
+class NonblockingWeights final : public Scheme {
+ public:
+  explicit NonblockingWeights(const Parameters& parameters) : options_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    LocalWork work(node, options_);
+    for (;;) {
+      const std::uint64_t round = weights.version;
+      while (!work.batch_complete()) {
+        const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
+        work.completed();
+      }
+      if (work.batch_complete()) node.broadcast(SyncSignal(round));
+      work.synchronized();
+      const Weights mine = options_.momentum.outgoing(node, weights);
+      co_await node.send(node.server(), mine);
+      const Weights average = co_await node.receive<Weights>(node.server());
+      weights = options_.momentum.incoming(node, average);
+    }
+  }
+
+  Process server(Node& node) const override {
+    for (;;) {
+      const std::vector<Weights> parts = co_await gather<Weights>(node);
+      const Weights average = options_.by_samples ? node.weighted_mean(parts, shares_of(parts, true)) : node.mean(parts);
+      const Weights weights = co_await node.publish(average);
+      node.broadcast(weights);
+    }
+  }
+
+  NonblockingOptions options_;
+};
+
+/// The same with gradients on the wire: workers send the sum of their local gradients, the server steps on the average.
+class NonblockingGradients final : public Scheme {
+ public:
+  explicit NonblockingGradients(const Parameters& parameters) : options_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    LocalWork work(node, options_);
+    for (;;) {
+      const std::uint64_t round = weights.version;
+      Gradient sum = node.no_gradient(weights);
+      while (!work.batch_complete()) {
+        const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
+        sum = node.add(sum, *gradient);
+        work.completed();
+      }
+      if (work.batch_complete()) node.broadcast(SyncSignal(round));
+      work.synchronized();
+      co_await node.send(node.server(), sum);
+      const Weights next = co_await node.receive<Weights>(node.server());
+      weights = options_.momentum.incoming(node, next);
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const std::vector<Gradient> sums = co_await gather<Gradient>(node);
+      Gradient average = node.weighted_sum(sums, shares_of(sums, options_.by_samples));
+      average.averaged = 1;  // each worker stepped at the rate of one already
+      weights = co_await node.step(weights, average);
+      weights = co_await node.publish(weights);
+      node.broadcast(weights);
+    }
+  }
+
+  NonblockingOptions options_;
+};
+
+Parameter choice(const char* name, const char* fallback, std::vector<std::string> choices, const char* meaning) {
+  Parameter parameter;
+  parameter.name = name;
+  parameter.type = ValueType::choice;
+  parameter.fallback = fallback;
+  parameter.choices = std::move(choices);
+  parameter.meaning = meaning;
+  return parameter;
+}
+
+SchemeEntry entry() {
+  SchemeEntry scheme;
+  scheme.name = "nonblocking";
+  scheme.summary = "non-blocking SGD: the first worker through its batch stops all others, their weights are averaged";
+  scheme.reference = "docs/model.md, Non-blocking SGD";
+  Parameter minibatch;
+  minibatch.name = "minibatch";
+  minibatch.type = ValueType::count;
+  minibatch.fallback = "32";
+  minibatch.range = Range::at_least(1);
+  minibatch.meaning = "samples of one local step; a batch is split into these";
+  scheme.parameters = {
+      minibatch,
+      choice("counters", "persist", {"persist", "reset"}, "after a sync, go on with the rest of the batch, or start a whole one"),
+      choice("average", "plain", {"plain", "by_samples"}, "weigh contributions equally, or by the samples in them"),
+      choice("interrupt", "immediate", {"immediate", "boundary"}, "stop inside the current mini-batch, or after it"),
+      choice("exchange", "weights", {"weights", "gradients"}, "what is averaged: weights, or sums of local gradients that the server steps on"),
+      choice("via", "server", {"server"}, "how contributions are averaged"),
+      MomentumAtSync::parameter("keep"),
+  };
+  scheme.needs_server = [](const Parameters&) { return true; };
+  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+    if (parameters.text("exchange") == "gradients") {
+      if (parameters.text("momentum_at_sync") == "average")
+        throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
+      return std::make_unique<NonblockingGradients>(parameters);
+    }
+    return std::make_unique<NonblockingWeights>(parameters);
+  };
+  scheme.minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); };
+  return scheme;
+}
+const Register<SchemeEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler

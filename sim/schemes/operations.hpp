@@ -1,0 +1,279 @@
+// Operations that a scheme awaits, and the back end behind them.
+//
+// An operation lives in the awaiting coroutine's frame. When the frame dies, or when it loses a first_of, it takes itself out
+// of whatever it waits in: nothing of it is left. A completed operation wakes its coroutine through the back end's queue.
+#pragma once
+#include <algorithm>
+#include <cassert>
+#include <coroutine>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/mailbox.hpp"
+#include "sim/lineage/update_rule.hpp"
+#include "sim/schemes/payload.hpp"
+
+namespace straggler {
+
+class Node;
+class Operation;
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// True: completed at once. Otherwise it completes later, by Operation::complete.
+  virtual bool start(Operation& operation) = 0;
+  /// A pending operation is given up.
+  virtual void cancel(Operation& operation) noexcept = 0;
+  /// The operation's event has come (it was scheduled by start).
+  virtual void due(Operation& operation) = 0;
+  /// Resume the operation's coroutine from the queue at this instant: schedule its event now.
+  virtual void wake(Operation& operation) = 0;
+  /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
+  virtual void received(class MailOperation& operation) = 0;
+  virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
+  virtual void post(MessagePointer message) = 0;
+  /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
+  virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
+  virtual void chosen(Rank rank, std::int32_t choice) = 0;
+};
+
+/// The other side of a first_of.
+class OperationParent {
+ public:
+  virtual void completed(Operation& operation) = 0;
+
+ protected:
+  ~OperationParent() = default;
+};
+
+class Operation : public Event {
+ public:
+  enum class Kind : std::uint8_t { gradient, step, send, receive, signal, proceed, all_reduce, publish };
+  enum class State : std::uint8_t { idle, pending, woken, done };
+
+  Operation(Node& owner, Kind what) : node_(&owner), kind_(what) {}
+  /// Before it is started only.
+  Operation(Operation&& o) noexcept : Event(), node_(o.node_), kind_(o.kind_) { assert(o.state_ == State::idle); }
+  ~Operation() = default;
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    return !begin();
+  }
+  /// True: done at once.
+  bool begin();
+  /// Whether or not it has begun: afterwards nothing refers to it. Derived destructors call it.
+  void give_up() noexcept;
+  /// For back ends: it is done; the waiter resumes through the queue at this instant.
+  void complete();
+  /// For back ends, called from this operation's own event: the waiter resumes at once.
+  void complete_from_event();
+  /// For back ends: nothing can change the outcome any more (first_of gives up the other branch), but the waiter resumes later,
+  /// when this operation's event comes, which the back end schedules.
+  void settle();
+  void set_waiter(std::coroutine_handle<> waiter, OperationParent* parent) {
+    waiter_ = waiter;
+    parent_ = parent;
+  }
+  Node& node() const { return *node_; }
+  Kind kind() const { return kind_; }
+  State state() const { return state_; }
+
+ protected:
+  Node* node_;
+
+ private:
+  void happen() final;
+  /// Called before it starts: a forced choice is looked up here.
+  virtual void prepare() {}
+
+  Kind kind_;
+  State state_ = State::idle;
+  std::coroutine_handle<> waiter_;
+  OperationParent* parent_ = nullptr;
+};
+
+class GradientOperation final : public Operation {
+ public:
+  GradientOperation(Node& node, const Weights& weights, const DrawnBatch& batch);
+  GradientOperation(GradientOperation&&) noexcept = default;
+  ~GradientOperation() { give_up(); }
+  Gradient await_resume();
+  const DrawnBatch& batch() const { return batch_; }
+  Time started;  // back end's own
+
+ private:
+  DrawnBatch batch_;
+  Handle weights_;
+  std::uint64_t version_, progress_;
+};
+
+class StepOperation final : public Operation {
+ public:
+  StepOperation(Node& node, const Weights& weights, const Gradient& gradient);
+  StepOperation(StepOperation&&) noexcept = default;
+  ~StepOperation() { give_up(); }
+  Weights await_resume();
+  Time started;
+
+ private:
+  Weights weights_;
+  Gradient gradient_;
+};
+
+class SendOperation final : public Operation {
+ public:
+  SendOperation(Node& node, MessagePointer message) : Operation(node, Kind::send), message_(std::move(message)) {}
+  SendOperation(SendOperation&&) noexcept = default;
+  ~SendOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  MessagePointer take_message() { return std::move(message_); }
+  void* in_flight = nullptr;  // back end's own
+
+ private:
+  MessagePointer message_;
+};
+
+/// Waits in the node's mailbox.
+class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver {
+ public:
+  MailOperation(Node& owner, Kind what) : Operation(owner, what) {}
+  MailOperation(MailOperation&& o) noexcept : Operation(std::move(o)) {}
+  virtual std::string describe() const = 0;
+  MessagePointer message;
+
+ protected:
+  ~MailOperation() { give_up(); }
+
+ private:
+  void take(MessagePointer item) final;
+};
+
+template <class T>
+constexpr std::size_t payload_kind() {
+  return std::is_same_v<T, Weights> ? 0 : 1;
+}
+static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> && std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient>);
+
+class ReceiveOperationBase : public MailOperation {
+ public:
+  ReceiveOperationBase(Node& owner, Rank from, std::size_t payload_kind)
+      : MailOperation(owner, Kind::receive), from_(from), anyone_(from == anyone), payload_kind_(payload_kind) {}
+  std::string describe() const final;
+
+ protected:
+  ~ReceiveOperationBase() = default;
+  void note_choice() const;
+
+ private:
+  void prepare() final;
+  bool wants(const MessagePointer& item) const final {
+    return item->payload.index() == payload_kind_ && (from_ == anyone || item->from == from_);
+  }
+  Rank from_;
+  bool anyone_;
+  std::size_t payload_kind_;
+};
+
+template <class T>
+class ReceiveOperation final : public ReceiveOperationBase {
+ public:
+  ReceiveOperation(Node& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
+  From<T> await_resume() {
+    note_choice();
+    return From<T>(std::get<T>(std::move(message->payload)), message->from);
+  }
+};
+
+class SignalOperation final : public MailOperation {
+ public:
+  SignalOperation(Node& owner, std::uint64_t number) : MailOperation(owner, Kind::signal), number_(number) {}
+  SyncSignal await_resume() const { return std::get<SyncSignal>(message->payload); }
+  std::uint64_t number() const { return number_; }
+  std::string describe() const override;
+
+ private:
+  bool wants(const MessagePointer& item) const override {
+    const auto* signal = std::get_if<SyncSignal>(&item->payload);
+    return signal && signal->number >= number_;
+  }
+  std::uint64_t number_;
+};
+
+struct Proceed {};
+class ProceedOperation final : public Operation {
+ public:
+  explicit ProceedOperation(Node& owner) : Operation(owner, Kind::proceed) {}
+  ProceedOperation(ProceedOperation&&) noexcept = default;
+  ~ProceedOperation() { give_up(); }
+  Proceed await_resume() const { return {}; }
+};
+
+class AllReduceOperationBase : public Operation {
+ public:
+  AllReduceOperationBase(Node& owner, Payload what) : Operation(owner, Kind::all_reduce), payload(std::move(what)) {}
+  AllReduceOperationBase(AllReduceOperationBase&&) noexcept = default;
+  Payload payload;              // in: mine; out: the mean
+  std::uint32_t index = 0;      // back end's own
+
+ protected:
+  ~AllReduceOperationBase() { give_up(); }
+};
+
+template <class T>
+class AllReduceOperation final : public AllReduceOperationBase {
+ public:
+  AllReduceOperation(Node& owner, T mine) : AllReduceOperationBase(owner, Payload(std::move(mine))) {}
+  T await_resume() { return std::get<T>(std::move(payload)); }
+};
+
+class PublishOperation final : public Operation {
+ public:
+  PublishOperation(Node& node, const Weights& weights);
+  PublishOperation(PublishOperation&&) noexcept = default;
+  ~PublishOperation() { give_up(); }
+  Weights await_resume();
+  /// Stamped: version and progress are those of the new version; `made` lists what went into it.
+  const Weights& weights() const { return weights_; }
+
+ private:
+  Weights weights_;
+};
+
+/// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
+/// start: put what interrupts there. The choice is recorded; a replay forces it.
+template <class A, class B>
+class FirstOf final : OperationParent {
+ public:
+  FirstOf(A&& a, B&& b) : a_(std::move(a)), b_(std::move(b)) {}
+  FirstOf(const FirstOf&) = delete;
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter);
+  using Result = std::variant<decltype(std::declval<A&>().await_resume()), decltype(std::declval<B&>().await_resume())>;
+  Result await_resume();
+
+ private:
+  void completed(Operation& operation) override {
+    winner_ = &operation;
+    if (winner_ == &a_)
+      b_.give_up();
+    else
+      a_.give_up();
+  }
+  A a_;
+  B b_;
+  Operation* winner_ = nullptr;
+};
+
+template <class A, class B>
+FirstOf<A, B> first_of(A a, B b) {
+  return FirstOf<A, B>(std::move(a), std::move(b));
+}
+
+}  // namespace straggler

@@ -1,0 +1,38 @@
+// A training scheme: one coroutine a worker and, where it has one, one for the parameter server. One file a scheme.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/engine/process.hpp"
+
+namespace straggler {
+
+class Node;
+
+/// Immutable: all state of a run lives in the coroutines. Talks to the world through Node only.
+class Scheme {
+ public:
+  virtual ~Scheme() = default;
+  virtual Process worker(Node& node) const = 0;
+  /// Not called for schemes without a server.
+  virtual Process server(Node& node) const;
+};
+
+struct SchemeEntry {
+  std::string name, summary, reference;
+  std::vector<Parameter> parameters;
+  std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
+  /// False: workers exchange by all-reduce or not at all; each publishes, worker 0's is recorded.
+  std::function<bool(const Parameters&)> needs_server;
+  /// Samples of one worker between two exchanges that it takes in pieces of this size; none: whole batches.
+  std::function<std::optional<std::int64_t>(const Parameters&)> minibatch;
+  std::optional<std::int64_t> only_workers;  // runs on exactly so many workers
+  bool real = true;                          // can run on MPI ranks
+};
+
+}  // namespace straggler

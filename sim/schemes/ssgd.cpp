@@ -1,0 +1,69 @@
+// Synchronous SGD: every worker's gradient is taken at the same weights, one step is made on their mean,
+//   w ← w - lr (1/p) Σ_i g_i(w),
+// exchanged by all-reduce (every worker steps, identically) or by a parameter server (the server steps).
+// Chen et al., Revisiting Distributed Synchronous SGD, 2016; all-reduce: Goyal et al. 2017.
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+class SsgdByAllReduce final : public Scheme {
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient mine = co_await node.gradient(weights, batch);
+      const Gradient mean = co_await node.all_reduce_mean(mine);
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+    }
+  }
+};
+
+class SsgdByServer final : public Scheme {
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const std::vector<Gradient> gradients = co_await gather<Gradient>(node);
+      const Gradient mean = node.mean(gradients);
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+      node.broadcast(weights);
+    }
+  }
+};
+
+SchemeEntry entry() {
+  SchemeEntry scheme;
+  scheme.name = "ssgd";
+  scheme.summary = "synchronous SGD: one step on the mean of all workers' gradients";
+  scheme.reference = "Chen et al. 2016; Goyal et al. 2017";
+  Parameter via;
+  via.name = "via";
+  via.type = ValueType::choice;
+  via.fallback = "all_reduce";
+  via.choices = {"all_reduce", "server"};
+  via.meaning = "how gradients are averaged";
+  scheme.parameters = {via};
+  scheme.needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; };
+  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+    if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
+    return std::make_unique<SsgdByAllReduce>();
+  };
+  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  return scheme;
+}
+const Register<SchemeEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,119 @@
+#include "sim/base/parameters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+using namespace straggler;
+
+namespace {
+std::vector<Parameter> declared() {
+  return {
+      {.name = "sigma", .type = ValueType::number, .fallback = "0.2", .meaning = "spread", .range = Range::above(0), .choices = {}},
+      {.name = "racks",
+       .type = ValueType::count,
+       .fallback = {},
+       .required = true,
+       .meaning = "number of racks",
+       .range = Range::at_least(1),
+       .choices = {}},
+      {.name = "pause", .type = ValueType::time, .fallback = "50us", .meaning = "", .range = Range::between(0, 1), .choices = {}},
+      {.name = "via", .type = ValueType::choice, .fallback = "server", .meaning = "", .range = {}, .choices = {"all_reduce", "server"}},
+      {.name = "hidden", .type = ValueType::counts, .fallback = "[200, 200]", .meaning = "", .range = Range::at_least(1), .choices = {}},
+      {.name = "share", .type = ValueType::fraction, .fallback = {}, .meaning = "", .range = Range::above_to(0, 1), .choices = {}},
+  };
+}
+std::string refusal(Parameters given) {
+  try {
+    complete(declared(), std::move(given));
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string refusal(const Parameter& parameter, std::string_view text) {
+  try {
+    parse_value(parameter, text);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+bool says(const std::string& message, std::string_view phrase) { return message.find(phrase) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("complete fills defaults in and leaves optional parameters out") {
+  const Parameters all = complete(declared(), {{"racks", 2}});
+  CHECK(all.number("sigma") == 0.2);
+  CHECK(all.count("racks") == 2);
+  CHECK(all.number("pause") == 50e-6);
+  CHECK(all.text("via") == "server");
+  CHECK(all.counts("hidden") == std::vector<std::int64_t>{200, 200});
+  CHECK_FALSE(all.has("share"));
+}
+
+TEST_CASE("complete takes whole numbers for numbers, and is idempotent") {
+  const Parameters once = complete(declared(), {{"racks", 2}, {"sigma", 3}, {"share", 1}});
+  CHECK(once.number("sigma") == 3.0);
+  CHECK(complete(declared(), once).all() == once.all());
+}
+
+TEST_CASE("complete names what is wrong") {
+  CHECK(says(refusal({}), "racks: is missing"));
+  CHECK(says(refusal({}), "number of racks"));
+  CHECK(refusal({{"racks", 0}}) == "racks: 0 is out of range; it must be at least 1");
+  CHECK(says(refusal({{"racks", 2}, {"sigmo", 0.1}}), "did you mean 'sigma'?"));
+  CHECK(says(refusal({{"racks", 2.5}}), "racks: wrong type; it must be a whole number"));
+  CHECK(says(refusal({{"racks", 2}, {"sigma", std::string("x")}}), "sigma: wrong type"));
+  CHECK(says(refusal({{"racks", 2}, {"sigma", 0.0}}), "must be above 0"));
+  CHECK(says(refusal({{"racks", 2}, {"pause", 2.0}}), "2s is out of range; it must be at least 0s, at most 1s"));
+  CHECK(says(refusal({{"racks", 2}, {"via", std::string("servers")}}), "did you mean 'server'?"));
+  CHECK(says(refusal({{"racks", 2}, {"hidden", std::vector<std::int64_t>{3, 0}}}), "0 is out of range"));
+  CHECK(says(refusal({{"racks", 2}, {"sigma", std::numeric_limits<double>::quiet_NaN()}}), "wrong type"));
+}
+
+TEST_CASE("reading what was never set, or as another type, is a programming error") {
+  const Parameters parameters = {{"racks", 2}};
+  CHECK_THROWS_AS(parameters.count("rack"), std::logic_error);
+  CHECK_THROWS_AS(parameters.text("racks"), std::logic_error);
+  CHECK(parameters.number("racks") == 2.0);  // a count is a number too
+}
+
+TEST_CASE("parse_value reads every type and refuses what is out of range") {
+  const std::vector<Parameter> all = declared();
+  CHECK(std::get<double>(parse_value(all[0], "0.5")) == 0.5);
+  CHECK(std::get<std::int64_t>(parse_value(all[1], "3")) == 3);
+  CHECK(std::get<double>(parse_value(all[2], "20ms")) == 20e-3);
+  CHECK(std::get<std::string>(parse_value(all[3], "all_reduce")) == "all_reduce");
+  CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[1, 2,3]")) == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[]")).empty());
+  CHECK(std::get<double>(parse_value(all[5], "50%")) == 0.5);
+  CHECK(says(refusal(all[5], "150%"), "150% is out of range; it must be above 0, at most 1"));
+  CHECK(says(refusal(all[1], "2.5"), "not a whole number"));
+  CHECK(says(refusal(all[2], "20"), "20 has no unit"));
+  CHECK(says(refusal(all[2], "2s"), "at most 1s"));
+  CHECK(says(refusal(all[4], "200"), "not a list"));
+  CHECK(says(refusal(all[4], "[1,,2]"), "not a number"));
+  CHECK(says(refusal(all[3], "SERVER"), "did you mean 'server'?"));
+  const Parameter size{.name = "size", .type = ValueType::bytes, .fallback = {}, .meaning = "", .range = {}, .choices = {}};
+  CHECK(says(refusal(size, "0.5B"), "whole number of bytes"));
+  const Parameter flag{.name = "flag", .type = ValueType::boolean, .fallback = {}, .meaning = "", .range = {}, .choices = {}};
+  CHECK(std::get<bool>(parse_value(flag, "true")));
+  CHECK(says(refusal(flag, "yes"), "write true or false"));
+}
+
+TEST_CASE("format_value writes what parse_value reads") {
+  for (const Parameter& parameter : declared()) {
+    const Value value = parse_value(parameter, parameter.fallback.value_or("1"));
+    CHECK(parse_value(parameter, format_value(parameter.type, value)) == value);
+  }
+}
+
+TEST_CASE("ranges read as sentences") {
+  CHECK(Range::any().text().empty());
+  CHECK(Range::at_least(1).text() == "at least 1");
+  CHECK(Range::above(0).text() == "above 0");
+  CHECK(Range::above_to(0, 1).text() == "above 0, at most 1");
+  CHECK(Range::above_to(0, 1).contains(1));
+  CHECK_FALSE(Range::above_to(0, 1).contains(0));
+}

@@ -1,0 +1,35 @@
+#include "sim/base/suggest.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace straggler;
+
+TEST_CASE("edit distance counts inserts, deletions, replacements and swaps of neighbours") {
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("bandwith", "bandwidth") == 1);
+  CHECK(edit_distance("latnecy", "latency") == 1);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("same", "same") == 0);
+}
+
+TEST_CASE("the nearest name is a slip of the pen away") {
+  const std::vector<std::string> known = {"bandwidth", "latency", "kind"};
+  CHECK(nearest_name("bandwith", known) == "bandwidth");
+  CHECK(nearest_name("Latency", known) == "latency");
+  CHECK(nearest_name("colour", known).empty());
+  CHECK(nearest_name("", known).empty());
+  CHECK(nearest_name(std::string(100'000, 'x'), known).empty());
+  CHECK(nearest_name("x", {"y"}).empty());  // every letter differs
+}
+
+TEST_CASE("an unknown name is told with what was meant and what there is") {
+  CHECK(unknown_name("key", "bandwith", {"bandwidth", "latency"}) ==
+        "unknown key 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency");
+  CHECK(unknown_name("key", "colour", {"bandwidth"}) == "unknown key 'colour'; known: bandwidth");
+}
+
+TEST_CASE("quoted text stays short and printable") {
+  CHECK(in_quotes("abc") == "'abc'");
+  CHECK(in_quotes("a\nb\x1b") == "'a\\x0ab\\x1b'");
+  CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
+}

@@ -1,0 +1,202 @@
+// What holds for every registered scheme, so that a new one is tested on arrival.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support/run.hpp"
+#include "sim/schemes/scheme.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+/// Required parameters that have no default.
+const std::map<std::string, std::string> required = {{"local_sgd", ", steps: 3"}};
+
+struct Variant {
+  std::string scheme;
+  bool one_worker;
+};
+
+/// Every scheme with its defaults, and with each choice of each of its parameters.
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    const auto extra = required.find(entry.name);
+    const std::string start = "{kind: " + entry.name + (extra == required.end() ? "" : extra->second);
+    all.push_back({start + "}", entry.only_workers.has_value()});
+    for (const Parameter& parameter : entry.parameters)
+      for (const std::string& choice : parameter.choices)
+        if (choice != parameter.fallback) all.push_back({start + ", " + parameter.name + ": " + choice + "}", entry.only_workers.has_value()});
+  }
+  return all;
+}
+
+/// Heterogeneous, jittered, with a network that matters and a server that takes time.
+std::string uneven(const Variant& variant) {
+  return std::string(R"(straggler: 1
+name: uneven
+seed: 7
+devices:
+  node:
+    compute: {affine: {overhead: 2ms, per_sample: 0.3ms}}
+    jitter: {kind: gamma, shape: 2}
+    update: 10MB/s
+cluster:
+  workers: )") +
+         (variant.one_worker ? "[{count: 1, device: node}]" : "[{count: 3, device: node}, {count: 2, device: node, slowdown: 3, link: {bandwidth: 10Mbps}}]") +
+         R"(
+  servers: {count: 1, update: 5MB/s, per_message: 20us}
+  network: {link: {bandwidth: 100Mbps, latency: 100us}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 2000, test_samples: 200}
+training:
+  scheme: )" + variant.scheme + R"(
+  batch: {per_worker: 50}
+  optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
+  stop: {epochs: 3}
+  evaluate: {every: {epochs: 0.5}, thresholds: [0.3]}
+)";
+}
+
+void check_accounts(const Result& result) {
+  const RunRecord& record = result.record;
+  std::uint64_t up = 0, samples = 0, contributions = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    CHECK(worker.split.total() == record.end);
+    for (const Time part : worker.split.parts) CHECK(part >= Time());
+    CHECK(worker.overlapped <= worker.bytes_in_flight);
+    CHECK(worker.bytes_in_flight <= record.end);
+    up += worker.bytes_sent;
+    samples += worker.samples;
+    contributions += worker.updates;
+  }
+  CHECK(record.bytes_sent == record.bytes_received + record.bytes_lost);
+  CHECK(record.bytes_sent >= up);
+  CHECK(samples == record.samples);
+  std::uint64_t drawn = 0, counted = 0, version = 0;
+  Time last;
+  for (const OrderRow& row : result.sink.order) {
+    drawn += row.samples;
+    CHECK(row.read_version < row.update);
+    CHECK(row.update >= version);
+    CHECK(row.time >= last);
+    version = row.update;
+    last = row.time;
+  }
+  for (const auto& [staleness, count] : record.staleness) counted += count;
+  CHECK(drawn == record.samples);
+  CHECK(counted == contributions);
+  CHECK(contributions == result.sink.order.size());
+  for (const LinkRecord& link : record.links) {
+    CHECK(link.busy <= record.end);
+    CHECK(link.bytes <= link.bytes_per_second * link.busy.seconds() * (1 + 1e-9) + 1e-3);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every scheme, every choice: accounts add up, time never runs back") {
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.scheme);
+    const Result result = run_timing(uneven(variant));
+    check_accounts(result);
+    CHECK(result.record.epochs >= 3);
+    CHECK(result.record.outcome == Outcome::completed);
+    // Spans of the trace cover every worker's time without gap or overlap.
+    std::vector<Time> reached(result.record.workers.size());
+    for (const Span& span : result.sink.spans) {
+      CHECK(span.start == reached[span.worker]);
+      reached[span.worker] = span.end;
+    }
+    for (const Time end : reached) CHECK(end == result.record.end);
+  }
+}
+
+TEST_CASE("every scheme: the same scenario and seed give the same run, with any number of threads; timing alone the same times") {
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.scheme);
+    RunOptions options;
+    options.threads = 1;
+    const Result one = run(uneven(variant), {}, options);
+    for (const unsigned threads : {2u, 8u}) {
+      options.threads = threads;
+      const Result other = run(uneven(variant), {}, options);
+      CHECK(one.weights == other.weights);
+      CHECK(one.record.weights_key == other.record.weights_key);
+      CHECK(one.sink.order == other.sink.order);
+      CHECK(one.record.final_test_loss == other.record.final_test_loss);
+      REQUIRE(one.record.curve.size() == other.record.curve.size());
+      for (std::size_t i = 0; i < one.record.curve.size(); ++i) CHECK(one.record.curve[i].train_loss == other.record.curve[i].train_loss);
+    }
+    const Result timing = run_timing(uneven(variant));
+    CHECK(timing.sink.order == one.sink.order);
+    CHECK(timing.record.end == one.record.end);
+    CHECK(timing.record.events == one.record.events);
+  }
+}
+
+TEST_CASE("every scheme learns") {
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.scheme);
+    const Result result = run(uneven(variant), {"training.stop.epochs=15"});
+    REQUIRE(result.record.curve.size() > 2);
+    CHECK(*result.record.final_train_loss < *result.record.curve.front().train_loss);
+    CHECK(*result.record.final_test_accuracy > 0.35);  // four classes: chance is 0.25
+    CHECK(result.record.curve.front().update == 0);
+  }
+}
+
+TEST_CASE("with one worker every scheme is plain SGD, bit for bit") {
+  // Batches of 50 make 40 steps an epoch; local momentum is kept at syncs, which with one worker are all its own.
+  const std::vector<std::string> alone = {"cluster.workers=[{count: 1, device: node}]", "training.stop.epochs=2"};
+  const Result plain = run(uneven({"{kind: sequential}", true}), alone);
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    for (const std::string via : {"all_reduce", "server"}) {
+      std::string scheme = "{kind: " + entry.name;
+      for (const Parameter& parameter : entry.parameters) {
+        if (parameter.name == "via" && std::count(parameter.choices.begin(), parameter.choices.end(), via)) scheme += ", via: " + via;
+        if (parameter.name == "minibatch") scheme += ", minibatch: 50";
+        if (parameter.name == "steps") scheme += ", steps: 4";
+        if (parameter.name == "momentum_at_sync") scheme += ", momentum_at_sync: keep";
+      }
+      CAPTURE(scheme);
+      const Result result = run(uneven({scheme + "}", true}), alone);
+      CHECK(result.weights == plain.weights);
+      CHECK(result.record.weights_key == plain.record.weights_key);
+    }
+  }
+}
+
+TEST_CASE("every scheme may be cut off at any moment") {
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.scheme);
+    const double whole = run_timing(uneven(variant)).record.end.seconds();
+    for (int k = 1; k <= 25; ++k) {
+      const auto microseconds = static_cast<std::int64_t>(whole * 1e6 * k / 26);
+      const Result result = run_timing(uneven(variant), {"training.stop={simulated_time: " + std::to_string(microseconds) + "us}"});
+      CHECK(result.record.end == Time::from_ticks(microseconds * 1'000'000));
+      check_accounts(result);
+    }
+  }
+}
+
+TEST_CASE("every scheme says what it is and declares what it reads") {
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    CAPTURE(entry.name);
+    CHECK_FALSE(entry.summary.empty());
+    CHECK_FALSE(entry.reference.empty());
+    CHECK(entry.make);
+    CHECK(entry.needs_server);
+    std::set<std::string> names;
+    for (const Parameter& parameter : entry.parameters) {
+      CHECK_FALSE(parameter.meaning.empty());
+      CHECK(names.insert(parameter.name).second);
+      CHECK(parameter.required != parameter.fallback.has_value());
+      if (parameter.fallback) CHECK_NOTHROW(parse_value(parameter, *parameter.fallback));
+    }
+  }
+}

@@ -1,0 +1,258 @@
+// The event queue against the plainest one: a std::multimap of moments, which keeps equal ones in the order of insertion.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+
+using namespace straggler;
+
+namespace {
+
+constexpr Time ticks(std::int64_t n) { return Time::from_ticks(n); }
+
+struct Numbered final : Event {
+  Numbered(int its_number, std::vector<int>& log) : number(its_number), fired(&log) {}
+  void happen() override { fired->push_back(number); }
+  int number;
+  std::vector<int>* fired;
+};
+
+/// Random operations on the queue and on the reference; what fires must be the same, at the same moment.
+class Race {
+ public:
+  Race(std::uint32_t seed, std::uint32_t first_sequence) : random_(seed), queue_(first_sequence) {
+    kind_ = queue_.register_handler([](void* self, std::uint32_t id) { static_cast<Race*>(self)->fired_.push_back(static_cast<int>(id)); },
+                                    this);
+    cancels_ = draw(0, 3);
+    for (int i = draw(1, 4); i > 0; --i) lanes_.push_back(draw(1, 1000));
+  }
+
+  void run(int operations) {
+    for (int i = 0; i < operations; ++i) {
+      const int what = draw(0, 9);
+      if (what < 4) {
+        schedule();
+      } else if (what < 4 + cancels_) {
+        cancel();
+      } else if (what == 9 && draw(0, 3) == 0) {
+        advance();
+      } else {
+        fire();
+      }
+      check();
+    }
+    while (!reference_.empty()) fire();
+    check();
+  }
+
+ private:
+  struct Entry {
+    int number;
+    bool is_timer;
+    EventQueue::Timer timer;
+  };
+  using Reference = std::multimap<Time, Entry>;
+
+  int draw(int least, int most) { return least + static_cast<int>(random_() % static_cast<unsigned>(most - least + 1)); }
+
+  void schedule() {
+    const int how = draw(0, 3);
+    const Time delay = how == 0   ? ticks(0)
+                       : how == 1 ? ticks(lanes_[static_cast<std::size_t>(draw(0, static_cast<int>(lanes_.size()) - 1))])
+                       : how == 2 ? ticks(draw(0, 50))
+                                  : ticks(draw(0, 1'000'000));
+    Entry entry{next_number_++, draw(0, 2) == 0, {}};
+    if (entry.is_timer) {
+      const auto id = static_cast<std::uint32_t>(entry.number);
+      entry.timer = draw(0, 1) ? queue_.after(delay, kind_, id) : queue_.at(queue_.now() + delay, kind_, id);
+    } else {
+      events_[entry.number] = std::make_unique<Numbered>(entry.number, fired_);
+      queue_.after(delay, *events_[entry.number]);
+    }
+    reference_.emplace(queue_.now() + delay, entry);
+  }
+
+  void cancel() {
+    if (reference_.empty()) return;
+    auto victim = reference_.begin();
+    std::advance(victim, draw(0, std::min(20, static_cast<int>(reference_.size()) - 1)));
+    if (draw(0, 1)) victim = std::prev(reference_.end());
+    if (victim->second.is_timer) {
+      queue_.cancel(victim->second.timer);
+    } else if (draw(0, 1)) {
+      events_.at(victim->second.number)->cancel();
+      CHECK(!events_.at(victim->second.number)->scheduled());
+    } else {
+      events_.erase(victim->second.number);
+    }
+    reference_.erase(victim);
+  }
+
+  void fire() {
+    if (reference_.empty()) return;
+    const auto [when, entry] = *reference_.begin();
+    reference_.erase(reference_.begin());
+    fired_.clear();
+    queue_.fire_next();
+    REQUIRE(fired_ == std::vector<int>{entry.number});
+    REQUIRE(queue_.now() == when);
+    ++count_;
+  }
+
+  void advance() {
+    if (reference_.empty() || queue_.next() == queue_.now()) return;
+    const Time next = queue_.next();
+    queue_.advance(ticks(queue_.now().ticks() + (next - queue_.now()).ticks() / draw(1, 3)));
+  }
+
+  void check() {
+    REQUIRE(queue_.next() == (reference_.empty() ? Time::never() : reference_.begin()->first));
+    REQUIRE(queue_.pending() == reference_.size());
+    REQUIRE(queue_.empty() == reference_.empty());
+    REQUIRE(queue_.fired() == count_);
+  }
+
+  std::mt19937 random_;
+  std::vector<int> fired_;
+  std::map<int, std::unique_ptr<Numbered>> events_;
+  Reference reference_;
+  std::vector<int> lanes_;
+  int cancels_, next_number_ = 0;
+  std::uint64_t count_ = 0;
+  EventQueue queue_;  // the first to go, with events still scheduled
+  EventQueue::Kind kind_{};
+};
+
+}  // namespace
+
+TEST_CASE("random operations fire in the order of a multimap") {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) Race(seed, 0).run(400);
+  Race(1000, 0).run(30'000);
+}
+
+TEST_CASE("the order survives the end of the 32-bit sequence numbers") {
+  // Each race schedules some 160 events, so the numbers run out on the way, with entries in heap and lanes.
+  const std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) Race(seed, end - seed % 100).run(400);
+}
+
+TEST_CASE("equal moments fire in the order of scheduling, wherever they wait") {
+  // All due at tick 10: from the heap (delay 10 for the first time), from the lane of delay 10, from the heap with delay 7,
+  // and at last, scheduled at tick 10 itself, from the ring of the instant.
+  std::vector<int> fired;
+  EventQueue queue;
+  Numbered first(1, fired), second(2, fired), third(3, fired), clock(0, fired), fourth(4, fired), last(5, fired);
+  queue.after(ticks(10), first);
+  queue.after(ticks(10), second);
+  queue.after(ticks(10), third);
+  queue.after(ticks(3), clock);
+  queue.fire_next();
+  queue.after(ticks(7), fourth);
+  queue.fire_next();
+  CHECK(queue.now() == ticks(10));
+  queue.after(ticks(0), last);
+  while (!queue.empty()) queue.fire_next();
+  CHECK(fired == std::vector<int>{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("a cancelled event neither fires nor moves the clock") {
+  std::vector<int> fired;
+  EventQueue queue;
+  Numbered kept(1, fired);
+  {
+    Numbered gone(2, fired);
+    queue.at(ticks(5), gone);
+    queue.at(ticks(9), kept);
+    CHECK(queue.next() == ticks(5));
+  }
+  CHECK(queue.next() == ticks(9));
+  kept.cancel();
+  CHECK(queue.next() == Time::never());
+  CHECK(queue.empty());
+  CHECK_THROWS_AS(queue.fire_next(), std::logic_error);
+  CHECK(queue.now() == ticks(0));
+  CHECK(fired.empty());
+}
+
+TEST_CASE("an event may schedule itself again, or end its own life") {
+  struct Again final : Event {
+    explicit Again(EventQueue& its_queue) : queue(its_queue) {}
+    void happen() override {
+      if (++times < 3) queue.after(ticks(4), *this);
+    }
+    EventQueue& queue;
+    int times = 0;
+  };
+  struct Suicide final : Event {
+    void happen() override { delete this; }
+  };
+  EventQueue queue;
+  Again again(queue);
+  queue.after(ticks(0), again);
+  queue.after(ticks(1), *new Suicide);
+  while (!queue.empty()) queue.fire_next();
+  CHECK(again.times == 3);
+  CHECK(queue.now() == ticks(8));
+  CHECK(queue.fired() == 4);
+}
+
+TEST_CASE("the past, the far future and double scheduling are refused") {
+  std::vector<int> fired;
+  EventQueue queue;
+  Numbered event(1, fired), other(2, fired);
+  queue.at(ticks(5), event);
+  CHECK_THROWS_AS(queue.at(ticks(6), event), std::logic_error);
+  queue.fire_next();
+  CHECK_THROWS_AS(queue.at(ticks(4), event), std::logic_error);
+  CHECK_THROWS_AS(queue.after(ticks(-1), event), std::logic_error);
+  CHECK_THROWS_AS(queue.at(Time::limit() + ticks(1), event), TimeOverflow);
+  CHECK_THROWS_AS(queue.after(Time::never(), event), TimeOverflow);
+  CHECK_THROWS_AS(queue.advance(ticks(4)), std::logic_error);
+  CHECK(!event.scheduled());
+  queue.at(Time::limit(), event);
+  queue.at(ticks(8), other);
+  CHECK_THROWS_AS(queue.advance(ticks(9)), std::logic_error);
+  queue.advance(ticks(8));
+  CHECK(queue.now() == ticks(8));
+}
+
+TEST_CASE("what outlives the queue is unscheduled") {
+  std::vector<int> fired;
+  Numbered now(1, fired), later(2, fired);
+  {
+    EventQueue queue;
+    queue.after(ticks(0), now);
+    queue.after(ticks(7), later);
+  }
+  CHECK(!now.scheduled());
+  CHECK(!later.scheduled());
+}
+
+TEST_CASE("entries of cancelled events are cleared away while an early one waits") {
+  // An event at tick 1 keeps the head of the queue; a million far ones come and go behind it, in a lane (equal delays) and in
+  // the heap (different ones). At most half of what is stored may be dead, 64 aside, so the places in use stay few: the next
+  // place given out tells.
+  std::vector<int> fired;
+  EventQueue queue;
+  const auto kind = queue.register_handler([](void*, std::uint32_t) {}, nullptr);
+  Numbered head(1, fired);
+  queue.at(ticks(1), head);
+  std::uint32_t highest = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const auto timer = queue.after(ticks(i % 2 ? 1'000'000 : 1000 + i), kind, 0);
+    highest = std::max(highest, static_cast<std::uint32_t>(timer));
+    queue.cancel(timer);
+  }
+  CHECK(highest < 200);
+  CHECK(queue.pending() == 1);
+  queue.fire_next();
+  CHECK(queue.empty());
+  CHECK(queue.now() == ticks(1));
+}

@@ -1,0 +1,361 @@
+// Data sets: the IDX reader and its errors, Fashion-MNIST's normalizations, the generated points, the validation split.
+#include <doctest/doctest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "models/data/dataset.hpp"
+#include "models/data/idx.hpp"
+#include "sim/base/registry.hpp"
+
+using namespace straggler;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own for each test, removed afterwards.
+class Scratch {
+ public:
+  Scratch() {
+    static int number = 0;
+    path_ = fs::temp_directory_path() / ("straggler_data_" + std::to_string(::getpid()) + "_" + std::to_string(number++));
+    fs::create_directories(path_);
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string idx(const std::vector<std::uint32_t>& dimensions, const std::string& items) {
+  std::string bytes{'\0', '\0', '\x08', static_cast<char>(dimensions.size())};
+  for (const std::uint32_t dimension : dimensions)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dimension >> shift & 255);
+  return bytes + items;
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(out.good());
+}
+
+void write_gz(const fs::path& path, const std::string& bytes) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  REQUIRE(file);
+  REQUIRE(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size()));
+  gzclose(file);
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The message of the DataError that `call` throws; empty if it throws none.
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const DataEntry& entry(const char* name) { return Registry<DataEntry>::instance().at(name); }
+
+/// 5 training images and 3 test images of 2 x 3 pixels.
+struct Tiny {
+  std::string train_pixels, train_labels = std::string("\x00\x01\x02\x03\x09", 5), test_pixels,
+                            test_labels = std::string("\x04\x05\x06", 3);
+  Tiny() {
+    for (int i = 0; i < 30; ++i) train_pixels += static_cast<char>(i * 8);
+    for (int i = 0; i < 18; ++i) test_pixels += static_cast<char>(255 - i);
+  }
+  void write_to(const Scratch& folder) const {
+    write(folder / "train-images-idx3-ubyte", idx({5, 2, 3}, train_pixels));
+    write(folder / "train-labels.idx1-ubyte", idx({5}, train_labels));  // the name in MNIST's other distribution
+    write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 2, 3}, test_pixels));
+    write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, test_labels));
+  }
+};
+
+Parameters at_path(const Scratch& folder, const std::string& normalize = "standard") {
+  return complete(entry("fashion_mnist").parameters, {{"path", folder.path().string()}, {"normalize", normalize}});
+}
+
+}  // namespace
+
+TEST_CASE("idx: plain and compressed files give the same items") {
+  const Scratch folder;
+  const std::string items = "abcdefghijkl";
+  write(folder / "plain", idx({2, 2, 3}, items));
+  write_gz(folder / "packed.gz", idx({2, 2, 3}, items));
+  for (const char* name : {"plain", "packed.gz"}) {
+    const Idx read = read_idx(folder / name, 3);
+    CHECK(read.dimensions == std::vector<std::size_t>{2, 2, 3});
+    CHECK(std::string(read.bytes.begin(), read.bytes.end()) == items);
+    CHECK(read_idx_header(folder / name, 3).dimensions == read.dimensions);
+    CHECK(read_idx_header(folder / name, 3).bytes.empty());
+  }
+}
+
+TEST_CASE("idx: every kind of damage is refused with the path, the fault and what would be right") {
+  const Scratch folder;
+  const std::string good = idx({2, 2, 3}, "abcdefghijkl");
+  std::string wrong_type = good, more_dimensions = good;
+  wrong_type[2] = 13;
+  const std::map<std::string, std::pair<std::string, std::string>> cases = {
+      {"empty", {"", "only 0 bytes long"}},
+      {"short_magic", {good.substr(0, 3), "only 3 bytes long"}},
+      {"short_header", {good.substr(0, 9), "ends inside its header"}},
+      {"wrong_magic", {"GIF89a, which is a picture", "an IDX file of unsigned bytes with 3 dimensions starts with 00 00 08 03"}},
+      {"wrong_type", {wrong_type, "starts with the bytes 00 00 0d 03"}},
+      {"labels", {idx({12}, "abcdefghijkl"), "starts with the bytes 00 00 08 01"}},
+      {"truncated", {good.substr(0, good.size() - 1), "27 bytes long, but its header (2 x 2 x 3) asks for 28"}},
+      {"too_long", {good + "m", "29 bytes long, but its header (2 x 2 x 3) asks for 28"}},
+      {"none", {idx({0, 2, 3}, ""), "no items"}},
+      {"huge", {idx({0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, "abc"), "more than the file can hold"}},
+  };
+  for (const auto& [name, content] : cases) {
+    CAPTURE(name);
+    write(folder / name, content.first);
+    for (const bool header_only : {true, false}) {
+      const std::string error = error_of([&] { header_only ? read_idx_header(folder / name, 3) : read_idx(folder / name, 3); });
+      CAPTURE(error);
+      CHECK(error.rfind((folder / name).string() + ": ", 0) == 0);
+      CHECK(contains(error, content.second));
+    }
+  }
+  CHECK(contains(error_of([&] { read_idx(folder / "absent", 3); }), "no such file"));
+  CHECK(contains(error_of([&] { read_idx(folder.path(), 3); }), "not a file"));
+}
+
+TEST_CASE("idx: damage inside a compressed file") {
+  const Scratch folder;
+  std::string items;
+  for (int i = 0; i < 30'000; ++i) items += static_cast<char>(i * i % 251);
+  write_gz(folder / "good.gz", idx({100, 30, 10}, items));
+  const std::string packed = read(folder / "good.gz");
+  REQUIRE(read_idx(folder / "good.gz", 3).bytes.size() == 30'000);
+
+  for (const std::size_t missing : {std::size_t{1}, std::size_t{9}, packed.size() / 2}) {
+    write(folder / "cut.gz", packed.substr(0, packed.size() - missing));
+    CHECK(contains(error_of([&] { read_idx(folder / "cut.gz", 3); }), "cut off"));
+  }
+  std::string flipped = packed;
+  flipped[packed.size() - 6] = static_cast<char>(flipped[packed.size() - 6] ^ 1);  // in the checksum
+  write(folder / "flipped.gz", flipped);
+  CHECK(contains(error_of([&] { read_idx(folder / "flipped.gz", 3); }), "damaged"));
+
+  write_gz(folder / "few.gz", idx({100, 30, 11}, items));
+  CHECK(contains(error_of([&] { read_idx(folder / "few.gz", 3); }), "holds 30000 of the 33000 bytes"));
+  write_gz(folder / "many.gz", idx({100, 30, 9}, items));
+  CHECK(contains(error_of([&] { read_idx(folder / "many.gz", 3); }), "goes on after the 27000 bytes"));
+  // A header that promises 64 GiB is refused before memory is taken: deflate packs at most 1032 bytes into one.
+  write_gz(folder / "bomb.gz", idx({1u << 20, 1u << 8, 1u << 8}, "abc"));
+  CHECK(contains(error_of([&] { read_idx(folder / "bomb.gz", 3); }), "more than the file can hold"));
+  CHECK(contains(error_of([&] { read_idx_header(folder / "bomb.gz", 3); }), "more than the file can hold"));
+}
+
+TEST_CASE("fashion_mnist: a folder of one's own, all names in use, three normalizations") {
+  const Scratch folder;
+  const Tiny tiny;
+  tiny.write_to(folder);
+  const DataInfo info = entry("fashion_mnist").inspect(at_path(folder), "/");
+  CHECK(info.train == 5);
+  CHECK(info.test == 3);
+  CHECK(info.features == 6);
+  CHECK(info.shape == std::vector<std::size_t>{1, 2, 3});
+  CHECK_FALSE(info.synthetic);
+
+  double mean = 0, squares = 0;  // derived here from the pixels 0, 8, …, 232
+  for (int i = 0; i < 30; ++i) mean += i * 8 / 30.0;
+  for (int i = 0; i < 30; ++i) squares += (i * 8 - mean) * (i * 8 - mean) / 30;
+  const std::map<std::string, std::pair<double, double>> expected = {
+      {"none", {0, 1}}, {"unit", {0, 255}}, {"standard", {mean, std::sqrt(squares)}}};
+  std::vector<Key> keys;
+  for (const auto& [name, scale] : expected) {
+    CAPTURE(name);
+    const Dataset data = entry("fashion_mnist").load(at_path(folder, name), "/", 1);
+    REQUIRE(data.train.inputs.size() == 30);
+    REQUIRE(data.test.inputs.size() == 18);
+    for (int i = 0; i < 30; ++i)
+      CHECK(data.train.inputs[static_cast<std::size_t>(i)] == doctest::Approx((i * 8 - scale.first) / scale.second).epsilon(1e-5));
+    for (int i = 0; i < 18; ++i)
+      CHECK(data.test.inputs[static_cast<std::size_t>(i)] == doctest::Approx((255 - i - scale.first) / scale.second).epsilon(1e-5));
+    CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 2, 3, 9});
+    CHECK(data.test.labels == std::vector<std::int32_t>{4, 5, 6});
+    CHECK(data.content == entry("fashion_mnist").load(at_path(folder, name), "/", 2).content);
+    keys.push_back(data.content);
+  }
+  CHECK(keys[0] != keys[1]);
+  CHECK(keys[1] != keys[2]);
+
+  Tiny other = tiny;
+  other.test_labels[2] = 7;
+  other.write_to(folder);
+  CHECK(entry("fashion_mnist").load(at_path(folder, "none"), "/", 1).content != keys[0]);
+  // A relative path starts from the folder of the file that names it.
+  const Parameters relative = complete(entry("fashion_mnist").parameters, {{"path", folder.path().filename().string()}});
+  CHECK(entry("fashion_mnist").inspect(relative, folder.path().parent_path()).train == 5);
+}
+
+TEST_CASE("fashion_mnist: limits keep the first samples") {
+  const Scratch folder;
+  Tiny().write_to(folder);
+  Parameters parameters = at_path(folder, "none");
+  parameters.set("train_limit", std::int64_t{2});
+  parameters.set("test_limit", std::int64_t{100});
+  CHECK(entry("fashion_mnist").inspect(parameters, "/").train == 2);
+  const Dataset data = entry("fashion_mnist").load(parameters, "/", 1);
+  CHECK(data.info.train == 2);
+  CHECK(data.info.test == 3);
+  CHECK(data.train.labels == std::vector<std::int32_t>{0, 1});
+  CHECK(data.train.inputs.size() == 12);
+  CHECK(data.content != entry("fashion_mnist").load(at_path(folder, "none"), "/", 1).content);
+}
+
+TEST_CASE("fashion_mnist: files that do not belong together") {
+  const Scratch folder;
+  const Tiny tiny;
+  const auto inspect_and_load = [&] {
+    const std::string inspected = error_of([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
+    const std::string loaded = error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1); });
+    CHECK(inspected == loaded);
+    return loaded;
+  };
+  CHECK(contains(inspect_and_load(), "there is no train-images-idx3-ubyte nor train-images-idx3-ubyte.gz"));
+  tiny.write_to(folder);
+  CHECK(inspect_and_load() == "");
+
+  write(folder / "train-labels.idx1-ubyte", idx({4}, "\1\2\3\4"));
+  CHECK(contains(inspect_and_load(), "has 4 labels, but"));
+  tiny.write_to(folder);
+
+  write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 3, 3}, std::string(27, 'x')));
+  CHECK(contains(inspect_and_load(), "3 x 3 pixels, but the training images have 2 x 3"));
+  tiny.write_to(folder);
+
+  write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, "\1\2\x0a"));
+  CHECK(contains(error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1); }), "label 10 of sample 2; labels are 0 to 9"));
+
+  const Parameters absent = complete(entry("fashion_mnist").parameters, {{"path", (folder / "nowhere").string()}});
+  CHECK(contains(error_of([&] { entry("fashion_mnist").inspect(absent, "/"); }), "no such folder"));
+}
+
+TEST_CASE("fashion_mnist: the sizes are known without any file, and the real files have them") {
+  const Parameters parameters = complete(entry("fashion_mnist").parameters, {});
+  const DataInfo info = entry("fashion_mnist").inspect(parameters, "/nowhere");
+  CHECK(info.train == 60'000);
+  CHECK(info.test == 10'000);
+  CHECK(info.features == 784);
+  CHECK(info.classes == 10);
+  if (!fs::exists("/usr/share/datasets/fashion-mnist")) {
+    CHECK(contains(error_of([&] { entry("fashion_mnist").load(parameters, "/", 1); }), "apt-get install dataset-fashion-mnist"));
+    MESSAGE("the package dataset-fashion-mnist is not installed: the real files were not read");
+    return;
+  }
+  const Dataset data = entry("fashion_mnist").load(parameters, "/", 1);
+  REQUIRE(data.train.inputs.size() == 60'000 * 784);
+  REQUIRE(data.test.count() == 10'000);
+  // Each class has a tenth of the samples (the paper's table 1), and a standardized training set has mean 0 and deviation 1.
+  for (std::int32_t label = 0; label < 10; ++label) {
+    CHECK(std::count(data.train.labels.begin(), data.train.labels.end(), label) == 6'000);
+    CHECK(std::count(data.test.labels.begin(), data.test.labels.end(), label) == 1'000);
+  }
+  double sum = 0, squares = 0;
+  for (const float x : data.train.inputs) {
+    sum += x;
+    squares += double{x} * x;
+  }
+  const auto n = static_cast<double>(data.train.inputs.size());
+  CHECK(std::abs(sum / n) < 1e-5);
+  CHECK(squares / n == doctest::Approx(1).epsilon(1e-5));
+}
+
+TEST_CASE("coordinates: generated from the seed, balanced, as far from the centre as stated") {
+  const Parameters parameters = complete(entry("coordinates").parameters, {});
+  const DataInfo info = entry("coordinates").inspect(parameters, "/");
+  CHECK(info.train == 40'000);
+  CHECK(info.test == 10'000);
+  CHECK(info.features == 2);
+  CHECK(info.classes == 4);
+  CHECK(info.synthetic);
+  const Dataset data = entry("coordinates").load(parameters, "/", 7), again = entry("coordinates").load(parameters, "/", 7),
+                other = entry("coordinates").load(parameters, "/", 8);
+  CHECK(data.train.inputs == again.train.inputs);
+  CHECK(data.content == again.content);
+  CHECK(data.content != other.content);
+  CHECK(data.train.inputs != other.train.inputs);
+  for (std::int32_t label = 0; label < 4; ++label) CHECK(std::count(data.train.labels.begin(), data.train.labels.end(), label) == 10'000);
+  // E |x|² = 4 (E u + 2 noise²) = 2 + 8 noise², with u uniform; its standard error over 40,000 points is below 0.01.
+  double squares = 0;
+  for (const float x : data.train.inputs) squares += double{x} * x;
+  CHECK(squares / 40'000 == doctest::Approx(2 + 8 * 0.06 * 0.06).epsilon(0.02));
+  // Without noise the class can be read off the angle: angle / 2 pi - turns * radius / 2 = class / 4.
+  const Dataset clean =
+      entry("coordinates").load(complete(entry("coordinates").parameters, {{"noise", 0.0}, {"samples", std::int64_t{400}}}), "/", 7);
+  REQUIRE(clean.train.count() == 400);
+  for (std::size_t i = 0; i < 400; ++i) {
+    const double x = clean.train.inputs[2 * i], y = clean.train.inputs[2 * i + 1];
+    const double quarters = 4 * (std::atan2(y, x) / (2 * 3.14159265358979) - 0.75 * std::hypot(x, y) / 2);
+    const double away = quarters - clean.train.labels[i];
+    CHECK(std::abs(away - 4 * std::round(away / 4)) < 1e-3);
+  }
+}
+
+TEST_CASE("hold_out_validation moves the share, keeps the order, loses nothing") {
+  const Parameters parameters =
+      complete(entry("coordinates").parameters, {{"samples", std::int64_t{1000}}, {"test_samples", std::int64_t{10}}});
+  const Dataset whole = entry("coordinates").load(parameters, "/", 1);
+  Dataset data = whole, again = whole, none = whole, other = whole;
+  hold_out_validation(data, 0.1, 5);
+  REQUIRE(data.validation.count() == 100);
+  REQUIRE(data.train.count() == 900);
+  CHECK(data.info.train == 900);
+  CHECK(data.train.inputs.size() == 1800);
+  // Walking both splits in order gives the original back.
+  std::size_t kept = 0, held = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const auto same = [&](const DataSplit& split, std::size_t at) {
+      return at < split.count() && split.inputs[2 * at] == whole.train.inputs[2 * i] &&
+             split.inputs[2 * at + 1] == whole.train.inputs[2 * i + 1] && split.labels[at] == whole.train.labels[i];
+    };
+    if (same(data.train, kept)) {
+      ++kept;
+    } else {
+      REQUIRE(same(data.validation, held));
+      ++held;
+    }
+  }
+  CHECK(kept == 900);
+  CHECK(held == 100);
+  CHECK(data.content != whole.content);
+  hold_out_validation(again, 0.1, 5);
+  CHECK(again.validation.inputs == data.validation.inputs);
+  CHECK(again.content == data.content);
+  hold_out_validation(other, 0.1, 6);
+  CHECK(other.validation.inputs != data.validation.inputs);
+  CHECK(other.content != data.content);
+  hold_out_validation(none, 0, 5);
+  CHECK(none.content == whole.content);
+  CHECK(none.validation.count() == 0);
+  CHECK_THROWS_AS(hold_out_validation(none, 1, 5), std::invalid_argument);
+  CHECK_THROWS_AS(hold_out_validation(none, -0.1, 5), std::invalid_argument);
+  CHECK_THROWS_AS(hold_out_validation(none, 0.9999, 5), std::invalid_argument);
+}

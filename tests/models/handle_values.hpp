@@ -1,0 +1,53 @@
+// A small evaluator of elementwise lineage, to see what a rule's handles are worth.
+#pragma once
+#include <list>
+#include <stdexcept>
+#include <unordered_map>
+#include <vector>
+
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler::test {
+
+class HandleValues {
+ public:
+  HandleValues(const Kernels& kernels, std::size_t n) : kernels_(kernels), n_(n) {}
+  Lineage& lineage() { return lineage_; }
+
+  /// A new value of n floats that came from elsewhere.
+  Handle leaf(std::vector<float> value) {
+    Formula formula;
+    formula.scalars = {static_cast<double>(++leaves_)};
+    formula.kind = Formula::Kind::elementwise;  // only its key matters: no rule is applied to a leaf
+    static const Rule leaf_rule{"leaf"};
+    formula.rule = &leaf_rule;
+    const Handle handle = lineage_.make(std::move(formula), {});
+    values_[handle.key()] = std::move(value);
+    kept_.push_back(handle);
+    return handle;
+  }
+
+  const std::vector<float>& of(const Handle& handle) { return of(*handle.node()); }
+
+ private:
+  const std::vector<float>& of(const LineageNode& node) {
+    if (const auto at = values_.find(node.key); at != values_.end()) return at->second;
+    if (node.formula.kind != Formula::Kind::elementwise) throw std::logic_error("only elementwise nodes are evaluated here");
+    std::vector<const float*> inputs;
+    for (const LineageNode* input : node.inputs) inputs.push_back(of(*input).data());
+    std::vector<float> out(n_);
+    Registry<ElementwiseEntry>::instance().at(node.formula.rule->name).apply(kernels_, n_, inputs, node.formula.scalars, out.data());
+    return values_[node.key] = std::move(out);
+  }
+
+  const Kernels& kernels_;
+  std::size_t n_;
+  int leaves_ = 0;
+  Lineage lineage_{Math::lazy, Key{1, 2}};
+  std::unordered_map<Key, std::vector<float>, KeyHash> values_;
+  std::list<Handle> kept_;
+};
+
+}  // namespace straggler::test

@@ -1,0 +1,102 @@
+// The plain implementations in double against central differences: f'(x) = (f(x + h) - f(x - h)) / 2h + O(h²).
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "models/layers/reference.hpp"
+#include "tests/models/math_helpers.hpp"
+
+namespace straggler::test {
+namespace {
+
+using Doubles = std::vector<double>;
+
+/// Checks `derivative` of f at x. With h = 1e-5 the error of the difference is about h² = 1e-10 and the rounding 1e-16 / h =
+/// 1e-11, times the size of f's derivatives (below 100 here).
+void check_derivative(Doubles x, const Doubles& derivative, const std::function<double(const Doubles&)>& f) {
+  constexpr double h = 1e-5;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double middle = x[i];
+    x[i] = middle + h;
+    const double above = f(x);
+    x[i] = middle - h;
+    const double below = f(x);
+    x[i] = middle;
+    CAPTURE(i);
+    CHECK(std::abs((above - below) / (2 * h) - derivative[i]) <= 1e-8 * (1 + std::abs(derivative[i])));
+  }
+}
+
+double dot(const Doubles& a, const Doubles& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a dense layer's derivatives by weights, bias and input equal central differences, with and without ReLU below") {
+  constexpr std::size_t rows = 3, in = 5, out = 4;
+  const Doubles before = numbers<double>(rows * in, 1), w = numbers<double>(in * out, 2), b = numbers<double>(out, 3), dy = numbers<double>(rows * out, 4);
+  for (const bool relu : {false, true}) {
+    CAPTURE(relu);
+    const auto rectified = [&](Doubles x) {
+      if (relu)
+        for (double& value : x) value = std::max(value, 0.0);
+      return x;
+    };
+    // The loss dy · y, whose derivative by y is dy; `raw` is the layer's input before the ReLU below it.
+    const auto loss = [&](const Doubles& raw, const Doubles& weights, const Doubles& bias) {
+      Doubles y(rows * out);
+      reference::dense_forward<double>(rows, in, out, rectified(raw).data(), weights.data(), bias.data(), false, y.data());
+      return dot(dy, y);
+    };
+    Doubles dw(in * out), db(out), dx(rows * in);
+    reference::dense_backward_weights<double>(rows, in, out, rectified(before).data(), dy.data(), dw.data(), db.data());
+    reference::dense_backward_input<double>(rows, in, out, dy.data(), w.data(), rectified(before).data(), relu, dx.data());
+    check_derivative(w, dw, [&](const Doubles& v) { return loss(before, v, b); });
+    check_derivative(b, db, [&](const Doubles& v) { return loss(before, w, v); });
+    check_derivative(before, dx, [&](const Doubles& v) { return loss(v, w, b); });
+  }
+}
+
+TEST_CASE("softmax cross entropy's derivative equals central differences") {
+  constexpr std::size_t rows = 4, classes = 6;
+  Doubles scores = numbers<double>(rows * classes, 1);
+  for (double& score : scores) score *= 5;
+  const Doubles scale = numbers<double>(rows, 2);
+  const std::vector<std::int32_t> labels = labels_below(classes, rows, 3);
+  const auto loss = [&](Doubles v) { return reference::softmax_cross_entropy<double>(rows, classes, v.data(), labels.data(), scale.data()); };
+  Doubles derivative = scores;
+  reference::softmax_cross_entropy<double>(rows, classes, derivative.data(), labels.data(), scale.data());
+  check_derivative(scores, derivative, loss);
+}
+
+TEST_CASE("the loss is minus the logarithm of the label's share") {
+  // Shares 1/4, 3/4 from scores 0, ln 3.
+  Doubles scores = {0, std::log(3.0)};
+  const std::int32_t label = 0;
+  const double unit = 1;
+  CHECK(reference::softmax_cross_entropy<double>(1, 2, scores.data(), &label, &unit) == doctest::Approx(std::log(4.0)));
+  CHECK(scores[0] == doctest::Approx(-0.75));
+  CHECK(scores[1] == doctest::Approx(0.75));
+}
+
+TEST_CASE("the full gradients of softmax regression and of an MLP equal central differences") {
+  const std::vector<std::vector<std::size_t>> models = {{7, 4}, {7, 9, 4}, {6, 8, 5, 3}};
+  for (const std::vector<std::size_t>& widths : models) {
+    CAPTURE(widths.size());
+    constexpr std::size_t rows = 5;
+    std::size_t parameters = 0;
+    for (std::size_t l = 0; l + 1 < widths.size(); ++l) parameters += (widths[l] + 1) * widths[l + 1];
+    const Doubles weights = numbers<double>(parameters, 1), x = numbers<double>(rows * widths.front(), 2), scale(rows, 1.0 / rows);
+    const std::vector<std::int32_t> labels = labels_below(widths.back(), rows, 3);
+    Doubles gradient(parameters), unused(parameters);
+    reference::perceptron_gradient<double>(widths, weights.data(), rows, x.data(), labels.data(), scale.data(), gradient.data());
+    check_derivative(weights, gradient, [&](const Doubles& v) {
+      return reference::perceptron_gradient<double>(widths, v.data(), rows, x.data(), labels.data(), scale.data(), unused.data());
+    });
+  }
+}
+
+}  // namespace straggler::test

@@ -1,0 +1,245 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "scenarios/results/comparison.hpp"
+
+using namespace straggler;
+
+namespace {
+
+/// A run of four workers over 100 s that reached 0.8 at `seconds` after `samples` samples (0: never), at a constant rate.
+RunResult run(const std::string& name, const std::string& scheme, double samples_per_second, double samples_to_threshold) {
+  RunResult result;
+  result.folder = "results/" + name;
+  result.name = name;
+  result.scheme = scheme;
+  result.outcome = "completed";
+  result.data = "fashion_mnist";
+  result.model = "mlp";
+  result.workers = 4;
+  result.simulated_seconds = 100;
+  result.samples_per_second = samples_per_second;
+  result.samples = 100 * samples_per_second;
+  result.final_test_accuracy = samples_to_threshold > 0 ? 0.85 : 0.7;
+  result.compute = 0.5;
+  result.communication = 0.1;
+  result.idle = 0.4;
+  result.wasted = 0;
+  ThresholdResult row;
+  row.threshold = 0.8;
+  if (samples_to_threshold > 0) {
+    row.samples = samples_to_threshold;
+    row.seconds = samples_to_threshold / samples_per_second;
+  }
+  result.thresholds = {row};
+  return result;
+}
+
+RunResult timing_only(RunResult result) {
+  result.final_test_accuracy.reset();
+  result.thresholds.clear();
+  return result;
+}
+
+void set_shares(RunResult& result, double compute, double communication, double idle, double wasted) {
+  result.compute = compute;
+  result.communication = communication;
+  result.idle = idle;
+  result.wasted = wasted;
+}
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool noted(const Comparison& comparison, const std::string& part) {
+  return std::any_of(comparison.notes.begin(), comparison.notes.end(), [&](const std::string& note) { return mentions(note, part); });
+}
+
+}  // namespace
+
+TEST_CASE("more samples per second win where as many are needed, and the idle time that was saved is the reason") {
+  // 20,000 samples at 1000 and at 2000 per second: 20 s and 10 s. Of the 4 workers' time per sample, synchronous SGD idles
+  // 4 * 0.4 / 1000 s = 1.6 ms and the other 4 * 0.1 / 2000 s = 0.2 ms: it saves 1.4 ms there, and of the compute
+  // 4 * 0.5 / 1000 - 4 * 0.8 / 2000 s = 0.4 ms only.
+  RunResult fast = run("nb", "nonblocking", 2000, 20'000);
+  set_shares(fast, 0.8, 0.1, 0.1, 0);
+  const Comparison comparison = compare({fast, run("sync", "ssgd", 1000, 20'000)});
+  CHECK(comparison.reference == 1);
+  CHECK(comparison.winner == 0u);
+  CHECK(comparison.deciding == 0.8);
+  CHECK(comparison.verdict ==
+        "'nb' (nonblocking) wins: it reaches 80 % test accuracy in 10 s, 2 times as fast as synchronous SGD ('sync') (20 s), because it handles "
+        "2 times as many samples per second (its workers idle 200 us a sample instead of 1.6 ms) and needs as many samples.");
+  CHECK(comparison.notes.empty());
+}
+
+TEST_CASE("fewer samples win although they come more slowly") {
+  // 10,000 at 800 per second, 12.5 s; 40,000 at 1600 per second, 25 s: twice as fast by a quarter of the samples at half the rate.
+  const Comparison comparison = compare({run("sync", "ssgd", 800, 10'000), run("free", "asgd", 1600, 40'000)});
+  CHECK(comparison.winner == 0u);
+  CHECK(comparison.verdict ==
+        "synchronous SGD ('sync') wins: it reaches 80 % test accuracy in 12.5 s, 2 times as fast as 'free' (asgd) (25 s), because it needs "
+        "75 % fewer samples, although it handles 50 % fewer samples per second.");
+}
+
+TEST_CASE("speed that outweighs more samples is said to") {
+  // 15,000 at 3000 per second, 5 s; 10,000 at 1000 per second, 10 s.
+  const Comparison comparison = compare({run("sync", "ssgd", 1000, 10'000), run("free", "asgd", 3000, 15'000)});
+  CHECK(comparison.winner == 1u);
+  CHECK(mentions(comparison.verdict, "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
+  CHECK(mentions(comparison.verdict, ", although it needs 1.5 times as many samples."));
+}
+
+TEST_CASE("with different numbers of workers, those are the reason, not time per sample") {
+  RunResult large = run("large", "asgd", 4000, 20'000);
+  large.workers = 16;
+  const Comparison comparison = compare({run("sync", "ssgd", 1000, 20'000), large});
+  CHECK(mentions(comparison.verdict, "4 times as many samples per second with 16 workers instead of 4"));
+  CHECK_FALSE(mentions(comparison.verdict, "a sample instead of"));
+}
+
+TEST_CASE("a synchronous run that wins is held against the next best") {
+  // 10 s; 40 s and 20 s: the second of those is the next.
+  const Comparison comparison = compare({run("slow", "asgd", 500, 20'000), run("sync", "ssgd", 2000, 20'000), run("next", "easgd", 1000, 20'000)});
+  CHECK(comparison.winner == 1u);
+  CHECK(mentions(comparison.verdict, "2 times as fast as 'next' (easgd) (20 s)"));
+}
+
+TEST_CASE("without a synchronous run the first is the reference, and the next best is the one to beat") {
+  const Comparison comparison = compare({run("a", "asgd", 500, 20'000), run("b", "easgd", 2000, 20'000), run("c", "ssp", 1000, 20'000)});
+  CHECK(comparison.reference == 0);
+  CHECK(comparison.winner == 1u);
+  CHECK(mentions(comparison.verdict, "'c' (ssp) (20 s)"));
+  CHECK(mentions(comparison_table(comparison), "4x"));  // 40 s of the reference against 10 s
+}
+
+TEST_CASE("a small lead is a percentage") {
+  // 20,000 / 1020 s against 20,000 / 1000 s: 2 %.
+  const Comparison comparison = compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1020, 20'000)});
+  CHECK(mentions(comparison.verdict, "2 % faster than synchronous SGD"));
+  CHECK(mentions(comparison.verdict, "handles 2 % more samples per second"));
+}
+
+TEST_CASE("equal times have no winner") {
+  CHECK(mentions(compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1000, 20'000)}).verdict, "Nobody wins: "));
+}
+
+TEST_CASE("a run that missed the threshold loses, whatever its speed") {
+  // The synchronous run handles 300,000 samples in its 100 s where 20,000 sufficed.
+  const Comparison comparison = compare({run("sync", "ssgd", 3000, 0), run("free", "asgd", 500, 20'000)});
+  CHECK(comparison.winner == 1u);
+  CHECK(comparison.verdict ==
+        "'free' (asgd) wins: it reaches 80 % test accuracy in 40 s, which synchronous SGD ('sync') does not in 100 s (it ends at 70 %), although it "
+        "handled 300000 samples where 20000 were enough.");
+  const std::string table = comparison_table(comparison);
+  std::istringstream lines(table);
+  std::string line, time_row;
+  while (std::getline(lines, line))
+    if (line.rfind("time to 0.8", 0) == 0) time_row = line;
+  CHECK(mentions(time_row, " -"));
+  CHECK(mentions(time_row, "40 s"));
+}
+
+TEST_CASE("a run that missed for want of samples is said to have") {
+  RunResult slow = run("sync", "ssgd", 100, 0);  // 10,000 samples
+  const Comparison comparison = compare({slow, run("free", "asgd", 500, 20'000)});
+  CHECK(mentions(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
+}
+
+TEST_CASE("the highest threshold that every run was asked for and one reached decides") {
+  RunResult sync = run("sync", "ssgd", 1000, 20'000), free = run("free", "asgd", 2000, 20'000);
+  ThresholdResult high;
+  high.threshold = 0.9;
+  sync.thresholds.push_back(high);
+  high.seconds = 50;
+  high.samples = 100'000;
+  free.thresholds.push_back(high);
+  CHECK(compare({sync, free}).deciding == 0.9);  // the first missed it
+
+  sync.thresholds.pop_back();
+  const Comparison comparison = compare({sync, free});
+  CHECK(comparison.deciding == 0.8);
+  CHECK(noted(comparison, "'sync' was not asked for 0.9"));
+  CHECK(mentions(comparison_table(comparison), "n/a"));
+}
+
+TEST_CASE("a threshold that nobody reached has no winner") {
+  RunResult better = run("free", "asgd", 2000, 0);
+  better.final_test_accuracy = 0.78;
+  const Comparison comparison = compare({run("sync", "ssgd", 1000, 0), better});
+  CHECK_FALSE(comparison.winner);
+  CHECK(comparison.verdict == "No run wins: none reached even 80 % test accuracy; 'free' (asgd) has the best final test accuracy, 78 %.");
+}
+
+TEST_CASE("runs without thresholds have no winner either") {
+  RunResult a = run("a", "ssgd", 1000, 0), b = run("b", "asgd", 1000, 0);
+  a.thresholds.clear();
+  b.thresholds.clear();
+  CHECK(mentions(compare({a, b}).verdict, "none was asked for a threshold"));
+}
+
+TEST_CASE("timing alone compares samples per second") {
+  RunResult fast = timing_only(run("nb", "nonblocking", 1500, 0));
+  set_shares(fast, 0.7, 0.1, 0.1, 0.1);
+  const Comparison comparison = compare({timing_only(run("sync", "ssgd", 1000, 0)), fast});
+  CHECK(comparison.timing_only);
+  CHECK(comparison.winner == 1u);
+  // Idle time a sample: 4 * 0.1 / 1500 s against 4 * 0.4 / 1000 s.
+  CHECK(comparison.verdict ==
+        "'nb' (nonblocking) wins on speed: 1500 samples per second, 1.5 times as many as synchronous SGD ('sync') with 1000 (its workers idle 267 us a "
+        "sample instead of 1.6 ms) (timing only: whether it learns as much from a sample is not known).");
+  CHECK(mentions(comparison_table(comparison), "speed-up in samples/s"));
+  CHECK(mentions(comparison_table(comparison), "1.5x"));
+}
+
+TEST_CASE("thresholds asked of runs without the math are no misses") {
+  RunResult a = run("a", "ssgd", 1000, 0), b = run("b", "asgd", 2000, 0);
+  a.final_test_accuracy.reset();
+  b.final_test_accuracy.reset();
+  CHECK(compare({a, b}).winner == 1u);
+}
+
+TEST_CASE("one run has nothing to be compared with") {
+  CHECK(compare({run("only", "asgd", 1000, 20'000)}).verdict ==
+        "There is only one run, so nothing to compare: 'only' (asgd) reaches 80 % test accuracy in 20 s.");
+  CHECK_THROWS_AS(compare({}), ResultsError);
+}
+
+TEST_CASE("what makes runs hard to compare is noted") {
+  RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000), c = run("c", "asgd", 2000, 0);
+  a.target_accuracy = 0.8;
+  b.data = "blobs";
+  b.outcome = "diverged";
+  c.outcome = "interrupted";
+  c.data = c.model = "";  // not known: says nothing
+  const Comparison comparison = compare({a, b, c});
+  CHECK(noted(comparison, "the runs differ in data: fashion_mnist (a), blobs (b)"));
+  CHECK(noted(comparison, "the runs differ in target accuracy: 0.8 (a), none (b, c)"));
+  CHECK(noted(comparison, "'b' diverged"));
+  CHECK(noted(comparison, "'c' was interrupted"));
+  CHECK_FALSE(noted(comparison, "model"));
+}
+
+TEST_CASE("runs of one name are told apart by their folders") {
+  RunResult a = run("same", "ssgd", 1000, 20'000), b = run("same", "asgd", 2000, 20'000);
+  a.folder = "results/seed1";
+  b.folder = "results/seed2/";
+  CHECK(compare({a, b}).labels == std::vector<std::string>{"seed1", "seed2"});
+  b.folder = "other/seed1";
+  CHECK(compare({a, b}).labels == std::vector<std::string>{"results/seed1", "other/seed1"});
+}
+
+TEST_CASE("six runs fit in 140 columns of ASCII, more come below") {
+  std::vector<RunResult> runs;
+  for (int i = 0; i < 8; ++i) runs.push_back(run("a-name-that-is-rather-long-for-a-column-" + std::to_string(i), i ? "nonblocking" : "ssgd", 1000 + i, 20'000));
+  const std::string table = comparison_table(compare(runs));
+  std::istringstream lines(table);
+  int rules = 0;
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(line.size() <= 140);
+    CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+    rules += line.find_first_not_of('-') == std::string::npos && !line.empty();
+  }
+  CHECK(rules == 2);
+}

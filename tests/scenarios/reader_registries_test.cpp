@@ -1,0 +1,102 @@
+// The format's own example, read with the kinds that are linked into this program.
+#include <doctest/doctest.h>
+
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/writer.hpp"
+
+using namespace straggler;
+
+namespace {
+const char* const example = R"(straggler: 1                       # version of this format
+name: two-slow-workers             # letters, digits, - and _
+seed: 1
+
+devices:
+  node:
+    compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}
+    jitter: {kind: lognormal, sigma: 0.2}
+
+cluster:
+  workers:                         # groups, ranked in this order
+    - {count: 6, device: node}
+    - {count: 2, device: node, slowdown: 3}
+  servers: {count: 1, update: 2GB/s, per_message: 20us}
+  network:
+    topology: {kind: star}
+    link: {bandwidth: 1Gbps, latency: 50us}
+    sharing: max_min
+    collective: {algorithm: auto, fidelity: fluid}
+  faults: []
+
+workload:
+  model: {kind: mlp, hidden: [200, 200]}
+  data: {kind: fashion_mnist, partition: {kind: iid}}
+  precision: fp32
+
+training:
+  scheme: {kind: nonblocking, minibatch: 32}
+  batch: {per_worker: 256}
+  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 1e-4}
+  schedule: {kind: constant, warmup: {epochs: 1}, scale_with_workers: linear}
+  compression: {kind: none}
+  stop: {epochs: 5, target_accuracy: 0.95}
+  evaluate: {every: {epochs: 0.25}, thresholds: [0.80, 0.85, 0.88]}
+)";
+}  // namespace
+
+TEST_CASE("the example of the format is read with the registered kinds, and written so that it reads back") {
+  const Scenario scenario = read_scenario_text(example, "example.yaml");
+  CHECK(scenario.training.scheme.name == "nonblocking");
+  CHECK(scenario.training.scheme.parameters.count("minibatch") == 32);
+  CHECK(scenario.training.optimizer.parameters.number("weight_decay") == 1e-4);
+  const std::string text = write_scenario(scenario);
+  CAPTURE(text);
+  const Scenario again = read_scenario_text(text, "scenario.yaml");
+  CHECK(again == scenario);
+  CHECK(write_scenario(again) == text);
+}
+
+TEST_CASE("every registered kind is known with all of its defaults") {
+  const Vocabulary& vocabulary = Vocabulary::from_registries();
+  for (const auto& [group, words] : vocabulary.words) {
+    CAPTURE(std::string(name_of(group)));
+    CHECK_FALSE(words.empty());
+    for (const Word& word : words) {
+      CAPTURE(word.name);
+      CHECK_FALSE(word.summary.empty());
+      for (const Parameter& parameter : word.parameters) {
+        CAPTURE(parameter.name);
+        CHECK_FALSE(parameter.meaning.empty());
+        CHECK_FALSE((parameter.required && parameter.fallback));
+        // A default that its own parameter refuses would make every scenario fail; written out, it reads back to the same.
+        if (!parameter.fallback) continue;
+        const Value value = parse_value(parameter, *parameter.fallback);
+        CHECK(parse_value(parameter, format_value(parameter.type, value)) == value);
+      }
+    }
+  }
+}
+
+TEST_CASE("the schemes that need a server are told so when there is none") {
+  for (const Word& word : Vocabulary::from_registries().words.at(KindGroup::scheme)) {
+    CAPTURE(word.name);
+    Parameters parameters;
+    std::string written = "{kind: " + word.name;
+    for (const Parameter& parameter : word.parameters) {
+      if (!parameter.required) continue;
+      parameters.set(parameter.name, parse_value(parameter, "8"));
+      written += ", " + parameter.name + ": 8";
+    }
+    written += "}";
+    if (!word.needs_server || !word.needs_server(complete(word.parameters, parameters))) continue;
+    CHECK_NOTHROW(read_scenario_text(example, "example.yaml", {"training.scheme=" + written}));
+    try {
+      read_scenario_text(example, "example.yaml", {"cluster.servers.count=0", "training.scheme=" + written});
+      FAIL("accepted");
+    } catch (const ScenarioErrors& refused) {
+      REQUIRE(refused.lines.size() == 1);
+      CHECK(refused.lines[0].find(word.name) != std::string::npos);
+      CHECK(refused.lines[0].find("needs a parameter server, and the cluster has none") != std::string::npos);
+    }
+  }
+}

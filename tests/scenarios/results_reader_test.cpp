@@ -1,0 +1,102 @@
+#include <doctest/doctest.h>
+
+#include "results_support.hpp"
+#include "scenarios/results/reader.hpp"
+#include "scenarios/results/results.hpp"
+
+using namespace straggler;
+using namespace straggler::results_test;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path written(const ScratchFolder& scratch, const RunRecord& record) {
+  ResultFolder::Request request;
+  request.out = scratch / "demo";
+  request.scenario_name = record.name;
+  ResultFolder folder(request);
+  write_record(folder, record);
+  folder.commit();
+  return request.out;
+}
+
+std::string refusal(const fs::path& folder) {
+  try {
+    read_run_result(folder);
+  } catch (const ResultsError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("what a run wrote is read back") {
+  const ScratchFolder scratch;
+  RunRecord record = sample_record();
+  record.final_test_accuracy = 0.9;
+  const RunResult run = read_run_result(written(scratch, record));
+  CHECK(run.name == "demo");
+  CHECK(run.scheme == "asgd");
+  CHECK(run.outcome == "completed");
+  CHECK(run.workers == 2);
+  CHECK(run.simulated_seconds == 8);
+  CHECK(run.samples_per_second == 24);
+  CHECK(run.final_test_accuracy == 0.9);
+  CHECK(run.idle == 0.3125);
+  CHECK(run.staleness_max == 5);
+  // Thresholds 0.5, 0.75, 0.95 and the target, 0.8, which is reached when 0.75 is: at 7 s, after 160 samples.
+  REQUIRE(run.thresholds.size() == 4);
+  CHECK(run.thresholds[2].threshold == 0.8);
+  CHECK(run.thresholds[2].seconds == 7);
+  CHECK(run.thresholds[2].samples == 160);
+  CHECK(run.thresholds[1].epochs == 1.25);
+  CHECK(run.thresholds[0].last_below_seconds == std::nullopt);
+  CHECK_FALSE(run.thresholds[3].seconds);
+}
+
+TEST_CASE("a target that is listed among the thresholds stands there once") {
+  const ScratchFolder scratch;
+  RunRecord record = sample_record();
+  record.target_accuracy = 0.75;
+  CHECK(read_run_result(written(scratch, record)).thresholds.size() == 3);
+}
+
+TEST_CASE("what is no result folder is refused with what is missing") {
+  const ScratchFolder scratch;
+  CHECK(mentions(refusal(scratch / "nowhere"), "there is no such folder"));
+  put(scratch / "file", "x");
+  CHECK(mentions(refusal(scratch / "file"), "is not a folder"));
+  CHECK(mentions(refusal(scratch.path()), "is not a result folder"));
+
+  const fs::path out = written(scratch, sample_record());
+  fs::remove(out / "thresholds.csv");
+  CHECK(mentions(refusal(out), "thresholds.csv: is missing"));
+  put(out / "order.csv", "");
+  fs::remove(out / "summary.json");
+  CHECK(mentions(refusal(out), "not complete"));
+}
+
+TEST_CASE("malformed results are refused with the place") {
+  const ScratchFolder scratch;
+  const fs::path out = written(scratch, sample_record());
+  const std::string summary = get(out / "summary.json"), thresholds = get(out / "thresholds.csv");
+  const auto with = [&](const std::string& file, std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    put(out / file, text);
+    return refusal(out);
+  };
+  CHECK(mentions(with("summary.json", summary, "{", "["), "summary.json: is not JSON"));
+  CHECK(mentions(with("summary.json", summary, "\"samples\"", "\"sample\""), "key 'samples' is missing"));
+  CHECK(mentions(with("summary.json", summary, "\"updates\": 6", "\"updates\": \"six\""), "'updates' is \"six\"; it must be a number"));
+  put(out / "summary.json", "3");
+  CHECK(mentions(refusal(out), "is not a JSON object"));
+  put(out / "summary.json", summary);
+  CHECK(mentions(with("thresholds.csv", thresholds, "samples", "sample"), "thresholds.csv:1: column 'samples' is missing"));
+  CHECK(mentions(with("thresholds.csv", thresholds, "0.75,7", "0.75,seven"), "thresholds.csv:3: time_s is 'seven'"));
+  CHECK(mentions(with("thresholds.csv", thresholds, "0.95,,", "0.95,"), "thresholds.csv:4: has 6 cells; the header has 7"));
+  put(out / "thresholds.csv", thresholds);
+  CHECK(refusal(out).empty());
+}

@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "results_support.hpp"
+#include "scenarios/results/recorder.hpp"
+
+using namespace straggler;
+using namespace straggler::results_test;
+
+namespace {
+
+ResultFolder::Request request(const ScratchFolder& scratch) {
+  ResultFolder::Request request;
+  request.out = scratch / "demo";
+  request.scenario_name = "demo";
+  return request;
+}
+
+nlohmann::json written(const TraceSampler& trace) {
+  const ScratchFolder scratch;
+  OutFile file(scratch / "trace.json");
+  trace.write(file, "demo");
+  file.close();
+  return nlohmann::json::parse(get(scratch / "trace.json"));
+}
+
+}  // namespace
+
+TEST_CASE("order.csv and choices.csv are streamed") {
+  const ScratchFolder scratch;
+  ResultFolder folder(request(scratch));
+  Recorder recorder(folder, false);
+  recorder.contribution(1, Time::from_ticks(1'250'000'000'001), 3, 0, 64, 1, 32);
+  recorder.contribution(18'446'744'073'709'551'615u, Time::limit(), 4'294'967'295u, 9, 0, 0, 0);
+  recorder.choice(2, 0);
+  recorder.choice(4, -1);
+  recorder.span(0, Phase::compute, Time(), seconds(1));  // no trace was asked for
+  recorder.finish(folder, "demo");
+  folder.commit();
+  CHECK(get(scratch / "demo/order.csv") ==
+        "update,time_s,worker,read_version,batch,steps,samples\n"
+        "1,1.250000000001,3,0,64,1,32\n"
+        "18446744073709551615,8640000,4294967295,9,0,0,0\n");
+  CHECK(get(scratch / "demo/choices.csv") == "process,choice\n2,0\n4,-1\n");
+  CHECK_FALSE(std::filesystem::exists(scratch / "demo/trace.json"));
+}
+
+TEST_CASE("rows survive many refills of the buffer") {
+  const ScratchFolder scratch;
+  ResultFolder folder(request(scratch));
+  Recorder recorder(folder, false);
+  constexpr std::uint64_t rows = 50'000;
+  std::string expected = "update,time_s,worker,read_version,batch,steps,samples\n";
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    recorder.contribution(i, Time::from_ticks(static_cast<std::int64_t>(i) * 1'000'000'000'000), 1, i, i, 1, 8);
+    const std::string n = std::to_string(i);
+    expected += n + "," + n + ",1," + n + "," + n + ",1,8\n";
+  }
+  recorder.finish(folder, "demo");
+  CHECK(get(folder.temporary("order.csv")) == expected);
+}
+
+TEST_CASE("a recorder whose disk is full says so without throwing into the simulation") {
+  const ScratchFolder scratch;
+  ResultFolder folder(request(scratch));
+  Recorder recorder(folder, false);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 16, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  for (std::uint64_t i = 0; i < 50'000 && !recorder.failed(); ++i) recorder.contribution(i, seconds(1), 0, 0, 0, 1, 8);
+  recorder.contribution(0, seconds(1), 0, 0, 0, 1, 8);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(recorder.failed());
+  CHECK_THROWS_AS(recorder.finish(folder, "demo"), ResultsError);
+}
+
+TEST_CASE("trace.json holds Chrome trace events in microseconds") {
+  TraceSampler trace;
+  trace.add(1, Phase::compute, Time::from_ticks(1), Time::from_ticks(2'500'001));
+  trace.add(1, Phase::idle, seconds(1), seconds(1));  // no length
+  const auto json = written(trace);
+  REQUIRE(json["traceEvents"].size() == 3);  // the process, its one thread, the span
+  CHECK(json["traceEvents"][1]["args"]["name"] == "worker 1");
+  const auto& span = json["traceEvents"][2];
+  CHECK(span["ph"] == "X");
+  CHECK(span["name"] == "compute");
+  CHECK(span["tid"] == 1);
+  CHECK(span["ts"] == 0.000001);
+  CHECK(span["dur"] == 2.5);
+  CHECK(json["otherData"]["sampling"] == "none");
+}
+
+TEST_CASE("beyond its limit a trace keeps every k-th window of consecutive spans, and says so") {
+  // Room for 40 spans in windows of 10; span i starts at i seconds. 95 spans are ten windows: keeping every second would be 50,
+  // every fourth (windows 0, 4, 8: spans 0-9, 40-49, 80-89) is 30.
+  TraceSampler trace(40, 10);
+  for (int i = 0; i < 95; ++i) trace.add(0, Phase::compute, seconds(i), seconds(i + 0.5));
+  CHECK(trace.seen() == 95);
+  CHECK(trace.stride() == 4);
+  CHECK(trace.kept() == 30);
+  std::set<double> starts;
+  const auto json = written(trace);
+  for (const auto& event : json["traceEvents"])
+    if (event["ph"] == "X") starts.insert(event["ts"].get<double>() / 1e6);
+  std::set<double> expected;
+  for (const int window : {0, 4, 8})
+    for (int i = 0; i < 10; ++i) expected.insert(10 * window + i);
+  CHECK(starts == expected);
+  CHECK(json["otherData"]["kept"] == 30);
+  CHECK(json["otherData"]["sampling"].get<std::string>().find("every 4th window of 10") != std::string::npos);
+}
+
+TEST_CASE("a full trace stays within a million events") {
+  CHECK(TraceSampler::most_events == 1'000'000);
+  TraceSampler trace;  // with a name for each of its first workers and one for the process
+  for (std::uint32_t i = 0; i < 1'100'000; ++i) trace.add(i, Phase::compute, seconds(1), seconds(2));
+  CHECK(trace.stride() == 2);
+  CHECK(trace.kept() + TraceSampler::most_names + 1 <= TraceSampler::most_events);
+}

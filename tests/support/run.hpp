@@ -1,0 +1,88 @@
+// Runs a scenario given as text, and keeps what result files would stream.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/schema/reader.hpp"
+
+namespace straggler::test {
+
+struct OrderRow {
+  std::uint64_t update;
+  Time time;
+  std::uint32_t worker;
+  std::uint64_t read_version, position;
+  std::uint32_t steps;
+  std::uint64_t samples;
+  bool operator==(const OrderRow&) const = default;
+};
+
+struct Span {
+  std::uint32_t worker;
+  Phase phase;
+  Time start, end;
+};
+
+class KeepingSink final : public RecordSink {
+ public:
+  std::vector<OrderRow> order;
+  std::vector<std::pair<std::uint32_t, std::int32_t>> choices;
+  std::vector<Span> spans;
+
+ private:
+  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t position, std::uint32_t steps,
+                    std::uint64_t samples) override {
+    order.push_back({update, time, worker, read_version, position, steps, samples});
+  }
+  void choice(std::uint32_t process, std::int32_t choice) override { choices.emplace_back(process, choice); }
+  void span(std::uint32_t worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
+};
+
+struct Result {
+  RunRecord record;
+  KeepingSink sink;
+  std::vector<float> weights;
+};
+
+inline Result run(const std::string& yaml, const std::vector<std::string>& sets = {}, const RunOptions& options = {}) {
+  const Scenario scenario = read_scenario_text(yaml, "test.yaml", sets);
+  Experiment experiment(scenario, options);
+  Result result;
+  result.record = experiment.run(&result.sink, nullptr);
+  result.weights = experiment.final_weights();
+  return result;
+}
+
+inline Result run_timing(const std::string& yaml, const std::vector<std::string>& sets = {}) {
+  RunOptions options;
+  options.timing_only = true;
+  options.trace = true;
+  return run(yaml, sets, options);
+}
+
+/// A small cluster: `workers` equal workers, free network unless set otherwise, batches of 100 samples of 1 ms each.
+inline std::string cluster(int workers) {
+  return R"(straggler: 1
+name: test
+seed: 1
+devices:
+  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
+cluster:
+  workers: [{count: )" +
+         std::to_string(workers) + R"(, device: node}]
+  servers: {count: 1}
+  network:
+    link: {bandwidth: 1000GB/s, latency: 0s}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: ssgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 10}
+)";
+}
+
+}  // namespace straggler::test

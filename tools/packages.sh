@@ -1,0 +1,34 @@
+# Sourced by tools/quickstart and tools/test: what Debian 12 must have, and how to get it.
+
+straggler_packages=(
+  g++ cmake ninja-build ccache
+  libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev
+  libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev
+  doctest-dev dataset-fashion-mnist
+)
+
+# install_missing PACKAGE...: installs those that are not there; as root, or with sudo.
+install_missing() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  echo "installing: ${missing[*]}" >&2
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "these packages are missing and need root: apt-get install ${missing[*]}" >&2; return 2; }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -qq >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET [TARGET...]: configures if need be and builds what is old.
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; rm -f "build-$preset.log"; return 1; }
+  rm -f "build-$preset.log"
+  cmake --build --preset "$preset" ${1:+--target "$@"} >&2
+}

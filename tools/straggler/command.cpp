@@ -1,0 +1,110 @@
+#include "tools/straggler/command.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <sstream>
+
+#include "scenarios/results/run_info.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+
+const std::vector<const Command*>& commands() {
+  static const std::vector<const Command*> all{&run_command, &compare_command, &check_command, &list_command};
+  return all;
+}
+
+std::string version_line() { return fmt::format("straggler {} ({})", version(), compiler()); }
+
+namespace {
+
+constexpr unsigned help_width = 110;
+
+}  // namespace
+
+Arguments::Arguments(const Command& command, po::options_description own)
+    : command_(command), own_(std::move(own)), shared_("Common options", help_width), all_(help_width) {
+  auto add = shared_.add_options();
+  add("threads", po::value<std::string>()->value_name("N"), "threads for the math (default: all cores); results do not depend on it");
+  add("quiet", "nothing on standard error but errors");
+  add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
+  add("help,h", "this page");
+  add("version", "version and compiler");
+  all_.add(own_).add(shared_);
+}
+
+bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t least, std::size_t most) {
+  po::options_description with_positional = all_;
+  with_positional.add_options()("positional", po::value<std::vector<std::string>>(&positional_));
+  po::positional_options_description positions;
+  positions.add("positional", -1);
+  constexpr int exact = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  try {
+    po::store(po::command_line_parser(arguments).options(with_positional).positional(positions).style(exact).run(), values_);
+    po::notify(values_);
+  } catch (const po::unknown_option& error) {
+    unknown_option(error.get_option_name());
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  if (values_.count("help")) {
+    print_help();
+    return false;
+  }
+  if (values_.count("version")) {
+    fmt::print("{}\n", version_line());
+    return false;
+  }
+  if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
+  if (positional_.size() > most) throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name, command_.arguments));
+  read_common();
+  return true;
+}
+
+std::uint64_t Arguments::count(const char* name, std::uint64_t least) const {
+  const std::string& text = get<std::string>(name);
+  try {
+    const std::uint64_t value = parse_unsigned(text);
+    if (value >= least) return value;
+  } catch (const std::invalid_argument&) {
+  }
+  throw UsageError(fmt::format("--{} is {}; it must be a whole number of at least {}", name, in_quotes(text), least));
+}
+
+void Arguments::read_common() {
+  constexpr std::uint64_t most_threads = 4096;
+  if (has("threads")) {
+    const std::uint64_t threads = count("threads", 1);
+    if (threads > most_threads) throw UsageError(fmt::format("--threads is {}; it must be at most {}", threads, most_threads));
+    common_.threads = static_cast<unsigned>(threads);
+  }
+  common_.quiet = flag("quiet");
+  if (!has("progress")) return;
+  static const std::vector<std::string> styles{"auto", "bar", "plain", "none"};
+  const std::string& given = get<std::string>("progress");
+  for (std::size_t i = 0; i < styles.size(); ++i) {
+    if (styles[i] != given) continue;
+    common_.progress = static_cast<ProgressStyle>(i);
+    return;
+  }
+  throw UsageError(unknown_name("--progress", given, styles));
+}
+
+void Arguments::unknown_option(const std::string& given) const {
+  std::vector<std::string> known;
+  for (const auto& option : all_.options()) known.push_back("--" + option->long_name());
+  throw UsageError(unknown_name("option", given, known));
+}
+
+void Arguments::print_help() const {
+  std::ostringstream options;
+  if (!own_.options().empty()) options << own_ << '\n';
+  options << shared_;
+  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}", command_.name, command_.arguments, command_.summary, options.str(), command_.examples);
+}
+
+}  // namespace straggler::cli

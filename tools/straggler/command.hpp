@@ -1,0 +1,72 @@
+// What every subcommand of `straggler` shares: options, help, exit codes.
+#pragma once
+#include <boost/program_options.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace straggler::cli {
+
+/// Exit codes, as docs/interface.md promises them.
+enum Exit : int { done = 0, exceeded = 1, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
+
+/// Wrong arguments: one line, exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Command {
+  const char* name;
+  const char* arguments;  // "SCENARIO.yaml"
+  const char* summary;    // one line
+  const char* examples;   // lines, indented by two
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+extern const Command run_command, compare_command, check_command, list_command;
+const std::vector<const Command*>& commands();
+
+enum class ProgressStyle { automatic, bar, plain, none };
+
+/// The common options.
+struct Common {
+  unsigned threads = 0;  // 0: all cores
+  bool quiet = false;
+  ProgressStyle progress = ProgressStyle::automatic;
+};
+
+/// Parses one subcommand's arguments. The options of every command (--threads, --quiet, --progress, --help, --version) are
+/// added to its own.
+class Arguments {
+ public:
+  Arguments(const Command& command, boost::program_options::options_description own);
+  /// False: help or version was asked for and printed. Throws UsageError on an unknown option (naming the nearest), a
+  /// missing or wrong value, or a number of positional arguments outside [least, most].
+  bool parse(const std::vector<std::string>& arguments, std::size_t least, std::size_t most);
+
+  const std::vector<std::string>& positional() const { return positional_; }
+  const Common& common() const { return common_; }
+  bool flag(const char* name) const { return values_.count(name) > 0; }
+  bool has(const char* name) const { return values_.count(name) > 0; }
+  template <class Value>
+  const Value& get(const char* name) const {
+    return values_[name].as<Value>();
+  }
+  /// A whole number of at least `least`. Throws UsageError.
+  std::uint64_t count(const char* name, std::uint64_t least) const;
+
+ private:
+  void read_common();
+  [[noreturn]] void unknown_option(const std::string& given) const;
+  void print_help() const;
+
+  const Command& command_;
+  boost::program_options::options_description own_, shared_, all_;
+  boost::program_options::variables_map values_;
+  std::vector<std::string> positional_;
+  Common common_;
+};
+
+std::string version_line();
+
+}  // namespace straggler::cli

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/schema/vocabulary.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/schemes/scheme.hpp"
+#include "tools/straggler/command.hpp"
+
+namespace straggler::cli {
+
+namespace {
+
+struct Entry {
+  std::string name, summary, reference;
+  std::vector<Parameter> parameters;
+};
+
+/// One group of `list`: entries of a registry, or what takes their place while there is none.
+struct Group {
+  std::string name;
+  std::optional<KindGroup> kind;
+  std::vector<Entry> others;
+  std::string if_empty;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all{
+      {"schemes", KindGroup::scheme, {}, ""},
+      {"collectives", KindGroup::collective, {}, ""},
+      {"topologies", KindGroup::topology, {}, ""},
+      {"jitter", KindGroup::jitter, {}, ""},
+      {"models", KindGroup::model, {}, ""},
+      {"data", KindGroup::data, {}, ""},
+      {"partitions", KindGroup::partition, {}, ""},
+      {"optimizers", KindGroup::optimizer, {}, ""},
+      {"schedules", KindGroup::schedule, {}, ""},
+      {"compression", std::nullopt, {{"none", "gradients and weights travel as they are", "", {}}}, ""},
+      {"devices", std::nullopt, {}, "none built in yet: a scenario describes its own under devices:"},
+  };
+  return all;
+}
+
+std::vector<Entry> entries_of(const Group& group) {
+  if (!group.kind) return group.others;
+  std::vector<Entry> entries;
+  const auto& words = Vocabulary::from_registries().words;
+  const auto found = words.find(*group.kind);
+  if (found == words.end()) return entries;
+  for (const Word& word : found->second) {
+    Entry entry{word.name, word.summary, "", word.parameters};
+    if (*group.kind == KindGroup::scheme)
+      if (const SchemeEntry* scheme = Registry<SchemeEntry>::instance().find(word.name)) entry.reference = scheme->reference;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<std::string> units_of(ValueType type) {
+  switch (type) {
+    case ValueType::time: return straggler::units_of(Dimension::time);
+    case ValueType::bytes: return straggler::units_of(Dimension::bytes);
+    case ValueType::rate: return straggler::units_of(Dimension::rate);
+    default: return {};
+  }
+}
+
+/// "none | inverse", "at least 1", or nothing.
+std::string allowed(const Parameter& parameter) {
+  if (!parameter.choices.empty()) return fmt::format("{}", fmt::join(parameter.choices, " | "));
+  return parameter.range.text();
+}
+
+std::string fallback_text(const Parameter& parameter) {
+  if (parameter.fallback) return "default " + *parameter.fallback;
+  return parameter.required ? "required" : "optional";
+}
+
+void print_entry(const Entry& entry, std::size_t width, bool parameters) {
+  fmt::print("  {:<{}}  {}\n", entry.name, width, entry.summary);
+  if (!parameters) return;
+  if (!entry.reference.empty()) fmt::print("  {:<{}}  {}\n", "", width, entry.reference);
+  std::size_t name_width = 0, type_width = 0, fallback_width = 0;
+  for (const Parameter& parameter : entry.parameters) {
+    name_width = std::max(name_width, parameter.name.size());
+    type_width = std::max(type_width, name_of(parameter.type).size());
+    fallback_width = std::max(fallback_width, fallback_text(parameter).size());
+  }
+  for (const Parameter& parameter : entry.parameters) {
+    const std::string range = allowed(parameter);
+    fmt::print("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width, fallback_text(parameter),
+               fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
+  }
+}
+
+void print_group(const Group& group, bool parameters) {
+  fmt::print("{}\n", group.name);
+  const std::vector<Entry> entries = entries_of(group);
+  if (entries.empty()) fmt::print("  {}\n", group.if_empty.empty() ? "none built in yet" : group.if_empty);
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  for (const Entry& entry : entries) print_entry(entry, width, parameters);
+}
+
+nlohmann::ordered_json json_of(const Parameter& parameter) {
+  nlohmann::ordered_json json{{"name", parameter.name}, {"type", name_of(parameter.type)}, {"units", units_of(parameter.type)}};
+  json["default"] = parameter.fallback ? nlohmann::ordered_json(*parameter.fallback) : nlohmann::ordered_json();
+  json["required"] = parameter.required;
+  json["range"] = parameter.range.text();
+  json["choices"] = parameter.choices;
+  json["meaning"] = parameter.meaning;
+  return json;
+}
+
+nlohmann::ordered_json json_of(const Group& group) {
+  auto all = nlohmann::ordered_json::array();
+  for (const Entry& entry : entries_of(group)) {
+    nlohmann::ordered_json json{{"name", entry.name}, {"summary", entry.summary}};
+    if (!entry.reference.empty()) json["reference"] = entry.reference;
+    json["parameters"] = nlohmann::ordered_json::array();
+    for (const Parameter& parameter : entry.parameters) json["parameters"].push_back(json_of(parameter));
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+const Group& group_called(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Group& group : groups()) {
+    if (group.name == name) return group;
+    known.push_back(group.name);
+  }
+  throw UsageError(unknown_name("group", name, known));
+}
+
+int execute(const std::vector<std::string>& given) {
+  boost::program_options::options_description own("Options", 110);
+  own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays");
+  Arguments arguments(list_command, own);
+  if (!arguments.parse(given, 0, 1)) return Exit::done;
+  const bool json = arguments.flag("json");
+  if (!arguments.positional().empty()) {
+    const Group& group = group_called(arguments.positional().front());
+    json ? fmt::print("{}\n", json_of(group).dump(2)) : print_group(group, true);
+    return Exit::done;
+  }
+  nlohmann::ordered_json all;
+  for (const Group& group : groups()) json ? void(all[group.name] = json_of(group)) : print_group(group, false);
+  if (json) fmt::print("{}\n", all.dump(2));
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command list_command{
+    "list", "[GROUP]", "what is built in: schemes, collectives, topologies, jitter, models, data, partitions, optimizers, schedules, compression, devices",
+    "  straggler list\n"
+    "  straggler list schemes\n"
+    "  straggler list jitter --json\n",
+    execute};
+
+}  // namespace straggler::cli
