@@ -40,7 +40,7 @@ STRAGGLER_INLINE void multiply(std::size_t steps, const float* a, std::size_t a_
     for (int i = 0; i < height; ++i) {
       const Vector left = all(a[static_cast<std::size_t>(i) * a_row]);
       STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) acc[i][j] += left * b[j];
+      for (int j = 0; j < width; ++j) acc[i][j] = multiply_add(left, b[j], acc[i][j]);
     }
   }
 }
@@ -172,15 +172,15 @@ STRAGGLER_INLINE void transpose_panel(std::size_t features, const float* from, f
     }
 }
 
-/// Σ over the samples of a[lane] * b[lane] (b null: of a), lane by lane; a and b: one feature in panels of `a_floats` and
-/// `b_floats` floats.
+/// Σ over the samples of a[lane] * b[lane], lane by lane; a and b: one feature each, in panels of `a_floats` and `b_floats`
+/// floats.
 STRAGGLER_INLINE Vector products(std::size_t rows, const float* a, std::size_t a_floats, const float* b, std::size_t b_floats) {
   Vector sum{};
   for (std::size_t p = 0; p < panels_of(rows); ++p, a += a_floats, b += b_floats)
     for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) {
       const std::size_t valid = rows_in(rows, p) - lane;
-      if (valid >= lanes) sum += load(a + lane) * load(b + lane);
-      else sum += first(load(a + lane), valid) * first(load(b + lane), valid);
+      if (valid >= lanes) sum = multiply_add(load(a + lane), load(b + lane), sum);
+      else sum = multiply_add(first(load(a + lane), valid), first(load(b + lane), valid), sum);
     }
   return sum;
 }

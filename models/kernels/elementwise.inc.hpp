@@ -17,7 +17,7 @@ STRAGGLER_INLINE void for_positions(std::size_t n, const Step& step) {
 void weighted_sum(std::size_t n, std::size_t count, const float* const* x, const float* scale, float* out) {
   for_positions(n, [&](const auto& get, const auto& put) {
     Vector sum = get(x[0]) * scale[0];
-    for (std::size_t i = 1; i < count; ++i) sum += get(x[i]) * scale[i];
+    for (std::size_t i = 1; i < count; ++i) sum = multiply_add(get(x[i]), all(scale[i]), sum);
     put(out, sum);
   });
 }
@@ -32,24 +32,14 @@ void mean(std::size_t n, std::size_t count, const float* const* x, float* out) {
 }
 
 void momentum(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out) {
-  if (w && v) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(v) * momentum + (get(g) + get(w) * decay)); });
-  else if (v) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(v) * momentum + get(g)); });
-  else if (w) for_positions(n, [&](const auto& get, const auto& put) { put(out, get(g) + get(w) * decay); });
+  const Vector m = all(momentum), d = all(decay);
+  if (w && v) for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(v), m, multiply_add(get(w), d, get(g)))); });
+  else if (v) for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(v), m, get(g))); });
+  else if (w) for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(w), d, get(g))); });
   else for_positions(n, [&](const auto& get, const auto& put) { put(out, get(g)); });
 }
 
-void nesterov(std::size_t n, float momentum_, float decay, const float* g, const float* w, const float* v, float* out) {
-  momentum(n, momentum_, decay, g, w, v, out);
-}
-
 void descend(std::size_t n, float rate, const float* w, const float* d, float* out) {
-  for_positions(n, [&](const auto& get, const auto& put) { put(out, get(w) - get(d) * rate); });
-}
-
-void momentum_descend(std::size_t n, float rate, float momentum, float decay, const float* g, float* w, float* v) {
-  for_positions(n, [&](const auto& get, const auto& put) {
-    const Vector direction = decay == 0.0f ? get(g) : get(g) + get(w) * decay, velocity = get(v) * momentum + direction;
-    put(v, velocity);
-    put(w, get(w) - velocity * rate);
-  });
+  const Vector back = all(-rate);
+  for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(d), back, get(w))); });
 }

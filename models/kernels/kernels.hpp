@@ -48,14 +48,11 @@ struct Kernels {
   void (*weighted_sum)(std::size_t n, std::size_t count, const float* const* x, const float* scale, float* out);
   /// out = (Σ_i x_i) / count, summed in order; count >= 1
   void (*mean)(std::size_t n, std::size_t count, const float* const* x, float* out);
-  /// v' = momentum v + (g + decay w); v null: v' = g + decay w; w null: no decay.
+  /// out = momentum v + (g + decay w): the velocity, or with the new velocity as v, Nesterov's direction. v null: g + decay w;
+  /// w null: no decay.
   void (*momentum)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
-  /// out = g + decay w + momentum v; w null: no decay (Nesterov's direction). The same sum as `momentum`.
-  void (*nesterov)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
   /// out = w - rate d
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
-  /// v = momentum v + (g + decay w), then w = w - rate v: the bits of `momentum` and `descend`, in place, in one pass.
-  void (*momentum_descend)(std::size_t n, float rate, float momentum, float decay, const float* g, float* w, float* v);
 };
 
 /// The sets that were built and that this processor can run, slowest first.

@@ -20,6 +20,5 @@ namespace {
 
 extern const Kernels table;
 const Kernels table = {STRAGGLER_KERNELS_NAME, to_panels,    from_panels, dense_forward, dense_backward_weights, dense_backward_input,
-                       softmax_cross_entropy,  softmax_evaluate, weighted_sum, mean,     momentum,               nesterov,
-                       descend,                momentum_descend};
+                       softmax_cross_entropy,  softmax_evaluate, weighted_sum, mean,     momentum,               descend};
 }  // namespace straggler::STRAGGLER_KERNELS

@@ -27,6 +27,18 @@ STRAGGLER_INLINE Vector load(const float* at) { return *reinterpret_cast<const U
 STRAGGLER_INLINE void store(float* at, Vector x) { *reinterpret_cast<Unaligned*>(at) = x; }
 STRAGGLER_INLINE Vector all(float x) { return x - Vector{}; }
 
+/// a b + c, with one rounding where the set has fused multiply-add: spelled out, so that a set's bits do not depend on what a
+/// compiler contracts.
+STRAGGLER_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 template <int... lane>
 using Lanes = std::integer_sequence<int, lane...>;
 using EveryLane = std::make_integer_sequence<int, lanes>;
@@ -66,17 +78,14 @@ STRAGGLER_INLINE void store_some(float* at, Vector x, std::size_t count) {
 STRAGGLER_INLINE Vector exponential(Vector x) {
   const Vector shift = all(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   const Vector clamped = x < -87.33f ? all(-87.33f) : x;
-  const Vector shifted = clamped * 1.44269504088896341f + shift;
+  const Vector shifted = multiply_add(clamped, all(1.44269504088896341f), shift);
   const Vector n = shifted - shift;
-  Vector r = clamped - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
+  Vector r = multiply_add(n, all(-0.693359375f), clamped);
+  r = multiply_add(n, all(2.12194440e-4f), r);
   Vector p = all(1.9875691500e-4f);
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
+  for (const float coefficient : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+    p = multiply_add(p, r, all(coefficient));
+  p = multiply_add(p, r * r, r) + 1.0f;
   const Integers power = (reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(shift) + 127) << 23;
   const Vector result = p * reinterpret_cast<Vector>(power);
   return x < -87.33f ? Vector{} : result;

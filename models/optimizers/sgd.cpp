@@ -51,7 +51,7 @@ void apply_nesterov(const Kernels& kernels, std::size_t n, const std::vector<con
   const float *const w = inputs[0], *const g = inputs[1], *const v = inputs[2];
   const auto rate = static_cast<float>(scalars[0]), momentum = static_cast<float>(scalars[1]), decay = static_cast<float>(scalars[2]);
   descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
-    kernels.nesterov(count, momentum, decay, g + from, decay == 0.0f ? nullptr : w + from, v + from, sum);
+    kernels.momentum(count, momentum, decay, g + from, decay == 0.0f ? nullptr : w + from, v + from, sum);
   });
 }
 

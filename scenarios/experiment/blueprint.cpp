@@ -116,6 +116,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
 
   stop.epochs = training.stop.epochs;
   stop.target_accuracy = training.stop.target_accuracy;
+  stop.at_target = training.stop.on_target == "stop";
   if (training.stop.updates) stop.updates = static_cast<std::uint64_t>(*training.stop.updates);
   if (training.stop.simulated_time) stop.simulated_time = Time::from_seconds(*training.stop.simulated_time);
   const EvaluateSpec& evaluate = training.evaluate;

@@ -90,7 +90,21 @@ void note_difference(Comparison& comparison, const char* what, Value value) {
   comparison.notes.push_back(fmt::format("the runs differ in {}: {}", what, list_of(parts)));
 }
 
+/// A run that stopped before the winner was there has not shown that it is slower.
+void note_short_runs(Comparison& comparison) {
+  if (!comparison.deciding || !comparison.winner) return;
+  const double best = *find_threshold(comparison.runs[*comparison.winner], *comparison.deciding)->seconds;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const RunResult& run = comparison.runs[i];
+    const ThresholdResult* row = find_threshold(run, *comparison.deciding);
+    if (!row || row->seconds || run.simulated_seconds >= best) continue;
+    comparison.notes.push_back(fmt::format("'{}' ended after {}, before the winner's {}: run longer, it might win", comparison.labels[i],
+                                           readable_seconds(run.simulated_seconds), readable_seconds(best)));
+  }
+}
+
 void add_notes(Comparison& comparison) {
+  note_short_runs(comparison);
   note_difference(comparison, "data", [](const RunResult& run) { return run.data; });
   note_difference(comparison, "model", [](const RunResult& run) { return run.model; });
   note_difference(comparison, "target accuracy", [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });

@@ -1,9 +1,12 @@
 #include "scenarios/results/result_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <system_error>
@@ -22,6 +25,32 @@ const std::vector<std::string>& result_files() {
 namespace {
 
 constexpr const char* hidden_mark = ".straggler-";
+
+std::string hidden_prefix(const std::string& scenario_name) { return fmt::format(".{}{}", scenario_name, hidden_mark); }
+
+/// A descriptor that holds the lock of `folder` until it is closed; -1 if somebody else does, or locks do not work here.
+int lock_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+/// Removes hidden folders of this scenario that no run holds any more. Young ones stay: theirs may be about to lock them.
+void remove_abandoned(const fs::path& place, const std::string& scenario_name) {
+  constexpr auto young = std::chrono::minutes(1);
+  std::error_code error;
+  for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().rfind(hidden_prefix(scenario_name), 0) != 0) continue;
+    std::error_code ignored;
+    const fs::file_time_type changed = fs::last_write_time(at->path(), ignored);
+    if (ignored || fs::file_time_type::clock::now() - changed < young) continue;
+    const int lock = lock_folder(at->path());
+    if (lock < 0) continue;
+    fs::remove_all(at->path(), ignored);
+    ::close(lock);
+  }
+}
 
 bool is_hidden_folder(const fs::path& path) { return path.filename().string().find(hidden_mark) != std::string::npos; }
 
@@ -121,8 +150,9 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
   // Beside the target, so that a new folder appears in one step; inside it where the folder above takes no more (a mount
   // point, somebody else's folder).
   for (const fs::path& place : {target_.parent_path(), target_}) {
+    remove_abandoned(place, scenario_name);
     for (int number = 0; number < 1000; ++number) {
-      temporary_ = place / fmt::format(".{}{}{}-{}", scenario_name, hidden_mark, ::getpid(), number);
+      temporary_ = place / fmt::format("{}{}-{}", hidden_prefix(scenario_name), ::getpid(), number);
       if (!fs::create_directory(temporary_, error) && !error) continue;  // taken
       break;
     }
@@ -135,7 +165,10 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
         if (!error) fs::rename(probe, temporary_, error);
       }
     }
-    if (!error) return;
+    if (!error) {
+      lock_ = lock_folder(temporary_);
+      return;
+    }
     const std::error_code first = error;
     fs::remove(temporary_, error);
     error = first;
@@ -146,8 +179,14 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
   cannot(out_, "cannot be written", error);
 }
 
+void ResultFolder::unlock() {
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
+}
+
 ResultFolder::~ResultFolder() {
   std::error_code ignored;
+  unlock();
   if (temporary_.empty()) return;
   fs::remove_all(temporary_, ignored);
   for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) fs::remove(*folder, ignored);
@@ -162,6 +201,7 @@ void ResultFolder::commit() {
     replace_files();
     fs::remove(temporary_, error);
   }
+  unlock();
   temporary_.clear();
   created_.clear();
 }

@@ -3,6 +3,7 @@
 // Invariants:
 //  - Everything is written into a hidden folder on the same file system and renamed into place by commit().
 //  - Without commit() nothing is left behind, and what was there before is untouched.
+//  - A hidden folder is locked (flock) while its run lives; those that a killed run left are removed by the next run beside them.
 //  - In a folder that is replaced, summary.json goes first and comes last: a folder that has one is complete.
 #pragma once
 #include <filesystem>
@@ -40,8 +41,10 @@ class ResultFolder {
   void refuse_what_is_not_ours(const Request& request) const;
   void make_temporary(const std::string& scenario_name);
   void replace_files();
+  void unlock();
 
   std::filesystem::path out_, target_, temporary_;
+  int lock_ = -1;                               // descriptor of the hidden folder
   std::vector<std::filesystem::path> created_;  // folders above the target that did not exist, outermost first
 };
 

@@ -163,7 +163,9 @@ class Sentence {
   std::string missed(std::size_t winner, std::size_t other) const {
     const RunResult& b = run(other);
     if (!find_threshold(b, *comparison_.deciding)) return fmt::format("for which {} was not asked", called(other));
-    std::string out = fmt::format("which {} does not in {}", called(other), readable_seconds(b.simulated_seconds));
+    const bool cut_short = b.simulated_seconds < *seconds(winner);
+    std::string out = fmt::format("which {} {} {}", called(other), cut_short ? "had not, when its run ended after only" : "does not in",
+                                  readable_seconds(b.simulated_seconds));
     if (b.final_test_accuracy) out += fmt::format(" (it ends at {})", percent(*b.final_test_accuracy));
     const std::optional<double> needed = find_threshold(run(winner), *comparison_.deciding)->samples;
     if (!needed || *needed <= 0) return out;

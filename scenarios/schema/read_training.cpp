@@ -41,6 +41,7 @@ StopSpec read_stop(Section stop) {
     spec.updates = std::min(*rounds, spec.updates.value_or(*rounds));
   spec.simulated_time = stop.measure("simulated_time", ValueType::time, some_time());
   spec.target_accuracy = stop.measure("target_accuracy", ValueType::fraction, Range::above_to(0, 1));
+  spec.on_target = stop.choice("on_target", {"stop", "continue"}, "stop");
   stop.finish();
   const bool bounded = stop.has("epochs") || stop.has("updates") || stop.has("rounds") || stop.has("simulated_time");
   if (!bounded && stop.given())
@@ -125,7 +126,7 @@ WorkloadSpec read_workload(Section workload) {
   }
   workload.not_yet("precision", "fp32");
   workload.not_yet("serial_per_epoch");
-  workload.not_yet("fuse", "auto");
+  spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";
   spec.cost = read_cost(workload.section("cost"));
   workload.finish();
   return spec;

@@ -107,6 +107,7 @@ struct ScheduleSpec {
 struct StopSpec {
   std::optional<double> epochs, simulated_time, target_accuracy;
   std::optional<std::int64_t> updates;  // `rounds` is another word for it: the smaller counts
+  std::string on_target = "stop";       // stop | continue: whether a target that was reached ends the run
   bool operator==(const StopSpec&) const = default;
 };
 

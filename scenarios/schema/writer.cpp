@@ -133,7 +133,7 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text())
       .add("reshuffle", spec.reshuffle ? "true" : "false");
-  out += "  data: " + data.text() + "\n  precision: fp32\n";
+  out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::model, vocabulary).text()).text() + "\n";
   if (spec.cost.bytes)
@@ -146,7 +146,7 @@ std::string stop(const StopSpec& spec) {
   if (spec.epochs) map.add("epochs", number(*spec.epochs));
   if (spec.updates) map.add("updates", number(*spec.updates));
   if (spec.simulated_time) map.add("simulated_time", time(*spec.simulated_time));
-  if (spec.target_accuracy) map.add("target_accuracy", number(*spec.target_accuracy));
+  if (spec.target_accuracy) map.add("target_accuracy", number(*spec.target_accuracy)).add("on_target", spec.on_target);
   return map.text();
 }
 

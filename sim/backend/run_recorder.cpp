@@ -80,8 +80,8 @@ bool RunRecorder::evaluate(Time now) {
     diverged_ = !std::isfinite(train.loss) || !std::isfinite(test.loss);
   }
   record_.curve.push_back(point);
-  target_reached_ = target_sustained();
-  return diverged_ || target_reached_;
+  target_reached_ = target_reached_ || target_sustained();
+  return diverged_ || (target_reached_ && stop_.at_target);
 }
 
 bool RunRecorder::target_sustained() const {

@@ -18,6 +18,7 @@ struct StopRule {
   std::optional<double> epochs, target_accuracy;
   std::optional<std::uint64_t> updates;
   std::optional<Time> simulated_time;
+  bool at_target = true;  // false: a target that was reached is only noted
 };
 
 /// When weights are evaluated, and what counts as having reached an accuracy.

@@ -92,11 +92,11 @@ void Sharing::leave_hub(LinkId l, const Flow& gone) {
   --hubs_;
 }
 
-bool Sharing::make_hub(LinkId l, FlowIndex newcomer) {
+/// Nobody on an undisturbed link is pending but a newcomer.
+bool Sharing::make_hub(LinkId l) {
   Link& link = links_[l];
   if (link.hub || link.disturbance != Disturbance::none) return false;
-  const auto unfit = [&](FlowIndex i) { return (flows_[i].state == FlowState::pending && i != newcomer) || !hub_can_take(flows_[i], l); };
-  if (any_flow(l, unfit)) return false;
+  if (any_flow(l, [&](FlowIndex i) { return !hub_can_take(flows_[i], l); })) return false;
   Group& group = advanced_group(l);
   if (!group.hub) group.hub = std::make_unique<Hub>();
   Hub& made = *group.hub;

@@ -120,7 +120,7 @@ bool Sharing::leave_pure(LinkId b) {
   const double share = bottleneck.share();
   if (share > group.safe * (1 + tolerance)) {
     group.safe = least_other_share(b);
-    if (share > group.safe * (1 + tolerance)) return bottleneck.flows >= hub_flows && make_hub(b, none);
+    if (share > group.safe * (1 + tolerance)) return bottleneck.flows >= hub_flows && make_hub(b);
   }
   group.level = share;
   return true;

@@ -17,7 +17,7 @@ void Sharing::set_capacity(LinkId l, double bytes_per_tick) {
     return;
   }
   drop_hubs_around(l);
-  // What flowed until now flowed at the old capacity. A group knows its level; a solo flow lives by the capacity itself.
+  // What flowed until now flowed at the old capacity. A group keeps its level until it is settled; a solo flow lives by the capacity itself.
   scratch_.clear();
   for_each_flow(l, [&](FlowIndex i) {
     if (flows_[i].state == FlowState::solo && flows_[i].bound == l) scratch_.push_back(i);
@@ -28,7 +28,6 @@ void Sharing::set_capacity(LinkId l, double bytes_per_tick) {
     advanced_group(l).level = old;
     bind(i, l, bytes);
   }
-  if (link.group != none) groups_[link.group].advance(now());
   link.capacity = bytes_per_tick;
   link.entangled = true;
   disturb(l, Disturbance::capacity);
@@ -58,7 +57,7 @@ void Sharing::join(FlowIndex index) {
   if (!entangled && join_pure(index)) return;
   if (hub == none) {
     for (const LinkId l : route) {
-      if (links_[l].flows >= hub_flows && make_hub(l, index)) return;
+      if (links_[l].flows >= hub_flows && make_hub(l)) return;
     }
   }
   disturb_route(route);

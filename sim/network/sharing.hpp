@@ -119,7 +119,7 @@ class Sharing {
   bool hub_can_take(const Flow& flow, LinkId l) const;
   bool join_hub(FlowIndex index, LinkId l);
   void leave_hub(LinkId l, const Flow& gone);
-  bool make_hub(LinkId l, FlowIndex newcomer);
+  bool make_hub(LinkId l);
   void drop_hub(LinkId l);
   void drop_hubs_around(LinkId l);
   void settle_hub(LinkId l);

@@ -131,7 +131,9 @@ TEST_CASE("idx: every kind of damage is refused with the path, the fault and wha
       {"none", {idx({0, 2, 3}, ""), "no items"}},
       {"huge", {idx({0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, "abc"), "more than the file can hold"}},
   };
-  for (const auto& [name, content] : cases) {
+  for (const auto& one : cases) {
+    const std::string& name = one.first;
+    const auto& content = one.second;
     CAPTURE(name);
     write(folder / name, content.first);
     for (const bool header_only : {true, false}) {
@@ -189,7 +191,9 @@ TEST_CASE("fashion_mnist: a folder of one's own, all names in use, three normali
   const std::map<std::string, std::pair<double, double>> expected = {
       {"none", {0, 1}}, {"unit", {0, 255}}, {"standard", {mean, std::sqrt(squares)}}};
   std::vector<Key> keys;
-  for (const auto& [name, scale] : expected) {
+  for (const auto& one : expected) {
+    const std::string& name = one.first;
+    const auto& scale = one.second;
     CAPTURE(name);
     const Dataset data = entry("fashion_mnist").load(at_path(folder, name), "/", 1);
     REQUIRE(data.train.inputs.size() == 30);

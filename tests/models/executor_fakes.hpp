@@ -2,7 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -35,6 +37,7 @@ class LeastSquares final : public Model {
       const std::lock_guard lock(mutex_);
       logged.push_back(rows.count);
     }
+    if (meeting > 0) meet();
     if (fail_after > 0 && --fail_after == 0) throw std::runtime_error("the fake model was told to fail");
     if (!accumulate) std::fill_n(gradient, parameters(), 0.0f);
     double loss = 0;
@@ -67,11 +70,22 @@ class LeastSquares final : public Model {
   mutable std::atomic<int> gradients = 0, evaluations = 0, fail_after = 0;
   bool log_rows = false;
   mutable std::vector<std::size_t> logged;  // rows of each call of gradient
+  unsigned meeting = 0;                     // so many calls of gradient wait for each other
+  mutable bool met = false;
 
  private:
+  void meet() const {
+    std::unique_lock lock(mutex_);
+    if (++inside_ >= meeting) met = true;
+    arrived_.notify_all();
+    arrived_.wait_for(lock, std::chrono::seconds(20), [this] { return met; });
+  }
+
   const std::size_t features_;
   const bool couples_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable arrived_;
+  mutable unsigned inside_ = 0;
 };
 
 /// Only what the executor itself calls.

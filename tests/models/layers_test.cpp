@@ -37,7 +37,8 @@ double dot(const Doubles& a, const Doubles& b) {
 
 TEST_CASE("a dense layer's derivatives by weights, bias and input equal central differences, with and without ReLU below") {
   constexpr std::size_t rows = 3, in = 5, out = 4;
-  const Doubles before = numbers<double>(rows * in, 1), w = numbers<double>(in * out, 2), b = numbers<double>(out, 3), dy = numbers<double>(rows * out, 4);
+  const Doubles before = numbers<double>(rows * in, 1), w = numbers<double>(in * out, 2), b = numbers<double>(out, 3),
+                dy = numbers<double>(rows * out, 4);
   for (const bool relu : {false, true}) {
     CAPTURE(relu);
     const auto rectified = [&](Doubles x) {
@@ -66,7 +67,9 @@ TEST_CASE("softmax cross entropy's derivative equals central differences") {
   for (double& score : scores) score *= 5;
   const Doubles scale = numbers<double>(rows, 2);
   const std::vector<std::int32_t> labels = labels_below(classes, rows, 3);
-  const auto loss = [&](Doubles v) { return reference::softmax_cross_entropy<double>(rows, classes, v.data(), labels.data(), scale.data()); };
+  const auto loss = [&](Doubles v) {
+    return reference::softmax_cross_entropy<double>(rows, classes, v.data(), labels.data(), scale.data());
+  };
   Doubles derivative = scores;
   reference::softmax_cross_entropy<double>(rows, classes, derivative.data(), labels.data(), scale.data());
   check_derivative(scores, derivative, loss);

@@ -39,7 +39,8 @@ TEST_CASE("sgd without momentum: w - rate (g + decay w), and no state") {
       HandleValues values(*kernels, n);
       const std::vector<float> w = numbers(n, 1), g = numbers(n, 2);
       std::vector<Handle> state;
-      const Handle next = make_sgd({{"learning_rate", 0.1}, {"weight_decay", decay}})->step(values.lineage(), values.leaf(w), values.leaf(g), 0, 1, state);
+      const Handle next =
+          make_sgd({{"learning_rate", 0.1}, {"weight_decay", decay}})->step(values.lineage(), values.leaf(w), values.leaf(g), 0, 1, state);
       CHECK(state.empty());
       std::vector<double> expected(n);
       for (std::size_t i = 0; i < n; ++i) expected[i] = w[i] - 0.1 * (g[i] + decay * w[i]);
@@ -96,7 +97,8 @@ TEST_CASE("with one gradient averaged, mean, scaling and weights of 1 change no 
     for (const auto scaling : {Schedule::Scaling::linear, Schedule::Scaling::square_root}) {
       const auto scaled = make_sgd({{"learning_rate", 0.1}, {"momentum", 0.9}}, Schedule(nullptr, scaling, 0));
       for (const Rule* rule : {&rules::mean, &rules::ring_mean, &rules::weighted_mean}) {
-        const Handle averaged = values.lineage().elementwise(*rule, std::array{g}, rule == &rules::weighted_mean ? std::vector{1.0} : std::vector<double>{});
+        const Handle averaged =
+            values.lineage().elementwise(*rule, std::array{g}, rule == &rules::weighted_mean ? std::vector{1.0} : std::vector<double>{});
         state.clear();
         CHECK(values.of(scaled->step(values.lineage(), w, averaged, 0, 1, state)) == expected);
       }

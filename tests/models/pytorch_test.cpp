@@ -99,8 +99,8 @@ TEST_CASE("ten steps in double equal PyTorch's to 1e-10") {
     const std::vector<double> scale(rows, 1.0 / rows);
     for (std::size_t step = 0; step < steps; ++step) {
       const Step samples = batch(step);
-      const double loss = reference::perceptron_gradient<double>(widths, weights.data(), rows, as<double>(samples.x).data(), samples.labels.data(),
-                                                                 scale.data(), gradient.data());
+      const double loss = reference::perceptron_gradient<double>(widths, weights.data(), rows, as<double>(samples.x).data(),
+                                                                 samples.labels.data(), scale.data(), gradient.data());
       CHECK(loss == doctest::Approx(expected.losses.at(step)).epsilon(1e-10));
       if (step == 0) velocity.assign(weights.size(), 0.0);
       for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -124,8 +124,9 @@ TEST_CASE("ten steps of the sgd optimizer on the mlp equal PyTorch's to 1e-6, in
       const Reference expected = read_reference(nesterov);
       const Perceptron model(widths, *kernels);
       REQUIRE(model.parameters() == 199'210);
-      const std::unique_ptr<UpdateRule> rule =
-          sgd.make(complete(sgd.parameters, {{"learning_rate", rate}, {"momentum", momentum}, {"weight_decay", decay}, {"nesterov", nesterov}}), Schedule());
+      const std::unique_ptr<UpdateRule> rule = sgd.make(
+          complete(sgd.parameters, {{"learning_rate", rate}, {"momentum", momentum}, {"weight_decay", decay}, {"nesterov", nesterov}}),
+          Schedule());
       HandleValues values(*kernels, model.parameters());
       Handle weights = values.leaf(initial_weights());
       std::vector<Handle> state;

@@ -141,7 +141,9 @@ TEST_CASE("safetensors: damage is refused with the path and the fault") {
       {file_of(R"({"__metadata__":{"a":1}})", ""), "is not text"},
       {file_of(R"({"__metadata__":1})", ""), "not a map"},
   };
-  for (const auto& [bytes, fault] : cases) {
+  for (const auto& one : cases) {
+    const std::string& bytes = one.first;
+    const std::string fault = one.second;
     CAPTURE(fault);
     write(path, bytes);
     const std::string error = error_of(path);

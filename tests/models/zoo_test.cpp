@@ -31,7 +31,10 @@ struct Problem {
   std::vector<std::int32_t> labels;
 
   Problem(std::vector<std::size_t> layers, std::size_t count)
-      : widths(std::move(layers)), rows(count), x(numbers(rows * widths.front(), 1)), scale(rows, 1.0f / static_cast<float>(rows)),
+      : widths(std::move(layers)),
+        rows(count),
+        x(numbers(rows * widths.front(), 1)),
+        scale(rows, 1.0f / static_cast<float>(rows)),
         labels(labels_below(widths.back(), rows, 2)) {}
   Rows all() const { return {rows, x.data(), labels.data(), scale.data()}; }
 };
@@ -75,7 +78,8 @@ TEST_CASE("a perceptron refuses widths that are none") {
 }
 
 TEST_CASE("initial weights are uniform in ±1/sqrt(in), follow from the seed and differ from tensor to tensor") {
-  const std::unique_ptr<Model> model = make_model("mlp", {{"hidden", std::vector<std::int64_t>{400, 400}}}, data_of(400, 400), select_kernels("auto"));
+  const std::unique_ptr<Model> model =
+      make_model("mlp", {{"hidden", std::vector<std::int64_t>{400, 400}}}, data_of(400, 400), select_kernels("auto"));
   std::vector<float> weights(model->parameters()), again(weights.size()), other(weights.size());
   model->initialize(7, weights.data());
   model->initialize(7, again.data());
@@ -104,8 +108,8 @@ TEST_CASE("initial weights are uniform in ±1/sqrt(in), follow from the seed and
 }
 
 TEST_CASE("gradients equal the reference's in every set of kernels") {
-  const std::vector<Problem> problems = {{{784, 10}, 32},       {{2, 128, 4}, 32},   {{784, 200, 200, 10}, 32}, {{30, 20, 10, 5}, 1},
-                                         {{12, 17, 33, 3}, 45}, {{3, 5, 2}, 600}, {{20, 40, 7}, 300}};
+  const std::vector<Problem> problems = {{{784, 10}, 32},       {{2, 128, 4}, 32}, {{784, 200, 200, 10}, 32}, {{30, 20, 10, 5}, 1},
+                                         {{12, 17, 33, 3}, 45}, {{3, 5, 2}, 600},  {{20, 40, 7}, 300}};
   for (const Kernels* kernels : all_kernels())
     for (const Problem& problem : problems) {
       CAPTURE(kernels->name);
@@ -129,7 +133,8 @@ TEST_CASE("gradients equal the reference's in every set of kernels") {
       CHECK(distance(gradient, expected) < 2e-6);
 
       std::uint64_t correct = 0;
-      const double evaluated = model.evaluate(weights.data(), {problem.rows, problem.x.data(), problem.labels.data(), nullptr}, correct, *workspace);
+      const double evaluated =
+          model.evaluate(weights.data(), {problem.rows, problem.x.data(), problem.labels.data(), nullptr}, correct, *workspace);
       CHECK(evaluated / static_cast<double>(problem.rows) == doctest::Approx(expected_loss).epsilon(1e-6));
       CHECK(correct <= problem.rows);
     }

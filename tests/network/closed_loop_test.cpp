@@ -103,8 +103,9 @@ class World {
   }
 
   void change_capacity() {
-    const auto l = static_cast<std::size_t>(draw(0, static_cast<int>(capacity_.size()) - 1));
-    if (hub_like_ && draw(0, 5) > 0) return;
+    auto l = static_cast<std::size_t>(draw(0, static_cast<int>(capacity_.size()) - 1));
+    if (hub_like_ && draw(0, 2) > 0) return;
+    if (hub_like_ && draw(0, 1) == 0) l = 0;
     capacity_[l] = draw(0, 9) == 0 ? 0 : 1e8 * draw(1, 10) / draw(1, 4);
     network_.set_capacity(static_cast<LinkId>(l), capacity_[l]);
   }

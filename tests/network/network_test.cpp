@@ -1,7 +1,6 @@
 // Closed forms. Capacities are in bytes per second; 1e6 bytes at 1e6 bytes per second take a second.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -110,11 +109,13 @@ TEST_CASE("p workers into one server: each gets a p-th of the server's link") {
 TEST_CASE("clients behind slow links of their own leave their part to the others") {
   // Server 10e6. Twelve clients of 0.5e6 (6e6 together) and 8 of 4e6: these share 4e6, 0.5e6 each as well: all equal. With a
   // server of 14e6 they share 8e6: 1e6 each. With one of 100e6 nobody shares.
-  for (const auto& [capacity, slow, fast] :
-       {std::array{10e6, 0.5e6, 0.5e6}, {14e6, 0.5e6, 1e6}, {100e6, 0.5e6, 4e6}, {5e6, 0.25e6, 0.25e6}}) {
-    CAPTURE(capacity);
+  struct Case {
+    double server, slow, fast;
+  };
+  for (const Case& c : {Case{10e6, 0.5e6, 0.5e6}, {14e6, 0.5e6, 1e6}, {100e6, 0.5e6, 4e6}, {5e6, 0.25e6, 0.25e6}}) {
+    CAPTURE(c.server);
     World w;
-    const LinkId server = w.network.add_link(capacity);
+    const LinkId server = w.network.add_link(c.server);
     const auto narrow = w.links(12, 0.5e6), wide = w.links(8, 4e6);
     std::vector<Note> notes(20, Note(w.queue));
     std::vector<FlowId> ids;
@@ -122,7 +123,7 @@ TEST_CASE("clients behind slow links of their own leave their part to the others
       const LinkId route[] = {i < 12 ? narrow[i] : wide[i - 12], server};
       ids.push_back(w.network.start(route, 1e6, no_latency, notes[i]));
     }
-    for (std::size_t i = 0; i < 20; ++i) CHECK(w.network.rate(ids[i]) == doctest::Approx(i < 12 ? slow : fast).epsilon(1e-12));
+    for (std::size_t i = 0; i < 20; ++i) CHECK(w.network.rate(ids[i]) == doctest::Approx(i < 12 ? c.slow : c.fast).epsilon(1e-12));
     w.run();
     // When the fast ones are done the slow ones may get more, at most what their own link gives.
     CHECK(notes[12].when <= notes[0].when);

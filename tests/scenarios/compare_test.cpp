@@ -147,6 +147,16 @@ TEST_CASE("a run that missed for want of samples is said to have") {
   CHECK(mentions(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
 }
 
+TEST_CASE("a run that ended before the winner was there is not said to be slower") {
+  RunResult brief = run("sync", "ssgd", 1000, 0);  // the winner needs 40 s
+  brief.simulated_seconds = 30;
+  const Comparison comparison = compare({brief, run("free", "asgd", 500, 20'000), run("other", "easgd", 500, 0)});
+  CHECK(comparison.winner == 1u);
+  CHECK(mentions(comparison.verdict, "which synchronous SGD ('sync') had not, when its run ended after only 30 s"));
+  CHECK(noted(comparison, "'sync' ended after 30 s, before the winner's 40 s"));
+  CHECK_FALSE(noted(comparison, "'other' ended"));  // it had 100 s
+}
+
 TEST_CASE("the highest threshold that every run was asked for and one reached decides") {
   RunResult sync = run("sync", "ssgd", 1000, 20'000), free = run("free", "asgd", 2000, 20'000);
   ThresholdResult high;

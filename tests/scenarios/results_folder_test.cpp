@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "results_support.hpp"
@@ -129,6 +133,22 @@ TEST_CASE("a folder that cannot be made is refused before the run") {
   CHECK(mentions(refusal(request(scratch / "file")), "is a file, not a folder"));
   CHECK(mentions(refusal(request(scratch / "file/below")), "--out"));
   CHECK(get(scratch / "file") == "x");
+}
+
+TEST_CASE("what a killed run left is removed by the next run, unless it is alive or young") {
+  const ScratchFolder scratch;
+  const fs::path dead = scratch / ".demo.straggler-1-0", alive = scratch / ".demo.straggler-2-0", young = scratch / ".demo.straggler-3-0",
+                 other = scratch / ".else.straggler-4-0";
+  for (const fs::path& folder : {dead, alive, young, other}) put(folder / "order.csv", "update\n");
+  for (const fs::path& folder : {dead, alive, other}) fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const int lock = ::open(alive.c_str(), O_RDONLY | O_DIRECTORY);
+  REQUIRE(::flock(lock, LOCK_EX) == 0);
+  run_into(scratch / "demo", "demo", "x");
+  ::close(lock);
+  CHECK_FALSE(fs::exists(dead));
+  CHECK(fs::exists(alive / "order.csv"));
+  CHECK(fs::exists(young / "order.csv"));
+  CHECK(fs::exists(other / "order.csv"));
 }
 
 TEST_CASE("a full disk is an error that leaves nothing half-written") {

@@ -155,7 +155,7 @@ int execute(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command list_command{
-    "list", "[GROUP]", "what is built in: schemes, collectives, topologies, jitter, models, data, partitions, optimizers, schedules, compression, devices",
+    "list", "[GROUP]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
     "  straggler list\n"
     "  straggler list schemes\n"
     "  straggler list jitter --json\n",

@@ -1,6 +1,7 @@
 // straggler: which way of training finishes first on this cluster, and why?
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -61,8 +62,9 @@ int guarded(const std::vector<std::string>& arguments) {
   try {
     return dispatch(arguments);
   } catch (const UsageError& error) {
-    const std::string command = !arguments.empty() && arguments.front().rfind('-', 0) != 0 ? arguments.front() + " " : "";
-    say(fmt::format("{} (straggler {}--help tells more)", error.what(), command));
+    const auto is_command = [&](const Command* command) { return !arguments.empty() && arguments.front() == command->name; };
+    const bool known = std::any_of(commands().begin(), commands().end(), is_command);
+    say(fmt::format("{} (straggler {}--help tells more)", error.what(), known ? arguments.front() + " " : ""));
     return Exit::bad_input;
   } catch (const ScenarioErrors& errors) {
     for (const std::string& line : errors.lines) fmt::print(stderr, "{}\n", line);

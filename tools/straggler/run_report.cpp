@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 
@@ -82,8 +84,10 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
   lines.add("updates", fmt::format("{} in {:.4g} epochs", readable_count(record.updates), record.epochs));
   lines.add("samples", fmt::format("{}{}", readable_count(record.samples),
                                    seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
-  for (const double threshold : record.thresholds) add_threshold(lines, record, threshold, "time to");
-  if (record.target_accuracy) add_threshold(lines, record, *record.target_accuracy, "target");
+  if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); })) {
+    for (const double threshold : record.thresholds) add_threshold(lines, record, threshold, "time to");
+    if (record.target_accuracy) add_threshold(lines, record, *record.target_accuracy, "target");
+  }
   lines.add("workers' time", where_time_went(record));
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());

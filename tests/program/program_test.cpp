@@ -1,0 +1,258 @@
+// The program as users meet it: commands in, files, tables and exit codes out.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own, gone afterwards.
+class Workplace {
+ public:
+  Workplace() {
+    std::string pattern = (fs::temp_directory_path() / "straggler-test-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+    folder_ = pattern;
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  ~Workplace() { fs::remove_all(folder_); }
+  const fs::path& folder() const { return folder_; }
+
+  struct Done {
+    int code;
+    std::string out, err;
+  };
+  /// Runs a shell command line in the folder; `straggler` stands for the program.
+  Done shell(const std::string& command) const {
+    const std::string whole = "cd " + folder_.string() + " && straggler() { " STRAGGLER_PROGRAM " \"$@\"; }; { " + command + "; } >out.txt 2>err.txt";
+    const int status = std::system(("bash -c '" + whole + "'").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
+  }
+  std::string read(const fs::path& name) const {
+    std::ifstream in(folder_ / name, std::ios::binary);
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str();
+  }
+  void write(const fs::path& name, const std::string& text) const { std::ofstream(folder_ / name, std::ios::binary) << text; }
+  nlohmann::json summary(const std::string& run) const { return nlohmann::json::parse(read(run + "/summary.json")); }
+  std::map<std::string, std::string> files(const std::string& run) const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::directory_iterator(folder_ / run)) all[entry.path().filename().string()] = read(entry.path());
+    return all;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+const char* small = R"(straggler: 1
+name: small
+seed: 3
+devices:
+  node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: lognormal, sigma: 0.4}}
+cluster:
+  workers: [{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]
+  servers: {count: 1}
+  network: {link: {bandwidth: 100Mbps, latency: 50us}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 2000, test_samples: 500}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 50}
+  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.5}
+  stop: {epochs: 3}
+  evaluate: {every: {epochs: 0.5}, thresholds: [0.3, 0.4]}
+)";
+
+}  // namespace
+
+TEST_CASE("all files but run.json are byte-identical, whatever the threads") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  for (const char* scheme : {"asgd", "{kind: nonblocking, minibatch: 16}", "ssgd"}) {
+    CAPTURE(scheme);
+    std::map<std::string, std::string> first;
+    for (const char* threads : {"1", "2", "8"}) {
+      const auto done = place.shell("straggler run small.yaml --trace --out r --force --threads " + std::string(threads) + " --set \"training.scheme=" + scheme + "\"");
+      REQUIRE_MESSAGE(done.code == 0, done.err);
+      auto files = place.files("r");
+      for (const char* name : {"summary.json", "curve.csv", "thresholds.csv", "staleness.csv", "epochs.csv", "workers.csv", "links.csv", "order.csv",
+                               "choices.csv", "trace.json", "model.safetensors", "scenario.yaml", "run.json"})
+        CHECK_MESSAGE(files.count(name) == 1, name);
+      CHECK(files.erase("run.json") == 1);
+      if (first.empty()) first = files;
+      for (const auto& [name, text] : files) CHECK_MESSAGE(first[name] == text, name);
+    }
+  }
+}
+
+TEST_CASE("a replay on another cluster has the weights of the run it replays; with a swapped pair of choices it has not") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  for (const char* scheme : {"asgd", "{kind: nonblocking, minibatch: 16}"}) {
+    CAPTURE(scheme);
+    const std::string set = " --set \"training.scheme=" + std::string(scheme) + "\"";
+    REQUIRE(place.shell("straggler run small.yaml --out first --force" + set).code == 0);
+    const std::string faster = set + " --set cluster.workers[1].slowdown=1 --set cluster.network.link.bandwidth=10Mbps";
+    REQUIRE(place.shell("straggler run small.yaml --out other --force" + faster).code == 0);
+    const auto replayed = place.shell("straggler run small.yaml --out replay --force --replay first" + faster);
+    REQUIRE_MESSAGE(replayed.code == 0, replayed.err);
+    CHECK(place.summary("first")["weights_key"] == place.summary("replay")["weights_key"]);
+    CHECK(place.read("first/model.safetensors") == place.read("replay/model.safetensors"));
+    CHECK(place.summary("first")["weights_key"] != place.summary("other")["weights_key"]);
+    CHECK(place.summary("first")["simulated_seconds"] != place.summary("replay")["simulated_seconds"]);
+  }
+  // Swap the server's first two arrivals that differ.
+  REQUIRE(place.shell("straggler run small.yaml --out first --force").code == 0);
+  std::istringstream lines(place.read("first/choices.csv"));
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(line);
+  std::size_t previous = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].rfind("4,", 0) != 0) continue;
+    if (previous > 0 && rows[previous] != rows[i]) {
+      std::swap(rows[previous], rows[i]);
+      break;
+    }
+    previous = i;
+  }
+  std::string swapped;
+  for (const std::string& row : rows) swapped += row + "\n";
+  place.write("first/choices.csv", swapped);
+  const std::string key = place.summary("first")["weights_key"];
+  REQUIRE(place.shell("straggler run small.yaml --out replay --force --replay first").code == 0);
+  CHECK(place.summary("replay")["weights_key"] != key);
+}
+
+TEST_CASE("a replay of another scenario is refused") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --out first").code == 0);
+  const auto done = place.shell("straggler run small.yaml --replay first --out r --set seed=4");
+  CHECK(done.code == 2);
+  CHECK(done.err.find("its seed differs") != std::string::npos);
+  CHECK_FALSE(fs::exists(place.folder() / "r"));
+  place.write("first/choices.csv", "process,choice\n4,x\n");
+  const auto broken = place.shell("straggler run small.yaml --replay first --out r");
+  CHECK(broken.code == 2);
+  CHECK(broken.err.find("choices.csv:2: '4,x' is not a choice") != std::string::npos);
+}
+
+TEST_CASE("every instruction set gives the same times, and losses within 1e-3") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  nlohmann::json first;
+  for (const char* kernels : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    const auto done = place.shell("straggler run small.yaml --out r --force --kernels " + std::string(kernels));
+    if (done.code == 2 && done.err.find("available") != std::string::npos) {
+      MESSAGE("this processor cannot run " << kernels);
+      continue;
+    }
+    REQUIRE_MESSAGE(done.code == 0, done.err);
+    const nlohmann::json summary = place.summary("r");
+    if (first.is_null()) first = summary;
+    CHECK(summary["simulated_seconds"] == first["simulated_seconds"]);
+    CHECK(summary["events"] == first["events"]);
+    CHECK(summary["final_train_loss"].get<double>() == doctest::Approx(first["final_train_loss"].get<double>()).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("a target ends the run, or is only noted") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const std::string stop = " --set \"training.stop={epochs: 40, target_accuracy: 0.4}\" --set training.evaluate.every.epochs=1";
+  REQUIRE(place.shell("straggler run small.yaml --out r" + stop).code == 0);
+  const nlohmann::json stopped = place.summary("r");
+  CHECK(stopped["outcome"] == "target_reached");
+  CHECK(stopped["target_accuracy"] == 0.4);
+  CHECK(stopped["epochs"].get<double>() < 40);
+  // Sustained for two evaluations: the first of them counts, and the run ends at the second, an epoch later.
+  CHECK(stopped["updates_to_target"].get<int>() < stopped["updates"].get<int>());
+  REQUIRE(place.shell("straggler run small.yaml --out r --force --set training.stop.on_target=continue" + stop +
+                      " --set training.stop.on_target=continue").code == 0);
+  const nlohmann::json went_on = place.summary("r");
+  CHECK(went_on["outcome"] == "target_reached");
+  CHECK(went_on["epochs"].get<double>() >= 40);
+  CHECK(went_on["time_to_target_s"] == stopped["time_to_target_s"]);
+}
+
+TEST_CASE("a diverging run says so, and exits 0") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler run small.yaml --out r --set training.optimizer.learning_rate=1e30");
+  CHECK(done.code == 0);
+  CHECK(place.summary("r")["outcome"] == "diverged");
+  CHECK(place.summary("r")["final_train_loss"].is_null());
+}
+
+TEST_CASE("a memory budget that does not suffice is refused with what is needed, exit 3") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler run small.yaml --out r --memory 100kB");
+  CHECK(done.code == 3);
+  CHECK(done.err.find("memory") != std::string::npos);
+  CHECK(done.out.empty());
+}
+
+TEST_CASE("an interrupted run writes what was finished, exit 130") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("timeout --signal=INT 2 " STRAGGLER_PROGRAM " run small.yaml --timing-only --out r --set training.stop.epochs=1000000");
+  // timeout passes the signal on and exits 124 when it had to; the program's own code is seen with --preserve-status.
+  CHECK(done.code == 124);
+  CHECK(place.summary("r")["outcome"] == "interrupted");
+  const auto preserved =
+      place.shell("timeout --preserve-status --signal=INT 2 " STRAGGLER_PROGRAM " run small.yaml --timing-only --out r --force --set training.stop.epochs=1000000");
+  CHECK(preserved.code == 130);
+}
+
+TEST_CASE("wrong scenarios: a line with the place, exit 2, nothing written") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto refuses = [&](const std::string& arguments, const std::string& phrase) {
+    CAPTURE(arguments);
+    const auto done = place.shell("straggler run " + arguments + " --out r");
+    CHECK(done.code == 2);
+    CHECK_MESSAGE(done.err.find(phrase) != std::string::npos, done.err);
+    CHECK(done.out.empty());
+    CHECK_FALSE(fs::exists(place.folder() / "r"));
+  };
+  refuses("missing.yaml", "missing.yaml");
+  refuses("small.yaml --set cluster.network.link.bandwith=1Gbps", "did you mean 'bandwidth'");
+  refuses("small.yaml --set training.scheme=asdg", "asgd");
+  refuses("small.yaml --set cluster.network.link.latency=10", "10ms");
+  refuses("small.yaml --set training.batch.per_worker=100000", "2000");
+  refuses("small.yaml --set cluster.servers.count=0", "server");
+  refuses("small.yaml --set workload.data={kind: fashion_mnist, path: nowhere}", "nowhere");
+  place.write("twice.yaml", std::string(small) + "seed: 4\n");
+  refuses("twice.yaml", "twice.yaml:20:1");
+  place.write("deep.yaml", std::string(100'000, '['));
+  refuses("deep.yaml", "deep.yaml:1:");
+  place.write("bomb.yaml", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+                           "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n");
+  refuses("bomb.yaml", "bomb.yaml:");
+}
+
+TEST_CASE("every scenario that ships is understood and runs") {
+  const Workplace place;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(STRAGGLER_SOURCE_DIR) / "scenarios")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path().filename().string());
+    CHECK(place.shell("straggler check " + entry.path().string()).code == 0);
+    const auto done = place.shell("straggler run " + entry.path().string() + " --timing-only --out r --force");
+    CHECK_MESSAGE(done.code == 0, done.err);
+  }
+}
