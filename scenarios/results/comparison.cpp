@@ -18,7 +18,9 @@ const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
 
 namespace {
 
-bool all_distinct(const std::vector<std::string>& words) { return std::set<std::string>(words.begin(), words.end()).size() == words.size(); }
+bool all_distinct(const std::vector<std::string>& words) {
+  return std::set<std::string>(words.begin(), words.end()).size() == words.size();
+}
 
 std::vector<std::string> labels_of(const std::vector<RunResult>& runs) {
   std::vector<std::string> names, folders, paths;
@@ -107,16 +109,19 @@ void add_notes(Comparison& comparison) {
   note_short_runs(comparison);
   note_difference(comparison, "data", [](const RunResult& run) { return run.data; });
   note_difference(comparison, "model", [](const RunResult& run) { return run.model; });
-  note_difference(comparison, "target accuracy", [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
+  note_difference(comparison, "target accuracy",
+                  [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     const std::string& label = comparison.labels[i];
-    if (run.outcome == "interrupted" || run.outcome == "diverged") comparison.notes.push_back(fmt::format("'{}' {}", label, run.outcome == "diverged" ? "diverged" : "was interrupted"));
+    if (run.outcome == "interrupted" || run.outcome == "diverged")
+      comparison.notes.push_back(fmt::format("'{}' {}", label, run.outcome == "diverged" ? "diverged" : "was interrupted"));
     std::vector<std::string> absent;
     for (const double threshold : comparison.thresholds)
       if (!find_threshold(run, threshold)) absent.push_back(number_text(threshold));
     if (!absent.empty()) comparison.notes.push_back(fmt::format("'{}' was not asked for {} (evaluate.thresholds)", label, list_of(absent)));
-    if (!comparison.timing_only && !run.final_test_accuracy) comparison.notes.push_back(fmt::format("'{}' has no final accuracy (timing only)", label));
+    if (!comparison.timing_only && !run.final_test_accuracy)
+      comparison.notes.push_back(fmt::format("'{}' has no final accuracy (timing only)", label));
   }
 }
 

@@ -10,16 +10,16 @@ namespace straggler {
 
 struct Comparison {
   std::vector<RunResult> runs;
-  std::vector<std::string> labels;     // [runs], distinct: the names, or the folders where names repeat
-  std::vector<double> thresholds;      // of all runs, targets included; ascending
-  std::size_t reference = 0;           // the first synchronous run (scheme ssgd), else the first
+  std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
+  std::vector<double> thresholds;   // of all runs, targets included; ascending
+  std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first
   /// The threshold that decides: the highest that every run was asked for and at least one reached; failing that, the
   /// highest that at least one reached. None: nobody reached any.
   std::optional<double> deciding;
-  std::optional<std::size_t> winner;   // least time to `deciding`; timing alone: most samples per second; none: no run wins
-  bool timing_only = false;            // no run has accuracies
-  std::string verdict;                 // one sentence: who wins and why
-  std::vector<std::string> notes;      // what makes the runs hard to compare
+  std::optional<std::size_t> winner;  // least time to `deciding`; timing alone: most samples per second; none: no run wins
+  bool timing_only = false;           // no run has accuracies
+  std::string verdict;                // one sentence: who wins and why
+  std::vector<std::string> notes;     // what makes the runs hard to compare
 };
 
 /// At least one run. Which result is read first does not change who wins, except that the first of equals does.

@@ -49,7 +49,8 @@ class Table {
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
     add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
-    add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, [](double x) { return fmt::format("{:.4f}", x); }); });
+    add("final test accuracy",
+        [](const RunResult& run) { return shown(run.final_test_accuracy, [](double x) { return fmt::format("{:.4f}", x); }); });
   }
 
   std::string text(std::size_t width) const {

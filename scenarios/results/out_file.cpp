@@ -52,8 +52,9 @@ void OutFile::close() {
 
 void OutFile::fail(int error) const {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw ResultsError(fmt::format("{}: cannot be written: {}; {}", shown_, std::strerror(error),
-                                 full ? "free some space or choose another folder with --out" : "choose a folder that can be written with --out"));
+  throw ResultsError(
+      fmt::format("{}: cannot be written: {}; {}", shown_, std::strerror(error),
+                  full ? "free some space or choose another folder with --out" : "choose a folder that can be written with --out"));
 }
 
 }  // namespace straggler

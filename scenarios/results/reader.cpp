@@ -47,14 +47,13 @@ class SummaryFile {
     if (!value.is_number()) wrong(key, "a number");
     return value.get<double>();
   }
-  std::optional<double> number_or_null(const char* key) const {
-    return find(key).is_null() ? std::nullopt : std::optional(number(key));
-  }
+  std::optional<double> number_or_null(const char* key) const { return find(key).is_null() ? std::nullopt : std::optional(number(key)); }
 
  private:
   const nlohmann::json& find(const char* key) const {
     const auto at = json_.find(key);
-    if (at == json_.end()) throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", path_.string(), key));
+    if (at == json_.end())
+      throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", path_.string(), key));
     return *at;
   }
   [[noreturn]] void wrong(const char* key, const char* wanted) const {
@@ -86,7 +85,8 @@ std::vector<ThresholdResult> read_thresholds(const fs::path& path) {
   std::size_t column[std::size(wanted)];
   for (std::size_t i = 0; i < std::size(wanted); ++i) {
     const auto at = std::find(header.begin(), header.end(), wanted[i]);
-    if (at == header.end()) throw ResultsError(fmt::format("{}:1: column '{}' is missing; run the scenario again with this version", path.string(), wanted[i]));
+    if (at == header.end())
+      throw ResultsError(fmt::format("{}:1: column '{}' is missing; run the scenario again with this version", path.string(), wanted[i]));
     column[i] = static_cast<std::size_t>(at - header.begin());
   }
   std::vector<ThresholdResult> rows;
@@ -145,8 +145,12 @@ void add_target(const SummaryFile& summary, RunResult& run) {
   if (!run.target_accuracy) return;
   for (const ThresholdResult& row : run.thresholds)
     if (row.threshold == *run.target_accuracy) return;
-  ThresholdResult row{*run.target_accuracy, summary.number_or_null("time_to_target_s"), summary.number_or_null("last_below_target_s"),
-                      summary.number_or_null("updates_to_target"), std::nullopt, summary.number_or_null("samples_to_target"),
+  ThresholdResult row{*run.target_accuracy,
+                      summary.number_or_null("time_to_target_s"),
+                      summary.number_or_null("last_below_target_s"),
+                      summary.number_or_null("updates_to_target"),
+                      std::nullopt,
+                      summary.number_or_null("samples_to_target"),
                       summary.number_or_null("bytes_to_target")};
   run.thresholds.push_back(row);
 }
@@ -155,12 +159,15 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 
 RunResult read_run_result(const fs::path& folder) {
   std::error_code error;
-  if (!fs::exists(folder, error)) throw ResultsError(fmt::format("{}: there is no such folder; name the result folder of a run", folder.string()));
-  if (!fs::is_directory(folder, error)) throw ResultsError(fmt::format("{}: is not a folder; name the result folder of a run", folder.string()));
+  if (!fs::exists(folder, error))
+    throw ResultsError(fmt::format("{}: there is no such folder; name the result folder of a run", folder.string()));
+  if (!fs::is_directory(folder, error))
+    throw ResultsError(fmt::format("{}: is not a folder; name the result folder of a run", folder.string()));
   if (!fs::exists(folder / "summary.json", error)) {
     const bool part = fs::exists(folder / "order.csv", error);
-    throw ResultsError(fmt::format("{}: {}", folder.string(), part ? "summary.json is missing, so the results are not complete; run the scenario again"
-                                                                   : "is not a result folder: it has no summary.json; name the result folder of a run"));
+    throw ResultsError(fmt::format("{}: {}", folder.string(),
+                                   part ? "summary.json is missing, so the results are not complete; run the scenario again"
+                                        : "is not a result folder: it has no summary.json; name the result folder of a run"));
   }
   const SummaryFile summary(folder / "summary.json");
   RunResult run;

@@ -13,7 +13,8 @@ OutFile open(const ResultFolder& folder, const char* file, const char* header) {
 }  // namespace
 
 Recorder::Recorder(const ResultFolder& folder, bool trace)
-    : order_(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")), choices_(open(folder, "choices.csv", "process,choice\n")) {
+    : order_(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
+      choices_(open(folder, "choices.csv", "process,choice\n")) {
   if (trace) trace_.emplace();
 }
 
@@ -66,8 +67,8 @@ void Recorder::finish(const ResultFolder& folder, std::string_view name) {
 
 std::string Recorder::trace_note() const {
   if (!trace_ || trace_->stride() == 1) return {};
-  return fmt::format("trace.json holds {} of {} spans: every {}th window of consecutive spans, the others are left out", readable_count(trace_->kept()),
-                     readable_count(trace_->seen()), trace_->stride());
+  return fmt::format("trace.json holds {} of {} spans: every {}th window of consecutive spans, the others are left out",
+                     readable_count(trace_->kept()), readable_count(trace_->seen()), trace_->stride());
 }
 
 }  // namespace straggler

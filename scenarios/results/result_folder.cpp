@@ -16,9 +16,9 @@ namespace straggler {
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& result_files() {
-  static const std::vector<std::string> files{"scenario.yaml", "order.csv",   "choices.csv", "curve.csv",         "thresholds.csv",
-                                              "staleness.csv", "epochs.csv",  "workers.csv", "links.csv",         "trace.json",
-                                              "report.html",   "model.safetensors", "run.json", "summary.json"};
+  static const std::vector<std::string> files{"scenario.yaml", "order.csv",         "choices.csv", "curve.csv",   "thresholds.csv",
+                                              "staleness.csv", "epochs.csv",        "workers.csv", "links.csv",   "trace.json",
+                                              "report.html",   "model.safetensors", "run.json",    "summary.json"};
   return files;
 }
 
@@ -68,7 +68,8 @@ std::optional<std::string> scenario_name_in(const fs::path& folder) {
 }
 
 bool holds_nothing(const fs::path& folder, std::error_code& error) {
-  return std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(), [](const fs::directory_entry& entry) { return is_hidden_folder(entry.path()); });
+  return std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
+                     [](const fs::directory_entry& entry) { return is_hidden_folder(entry.path()); });
 }
 
 /// A folder beside `out` that is free: its name with a number.
@@ -86,7 +87,8 @@ std::string free_neighbour(const fs::path& out) {
 std::string other_out(const fs::path& out, const fs::path& target, const std::string& scenario_name) {
   const fs::path usual = fs::path("results") / scenario_name;
   std::error_code ignored;
-  if (fs::weakly_canonical(usual, ignored) != target && (!fs::exists(usual, ignored) || scenario_name_in(usual) == scenario_name)) return usual.string();
+  if (fs::weakly_canonical(usual, ignored) != target && (!fs::exists(usual, ignored) || scenario_name_in(usual) == scenario_name))
+    return usual.string();
   return free_neighbour(out);
 }
 
@@ -116,7 +118,8 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   const auto& written = result_files();
   if (!request.scenario_file.empty() && scenario.parent_path() == target_ &&
       std::find(written.begin(), written.end(), scenario.filename().string()) != written.end())
-    throw ResultsError(fmt::format("{}: the results would overwrite the scenario file {}; use --out {}", out_.string(), request.scenario_file.string(), advice()));
+    throw ResultsError(fmt::format("{}: the results would overwrite the scenario file {}; use --out {}", out_.string(),
+                                   request.scenario_file.string(), advice()));
   if (request.force || holds_nothing(target_, error)) {
     if (error) cannot(out_, "cannot be read", error);
     return;
@@ -127,16 +130,17 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   const bool results = fs::exists(target_ / "order.csv", error) || fs::exists(target_ / "summary.json", error);
   if (holder && results && *holder == request.scenario_name) return;
   if (holder && results)
-    throw ResultsError(fmt::format("{}: holds the results of scenario '{}', not of '{}'; use --out {}, or --force to replace them", out_.string(), *holder,
-                                   request.scenario_name, advice()));
-  throw ResultsError(
-      fmt::format("{}: is not empty and holds no results of straggler; use --out {}, or --force to write into it", out_.string(), advice()));
+    throw ResultsError(fmt::format("{}: holds the results of scenario '{}', not of '{}'; use --out {}, or --force to replace them",
+                                   out_.string(), *holder, request.scenario_name, advice()));
+  throw ResultsError(fmt::format("{}: is not empty and holds no results of straggler; use --out {}, or --force to write into it",
+                                 out_.string(), advice()));
 }
 
 void ResultFolder::make_temporary(const std::string& scenario_name) {
   std::error_code error, ignored;
   std::vector<fs::path> missing;
-  for (fs::path above = target_.parent_path(); !above.empty() && !fs::exists(above, error); above = above.parent_path()) missing.push_back(above);
+  for (fs::path above = target_.parent_path(); !above.empty() && !fs::exists(above, error); above = above.parent_path())
+    missing.push_back(above);
   const auto undo = [&] {
     for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) fs::remove(*folder, ignored);
   };

@@ -17,7 +17,7 @@ namespace straggler {
 class ResultFolder {
  public:
   struct Request {
-    std::filesystem::path out;            // where the results go
+    std::filesystem::path out;  // where the results go
     std::string scenario_name;
     std::filesystem::path scenario_file;  // never overwritten
     bool force = false;                   // replace what belongs to another scenario

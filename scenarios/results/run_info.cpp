@@ -27,7 +27,8 @@ Machine this_machine() {
   }
   if (machine.processor.empty()) machine.processor = "unknown";
   cpu_set_t allowed;
-  machine.cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed)) : std::thread::hardware_concurrency();
+  machine.cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed))
+                                                                      : std::thread::hardware_concurrency();
   machine.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
   return machine;
 }
@@ -62,8 +63,8 @@ std::string run_json(const RunInfo& info) {
   "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
 }}
 )",
-                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), peak_memory_bytes(), json_text(version()),
-                     json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
+                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), peak_memory_bytes(),
+                     json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
 }
 
 }  // namespace straggler

@@ -17,8 +17,9 @@ constexpr Phase columns[] = {Phase::compute, Phase::wasted, Phase::loading, Phas
 void write_curve(const RunRecord& record, OutFile& file) {
   file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy\n");
   for (const CurvePoint& point : record.curve)
-    file.print("{},{},{},{},{},{},{},{},{},{}\n", seconds_text(point.time), point.update, point.round, number_text(point.epoch), point.samples,
-               point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss), cell(point.test_accuracy));
+    file.print("{},{},{},{},{},{},{},{},{},{}\n", seconds_text(point.time), point.update, point.round, number_text(point.epoch),
+               point.samples, point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss),
+               cell(point.test_accuracy));
 }
 
 void write_thresholds(const RunRecord& record, OutFile& file) {

@@ -75,7 +75,8 @@ class Sentence {
   std::string alone() const {
     const RunResult& only = run(0);
     std::string what = fmt::format("handles {} samples per second", readable_number(only.samples_per_second.value_or(0)));
-    if (comparison_.deciding) what = fmt::format("reaches {} test accuracy in {}", percent(*comparison_.deciding), readable_seconds(*seconds(0)));
+    if (comparison_.deciding)
+      what = fmt::format("reaches {} test accuracy in {}", percent(*comparison_.deciding), readable_seconds(*seconds(0)));
     return fmt::format("There is only one run, so nothing to compare: {} {}.", called(0), what);
   }
 
@@ -86,7 +87,8 @@ class Sentence {
       if (accuracy(i) > accuracy(best)) best = i;
     const std::string nearest = fmt::format("{} has the best final test accuracy, {}", called(best), percent(accuracy(best)));
     if (comparison_.thresholds.empty())
-      return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.", nearest);
+      return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.",
+                         nearest);
     return fmt::format("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
   }
 
@@ -99,14 +101,16 @@ class Sentence {
   /// What shrank most in the workers' time per sample; empty if the run as a whole was not faster. With other numbers of
   /// workers the times do not compare: then it is those.
   std::string where(const RunResult& a, const RunResult& b) const {
-    if (a.workers != b.workers) return fmt::format(" with {} workers instead of {}", readable_number(a.workers), readable_number(b.workers));
+    if (a.workers != b.workers)
+      return fmt::format(" with {} workers instead of {}", readable_number(a.workers), readable_number(b.workers));
     if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
     struct Part {
       std::optional<double> RunResult::*share;
       const char* does;
     };
-    static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"}, {&RunResult::wasted, "waste"},
-                                     {&RunResult::loading, "load"}, {&RunResult::compute, "compute"},           {&RunResult::down, "are down"}};
+    static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"},
+                                     {&RunResult::wasted, "waste"},    {&RunResult::loading, "load"},
+                                     {&RunResult::compute, "compute"}, {&RunResult::down, "are down"}};
     const Part* best = nullptr;
     double most = 0, mine = 0, other = 0;
     for (const Part& part : parts) {
@@ -127,9 +131,12 @@ class Sentence {
     const RunResult &a = run(winner), &b = run(other);
     const double rate_a = *a.samples_per_second, rate_b = b.samples_per_second.value_or(0);
     const std::string caveat = "timing only: whether it learns as much from a sample is not known";
-    if (rate_b <= 0) return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a), called(other), caveat);
+    if (rate_b <= 0)
+      return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a),
+                         called(other), caveat);
     if (rate_a / rate_b < same)
-      return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other), readable_number(rate_a), caveat);
+      return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
+                         readable_number(rate_a), caveat);
     return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
                        beats(rate_a / rate_b, "many", "more"), called(other), readable_number(rate_b), where(a, b), caveat);
   }
@@ -139,8 +146,11 @@ class Sentence {
     const double mine = *seconds(winner);
     const std::string goal = percent(*comparison_.deciding) + " test accuracy";
     if (const std::optional<double> theirs = seconds(other)) {
-      if (*theirs == mine) return fmt::format("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
-      if (mine <= 0) return fmt::format("{} wins: it has {} from the start, {} after {}.", called(winner), goal, called(other), readable_seconds(*theirs));
+      if (*theirs == mine)
+        return fmt::format("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
+      if (mine <= 0)
+        return fmt::format("{} wins: it has {} from the start, {} after {}.", called(winner), goal, called(other),
+                           readable_seconds(*theirs));
       return fmt::format("{} wins: it reaches {} in {}, {} {} ({}){}.", called(winner), goal, readable_seconds(mine),
                          beats(*theirs / mine, "fast", "faster"), called(other), readable_seconds(*theirs), cause(winner, other));
     }
@@ -152,9 +162,11 @@ class Sentence {
     if (a.samples.value_or(0) <= 0 || b.samples.value_or(0) <= 0) return {};
     const double samples = *a.samples / *b.samples;                             // needed, relative to the other
     const double rate = (*a.samples / *a.seconds) / (*b.samples / *b.seconds);  // handled per second, likewise
-    const std::string speed = fmt::format("handles {} samples per second{}", amount(rate), rate > same ? where(run(winner), run(other)) : "");
+    const std::string speed =
+        fmt::format("handles {} samples per second{}", amount(rate), rate > same ? where(run(winner), run(other)) : "");
     const std::string need = fmt::format("needs {} samples", amount(samples));
-    if (rate > same && samples < 1 / same) return rate >= 1 / samples ? fmt::format(", because it {} and {}", speed, need) : fmt::format(", because it {} and {}", need, speed);
+    if (rate > same && samples < 1 / same)
+      return rate >= 1 / samples ? fmt::format(", because it {} and {}", speed, need) : fmt::format(", because it {} and {}", need, speed);
     if (rate > same) return fmt::format(", because it {}{} {}", speed, samples > same ? ", although it" : " and", need);
     if (samples < 1 / same) return fmt::format(", because it {}{} {}", need, rate < 1 / same ? ", although it" : " and", speed);
     return fmt::format(", as it {} and {}", speed, need);
@@ -170,8 +182,8 @@ class Sentence {
     const std::optional<double> needed = find_threshold(run(winner), *comparison_.deciding)->samples;
     if (!needed || *needed <= 0) return out;
     if (b.samples < *needed)
-      return out + fmt::format(", having handled only {} samples where {} were needed{}", readable_number(b.samples), readable_number(*needed),
-                               b.workers == run(winner).workers ? where(run(winner), b) : "");
+      return out + fmt::format(", having handled only {} samples where {} were needed{}", readable_number(b.samples),
+                               readable_number(*needed), b.workers == run(winner).workers ? where(run(winner), b) : "");
     return out + fmt::format(", although it handled {} samples where {} were enough", readable_number(b.samples), readable_number(*needed));
   }
 

@@ -43,6 +43,8 @@ StopSpec read_stop(Section stop) {
   spec.target_accuracy = stop.measure("target_accuracy", ValueType::fraction, Range::above_to(0, 1));
   spec.on_target = stop.choice("on_target", {"stop", "continue"}, "stop");
   stop.finish();
+  if (stop.has("on_target") && !stop.has("target_accuracy"))
+    stop.problem("on_target", "says what a target does, and there is none; add target_accuracy, or remove it");
   const bool bounded = stop.has("epochs") || stop.has("updates") || stop.has("rounds") || stop.has("simulated_time");
   if (!bounded && stop.given())
     stop.context().problems.add(

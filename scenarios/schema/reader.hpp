@@ -27,8 +27,7 @@ Scenario read_scenario(const std::filesystem::path& file, const std::vector<std:
 Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},
                             const ReadOptions& options = {});
 
-/// What only the data can tell: throws ScenarioErrors if a batch is larger than the data, or if there are more workers than samples
-/// to give each of them one.
+/// What only the data can tell: throws ScenarioErrors if a batch is larger than the data.
 void check_against_data(const Scenario& scenario, const DataInfo& data);
 
 /// One error about `path` of the scenario, at the place where it was written.

@@ -123,6 +123,7 @@ const std::vector<Slip> slips = {
     {"  stop: {epochs: 5, target_accuracy: 95%}\n",
      "  `stop: {target_accuracy: 95%}\n",
      {"training.stop: has only a target, which may never be reached"}},
+    {"stop: {epochs: 5, target_accuracy: 95%}", "stop: {epochs: 5, `on_target: stop}", {"training.stop.on_target: says what a target does"}},
     {"  stop: {epochs: 5, target_accuracy: 95%}\n", "  `stop: {}\n", {"training.stop: has no bound"}},
     {"  batch: {per_worker: 256}", "  `batch: {per_worker: 256, global: 512}", {"training.batch: has both per_worker and global"}},
     {"  batch: {per_worker: 256}", "  `batch: {}", {"training.batch: has neither per_worker nor global"}},

@@ -69,7 +69,8 @@ TEST_CASE("more samples per second win where as many are needed, and the idle ti
   CHECK(comparison.winner == 0u);
   CHECK(comparison.deciding == 0.8);
   CHECK(comparison.verdict ==
-        "'nb' (nonblocking) wins: it reaches 80 % test accuracy in 10 s, 2 times as fast as synchronous SGD ('sync') (20 s), because it handles "
+        "'nb' (nonblocking) wins: it reaches 80 % test accuracy in 10 s, 2 times as fast as synchronous SGD ('sync') (20 s), because it "
+        "handles "
         "2 times as many samples per second (its workers idle 200 us a sample instead of 1.6 ms) and needs as many samples.");
   CHECK(comparison.notes.empty());
 }
@@ -87,7 +88,8 @@ TEST_CASE("speed that outweighs more samples is said to") {
   // 15,000 at 3000 per second, 5 s; 10,000 at 1000 per second, 10 s.
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 10'000), run("free", "asgd", 3000, 15'000)});
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict, "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
+  CHECK(mentions(comparison.verdict,
+                 "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
   CHECK(mentions(comparison.verdict, ", although it needs 1.5 times as many samples."));
 }
 
@@ -101,7 +103,8 @@ TEST_CASE("with different numbers of workers, those are the reason, not time per
 
 TEST_CASE("a synchronous run that wins is held against the next best") {
   // 10 s; 40 s and 20 s: the second of those is the next.
-  const Comparison comparison = compare({run("slow", "asgd", 500, 20'000), run("sync", "ssgd", 2000, 20'000), run("next", "easgd", 1000, 20'000)});
+  const Comparison comparison =
+      compare({run("slow", "asgd", 500, 20'000), run("sync", "ssgd", 2000, 20'000), run("next", "easgd", 1000, 20'000)});
   CHECK(comparison.winner == 1u);
   CHECK(mentions(comparison.verdict, "2 times as fast as 'next' (easgd) (20 s)"));
 }
@@ -130,7 +133,8 @@ TEST_CASE("a run that missed the threshold loses, whatever its speed") {
   const Comparison comparison = compare({run("sync", "ssgd", 3000, 0), run("free", "asgd", 500, 20'000)});
   CHECK(comparison.winner == 1u);
   CHECK(comparison.verdict ==
-        "'free' (asgd) wins: it reaches 80 % test accuracy in 40 s, which synchronous SGD ('sync') does not in 100 s (it ends at 70 %), although it "
+        "'free' (asgd) wins: it reaches 80 % test accuracy in 40 s, which synchronous SGD ('sync') does not in 100 s (it ends at 70 %), "
+        "although it "
         "handled 300000 samples where 20000 were enough.");
   const std::string table = comparison_table(comparison);
   std::istringstream lines(table);
@@ -197,7 +201,8 @@ TEST_CASE("timing alone compares samples per second") {
   CHECK(comparison.winner == 1u);
   // Idle time a sample: 4 * 0.1 / 1500 s against 4 * 0.4 / 1000 s.
   CHECK(comparison.verdict ==
-        "'nb' (nonblocking) wins on speed: 1500 samples per second, 1.5 times as many as synchronous SGD ('sync') with 1000 (its workers idle 267 us a "
+        "'nb' (nonblocking) wins on speed: 1500 samples per second, 1.5 times as many as synchronous SGD ('sync') with 1000 (its workers "
+        "idle 267 us a "
         "sample instead of 1.6 ms) (timing only: whether it learns as much from a sample is not known).");
   CHECK(mentions(comparison_table(comparison), "speed-up in samples/s"));
   CHECK(mentions(comparison_table(comparison), "1.5x"));
@@ -242,7 +247,8 @@ TEST_CASE("runs of one name are told apart by their folders") {
 
 TEST_CASE("six runs fit in 140 columns of ASCII, more come below") {
   std::vector<RunResult> runs;
-  for (int i = 0; i < 8; ++i) runs.push_back(run("a-name-that-is-rather-long-for-a-column-" + std::to_string(i), i ? "nonblocking" : "ssgd", 1000 + i, 20'000));
+  for (int i = 0; i < 8; ++i)
+    runs.push_back(run("a-name-that-is-rather-long-for-a-column-" + std::to_string(i), i ? "nonblocking" : "ssgd", 1000 + i, 20'000));
   const std::string table = comparison_table(compare(runs));
   std::istringstream lines(table);
   int rules = 0;

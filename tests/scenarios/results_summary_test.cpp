@@ -17,12 +17,44 @@ nlohmann::json parsed(const RunRecord& record) { return nlohmann::json::parse(su
 }  // namespace
 
 TEST_CASE("summary.json has the keys of the interface, in their order") {
-  const char* const keys[] = {"name", "scheme", "seed", "workers", "outcome", "simulated_seconds", "updates", "epochs", "samples", "samples_per_second",
-                              "final_train_loss", "final_test_loss", "final_test_accuracy", "final_train_accuracy", "target_accuracy", "time_to_target_s",
-                              "last_below_target_s", "updates_to_target", "samples_to_target", "bytes_to_target", "rounds", "bytes_sent",
-                              "bytes_up_per_worker", "bytes_down_per_worker", "communication_total_s", "overlap_fraction", "compute_fraction",
-                              "communication_fraction", "idle_fraction", "wasted_fraction", "loading_fraction", "down_fraction", "staleness_mean",
-                              "staleness_p50", "staleness_p99", "staleness_max", "events", "weights_key"};
+  const char* const keys[] = {"name",
+                              "scheme",
+                              "seed",
+                              "workers",
+                              "outcome",
+                              "simulated_seconds",
+                              "updates",
+                              "epochs",
+                              "samples",
+                              "samples_per_second",
+                              "final_train_loss",
+                              "final_test_loss",
+                              "final_test_accuracy",
+                              "final_train_accuracy",
+                              "target_accuracy",
+                              "time_to_target_s",
+                              "last_below_target_s",
+                              "updates_to_target",
+                              "samples_to_target",
+                              "bytes_to_target",
+                              "rounds",
+                              "bytes_sent",
+                              "bytes_up_per_worker",
+                              "bytes_down_per_worker",
+                              "communication_total_s",
+                              "overlap_fraction",
+                              "compute_fraction",
+                              "communication_fraction",
+                              "idle_fraction",
+                              "wasted_fraction",
+                              "loading_fraction",
+                              "down_fraction",
+                              "staleness_mean",
+                              "staleness_p50",
+                              "staleness_p99",
+                              "staleness_max",
+                              "events",
+                              "weights_key"};
   const auto fields = summarize(sample_record());
   REQUIRE(fields.size() == std::size(keys));
   for (std::size_t i = 0; i < std::size(keys); ++i) CHECK(fields[i].key == keys[i]);
@@ -67,9 +99,9 @@ TEST_CASE("what does not apply is null") {
   record.final_test_loss = std::numeric_limits<double>::quiet_NaN();
   for (WorkerRecord& worker : record.workers) worker.bytes_in_flight = worker.overlapped = Time();
   const auto summary = parsed(record);
-  for (const char* key : {"target_accuracy", "time_to_target_s", "last_below_target_s", "updates_to_target", "samples_to_target", "bytes_to_target",
-                          "staleness_mean", "staleness_p50", "staleness_p99", "staleness_max", "overlap_fraction", "final_test_accuracy", "final_test_loss",
-                          "weights_key"})
+  for (const char* key : {"target_accuracy", "time_to_target_s", "last_below_target_s", "updates_to_target", "samples_to_target",
+                          "bytes_to_target", "staleness_mean", "staleness_p50", "staleness_p99", "staleness_max", "overlap_fraction",
+                          "final_test_accuracy", "final_test_loss", "weights_key"})
     CHECK_MESSAGE(summary[key].is_null(), key);
   CHECK(summary["communication_total_s"] == 0);
 

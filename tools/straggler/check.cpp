@@ -18,28 +18,32 @@ void line(const char* label, const std::string& value) {
 void print_groups(const Explanation& explanation) {
   std::int64_t workers = 0;
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
-  line("workers", fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(), explanation.groups.size() == 1 ? "" : "s"));
+  line("workers", fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
+                              explanation.groups.size() == 1 ? "" : "s"));
   for (const Explanation::Group& group : explanation.groups)
-    line("", fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device, explanation.batch_per_worker,
-                         readable_seconds(group.batch_seconds), group.jitter, readable_rate(group.bytes_per_second), readable_seconds(group.latency)));
+    line("", fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
+                         explanation.batch_per_worker, readable_seconds(group.batch_seconds), group.jitter,
+                         readable_rate(group.bytes_per_second), readable_seconds(group.latency)));
 }
 
 void print_layers(const Explanation& explanation) {
   if (explanation.layers.empty()) return;
   fmt::print("\n{:<24}  {:>12}  {:>18}  {:>18}\n", "layer", "parameters", "forward FLOPs", "activation bytes");
   for (const LayerCost& layer : explanation.layers)
-    fmt::print("{:<24}  {:>12}  {:>18}  {:>18}\n", layer.name, layer.parameters, readable_number(layer.forward_flops), readable_number(layer.activation_bytes));
+    fmt::print("{:<24}  {:>12}  {:>18}  {:>18}\n", layer.name, layer.parameters, readable_number(layer.forward_flops),
+               readable_number(layer.activation_bytes));
 }
 
 void print(const Scenario& scenario, const Explanation& explanation) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
-  line("scheme", explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
+  line("scheme",
+       explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
   print_groups(explanation);
   line("topology", explanation.topology);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
-  line("data", fmt::format("{} for training, {} for testing{}{}", readable_count(explanation.train_samples), readable_count(explanation.test_samples),
-                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
+  line("data", fmt::format("{} for training, {} for testing{}{}", readable_count(explanation.train_samples),
+                           readable_count(explanation.test_samples), explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   if (explanation.updates_per_epoch > 0) line("an epoch", fmt::format("{} updates", readable_number(explanation.updates_per_epoch)));
@@ -67,10 +71,10 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command check_command{
-    "check", "SCENARIO.yaml", "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
-    "  straggler check scenario.yaml\n"
-    "  straggler check scenario.yaml --set training.batch.per_worker=64\n",
-    execute};
+const Command check_command{"check", "SCENARIO.yaml",
+                            "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
+                            "  straggler check scenario.yaml\n"
+                            "  straggler check scenario.yaml --set training.batch.per_worker=64\n",
+                            execute};
 
 }  // namespace straggler::cli

@@ -60,7 +60,8 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
     return false;
   }
   if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
-  if (positional_.size() > most) throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name, command_.arguments));
+  if (positional_.size() > most)
+    throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name, command_.arguments));
   read_common();
   return true;
 }
@@ -104,7 +105,8 @@ void Arguments::print_help() const {
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
-  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}", command_.name, command_.arguments, command_.summary, options.str(), command_.examples);
+  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}", command_.name, command_.arguments, command_.summary, options.str(),
+             command_.examples);
 }
 
 }  // namespace straggler::cli

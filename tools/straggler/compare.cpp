@@ -21,10 +21,10 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command compare_command{
-    "compare", "RUN_DIR...", "runs side by side: time to accuracy, speed-up, where the time went, and which wins and why",
-    "  straggler compare results/ssgd results/asgd results/nonblocking\n"
-    "  straggler compare results/*\n",
-    execute};
+const Command compare_command{"compare", "RUN_DIR...",
+                              "runs side by side: time to accuracy, speed-up, where the time went, and which wins and why",
+                              "  straggler compare results/ssgd results/asgd results/nonblocking\n"
+                              "  straggler compare results/*\n",
+                              execute};
 
 }  // namespace straggler::cli

@@ -60,10 +60,14 @@ std::vector<Entry> entries_of(const Group& group) {
 
 std::vector<std::string> units_of(ValueType type) {
   switch (type) {
-    case ValueType::time: return straggler::units_of(Dimension::time);
-    case ValueType::bytes: return straggler::units_of(Dimension::bytes);
-    case ValueType::rate: return straggler::units_of(Dimension::rate);
-    default: return {};
+    case ValueType::time:
+      return straggler::units_of(Dimension::time);
+    case ValueType::bytes:
+      return straggler::units_of(Dimension::bytes);
+    case ValueType::rate:
+      return straggler::units_of(Dimension::rate);
+    default:
+      return {};
   }
 }
 
@@ -90,8 +94,8 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
   }
   for (const Parameter& parameter : entry.parameters) {
     const std::string range = allowed(parameter);
-    fmt::print("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width, fallback_text(parameter),
-               fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
+    fmt::print("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width,
+               fallback_text(parameter), fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
   }
 }
 
@@ -154,11 +158,10 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command list_command{
-    "list", "[GROUP]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
-    "  straggler list\n"
-    "  straggler list schemes\n"
-    "  straggler list jitter --json\n",
-    execute};
+const Command list_command{"list", "[GROUP]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
+                           "  straggler list\n"
+                           "  straggler list schemes\n"
+                           "  straggler list jitter --json\n",
+                           execute};
 
 }  // namespace straggler::cli

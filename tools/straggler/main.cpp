@@ -21,7 +21,8 @@ void print_overview(std::FILE* to) {
   fmt::print(to,
              "straggler: which way of training finishes first on this cluster, and why?\n"
              "It runs the true gradient math of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
-  for (const Command* command : commands()) fmt::print(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
+  for (const Command* command : commands())
+    fmt::print(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
   fmt::print(to,
              "\n"
              "  straggler COMMAND --help                options and examples of a command\n"

@@ -30,7 +30,7 @@ class Progress final : public ProgressListener {
   bool quiet_, drawn_ = false, announced_ = false;
   std::function<bool()> stop_;
   Clock::time_point start_ = Clock::now(), last_look_ = start_;
-  double next_draw_ = 2;                       // seconds after the start
+  double next_draw_ = 2;  // seconds after the start
   unsigned calls_ = 0, calls_per_look_ = 1;
 };
 

@@ -30,13 +30,15 @@ po::options_description own_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario, as --set training.batch.per_worker=64; repeatable");
+  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
+      "changes the scenario, as --set training.batch.per_worker=64; repeatable");
   add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
   add("timing-only", "when things happen, without the math: no accuracies, no data files needed");
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run: the same weights, whatever the times");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
-  add("memory", po::value<std::string>()->value_name("SIZE"), "memory that the run may fill, as 8GiB (default: three quarters of the machine's)");
+  add("memory", po::value<std::string>()->value_name("SIZE"),
+      "memory that the run may fill, as 8GiB (default: three quarters of the machine's)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
   return options;
 }
@@ -62,7 +64,8 @@ RunOptions run_options(const Arguments& arguments) {
     options.kernels = arguments.get<std::string>("kernels");
     std::vector<std::string> known{"auto"};
     for (const std::string_view name : available_kernels()) known.emplace_back(name);
-    if (std::find(known.begin(), known.end(), options.kernels) == known.end()) throw UsageError(unknown_name("--kernels", options.kernels, known));
+    if (std::find(known.begin(), known.end(), options.kernels) == known.end())
+      throw UsageError(unknown_name("--kernels", options.kernels, known));
   }
   if (arguments.has("replay")) {
     options.replay = arguments.get<std::string>("replay");
@@ -112,7 +115,8 @@ class Run {
   void refuse_to_replace_the_replayed() const {
     std::error_code error;
     if (options_.replay && fs::equivalent(*options_.replay, request_.out, error))
-      throw ResultsError(fmt::format("{}: the replay would replace the run that it replays; use --out {}-replay", request_.out.string(), request_.out.string()));
+      throw ResultsError(fmt::format("{}: the replay would replace the run that it replays; use --out {}-replay", request_.out.string(),
+                                     request_.out.string()));
   }
 
   void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
@@ -155,12 +159,11 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command run_command{
-    "run", "SCENARIO.yaml", "runs a scenario and writes its results",
-    "  straggler run scenario.yaml\n"
-    "  straggler run scenario.yaml --out results/fast --set cluster.network.link.bandwidth=10Gbps --seed 2\n"
-    "  straggler run scenario.yaml --timing-only --trace\n"
-    "  straggler run scenario.yaml --replay results/first --out results/again\n",
-    execute};
+const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes its results",
+                          "  straggler run scenario.yaml\n"
+                          "  straggler run scenario.yaml --out results/fast --set cluster.network.link.bandwidth=10Gbps --seed 2\n"
+                          "  straggler run scenario.yaml --timing-only --trace\n"
+                          "  straggler run scenario.yaml --replay results/first --out results/again\n",
+                          execute};
 
 }  // namespace straggler::cli

@@ -22,10 +22,14 @@ class Lines {
 
 std::string outcome_text(const RunRecord& record) {
   switch (record.outcome) {
-    case Outcome::completed: return "completed";
-    case Outcome::target_reached: return "reached its target";
-    case Outcome::diverged: return "diverged: the loss is no longer finite";
-    case Outcome::interrupted: return "interrupted; these are the results so far";
+    case Outcome::completed:
+      return "completed";
+    case Outcome::target_reached:
+      return "reached its target";
+    case Outcome::diverged:
+      return "diverged: the loss is no longer finite";
+    case Outcome::interrupted:
+      return "interrupted; these are the results so far";
   }
   return name_of(record.outcome);
 }
@@ -34,8 +38,8 @@ void add_threshold(Lines& lines, const RunRecord& record, double accuracy, const
   const Reached first = reached(record.curve, accuracy, record.sustain);
   std::string value = "not reached";
   if (first.at)
-    value = fmt::format("{} ({} updates, epoch {:.4g}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update), first.at->epoch,
-                        readable_bytes(static_cast<double>(first.at->bytes_sent)));
+    value = fmt::format("{} ({} updates, epoch {:.4g}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update),
+                        first.at->epoch, readable_bytes(static_cast<double>(first.at->bytes_sent)));
   lines.add(fmt::format("{} {}", word, number_text(accuracy)), value);
 }
 
@@ -57,7 +61,8 @@ std::string staleness_text(const RunRecord& record) {
   }
   if (count == 0) return "no contributions";
   const auto percentile = [&](unsigned percent) { return *staleness_percentile(record.staleness, percent); };
-  return fmt::format("mean {}, median {}, 99 % up to {}, max {}", readable_number(sum / count), percentile(50), percentile(99), percentile(100));
+  return fmt::format("mean {}, median {}, 99 % up to {}, max {}", readable_number(sum / count), percentile(50), percentile(99),
+                     percentile(100));
 }
 
 std::string final_text(const RunRecord& record) {
@@ -77,13 +82,14 @@ std::string final_text(const RunRecord& record) {
 std::string run_report(const RunRecord& record, const std::filesystem::path& folder) {
   Lines lines;
   const double seconds = record.end.seconds();
-  lines.add(record.name, fmt::format("{} on {} worker{}, seed {}", record.scheme, readable_count(record.workers.size()), record.workers.size() == 1 ? "" : "s",
-                                     record.seed));
+  lines.add(record.name, fmt::format("{} on {} worker{}, seed {}", record.scheme, readable_count(record.workers.size()),
+                                     record.workers.size() == 1 ? "" : "s", record.seed));
   lines.add("outcome", outcome_text(record));
   lines.add("simulated time", readable_seconds(seconds));
   lines.add("updates", fmt::format("{} in {:.4g} epochs", readable_count(record.updates), record.epochs));
-  lines.add("samples", fmt::format("{}{}", readable_count(record.samples),
-                                   seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
+  lines.add("samples",
+            fmt::format("{}{}", readable_count(record.samples),
+                        seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
   if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); })) {
     for (const double threshold : record.thresholds) add_threshold(lines, record, threshold, "time to");
     if (record.target_accuracy) add_threshold(lines, record, *record.target_accuracy, "target");
@@ -92,7 +98,8 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),
-                                      readable_bytes(static_cast<double>(record.bytes_up) / workers), readable_bytes(static_cast<double>(record.bytes_down) / workers)));
+                                      readable_bytes(static_cast<double>(record.bytes_up) / workers),
+                                      readable_bytes(static_cast<double>(record.bytes_down) / workers)));
   lines.add("final", final_text(record));
   lines.add("results", folder.string());
   return lines.take();
