@@ -26,9 +26,14 @@ install_missing() {
 
 # build PRESET [TARGET...]: configures if need be and builds what is old.
 build() {
-  local preset=$1
+  local preset=$1 log
   shift
-  cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; rm -f "build-$preset.log"; return 1; }
-  rm -f "build-$preset.log"
+  log=$(mktemp)
+  if ! cmake --preset "$preset" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
   cmake --build --preset "$preset" ${1:+--target "$@"} >&2
 }

@@ -18,8 +18,10 @@ constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return leas
 template <int height = tile_rows, class Body>
 STRAGGLER_INLINE void last_tile(std::size_t rows, std::size_t row, const Body& body) {
   if constexpr (height > 0) {
-    if (rows == height) body.template operator()<height>(row);
-    else last_tile<height - 1>(rows, row, body);
+    if (rows == height)
+      body.template operator()<height>(row);
+    else
+      last_tile<height - 1>(rows, row, body);
   }
 }
 template <class Body>
@@ -29,9 +31,20 @@ STRAGGLER_INLINE void for_tiles(std::size_t rows, const Body& body) {
   last_tile<tile_rows - 1>(rows - row, row, body);
 }
 
+/// Calls body(i, j) for every register of a tile, unrolled: the registers must have constant indices.
+template <int height, int width, class Body>
+STRAGGLER_INLINE void for_registers(const Body& body) {
+  STRAGGLER_UNROLL
+  for (int i = 0; i < height; ++i) {
+    STRAGGLER_UNROLL
+    for (int j = 0; j < width; ++j) body(i, j);
+  }
+}
+
 /// acc[i][j] += Σ_k a[i * a_row + k * a_step] * (vector j of right + k * panel_rows), k in order.
 template <int height, int width>
-STRAGGLER_INLINE void multiply(std::size_t steps, const float* a, std::size_t a_row, std::size_t a_step, const float* right, Vector (&acc)[height][width]) {
+STRAGGLER_INLINE void multiply(std::size_t steps, const float* a, std::size_t a_row, std::size_t a_step, const float* right,
+                               Vector (&acc)[height][width]) {
   for (std::size_t k = 0; k < steps; ++k, a += a_step, right += panel_rows) {
     Vector b[width];
     STRAGGLER_UNROLL
@@ -56,17 +69,14 @@ struct ForwardPass {
   void operator()(std::size_t row) const {
     Vector acc[height][width];
     float* const at = y + row * panel_rows;
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) acc[i][j] = first == 0 ? all(b[row + i]) : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      acc[i][j] = first == 0 ? all(b[row + i]) : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    });
     multiply<height, width>(steps, w + row * in + first, in, 1, x + first * panel_rows, acc);
     const bool rectify = relu && first + steps == in;
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j)
-        store(at + i * static_cast<int>(panel_rows) + j * lanes, rectify ? (acc[i][j] < 0.0f ? Vector{} : acc[i][j]) : acc[i][j]);
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      store(at + i * static_cast<int>(panel_rows) + j * lanes, rectify ? (acc[i][j] < 0.0f ? Vector{} : acc[i][j]) : acc[i][j]);
+    });
   }
 };
 
@@ -81,19 +91,15 @@ struct BackwardInputPass {
   void operator()(std::size_t row) const {
     Vector acc[height][width];
     float* const at = dx + row * panel_rows;
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) acc[i][j] = first == 0 ? Vector{} : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      acc[i][j] = first == 0 ? Vector{} : load(at + i * static_cast<int>(panel_rows) + j * lanes);
+    });
     multiply<height, width>(steps, w + first * in + row, 1, in, dy + first * panel_rows, acc);
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) {
-        Vector value = acc[i][j];
-        if (last && x) value = load(x + (row + i) * panel_rows + j * lanes) <= 0.0f ? Vector{} : value;
-        store(at + i * static_cast<int>(panel_rows) + j * lanes, value);
-      }
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      Vector value = acc[i][j];
+      if (last && x) value = load(x + (row + i) * panel_rows + j * lanes) <= 0.0f ? Vector{} : value;
+      store(at + i * static_cast<int>(panel_rows) + j * lanes, value);
+    });
   }
 };
 
@@ -110,23 +116,20 @@ struct BackwardWeightsPass {
   void operator()(std::size_t row) const {
     Vector acc[height][width];
     float* const at = dw + row * in + first;
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) {
-        const float* const from = at + i * in + j * lanes;
-        acc[i][j] = !accumulate ? Vector{} : partial && j == width - 1 ? load_some(from, kept) : load(from);
-      }
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      const float* const from = at + i * in + j * lanes;
+      acc[i][j] = !accumulate ? Vector{} : partial && j == width - 1 ? load_some(from, kept) : load(from);
+    });
     for (std::size_t p = 0; p < panels_of(rows); ++p)
-      multiply<height, width>(rows_in(rows, p), dy + (p * out + row) * panel_rows, panel_rows, 1, samples + p * panel_rows * panel_rows, acc);
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i)
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) {
-        float* const to = at + i * in + j * lanes;
-        if (partial && j == width - 1) store_some(to, acc[i][j], kept);
-        else store(to, acc[i][j]);
-      }
+      multiply<height, width>(rows_in(rows, p), dy + (p * out + row) * panel_rows, panel_rows, 1, samples + p * panel_rows * panel_rows,
+                              acc);
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      float* const to = at + i * in + j * lanes;
+      if (partial && j == width - 1)
+        store_some(to, acc[i][j], kept);
+      else
+        store(to, acc[i][j]);
+    });
   }
 };
 
@@ -148,7 +151,8 @@ void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const floa
     });
 }
 
-void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu, float* dx) {
+void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu,
+                          float* dx) {
   const std::size_t blocks = quotient_up(out, block_steps), size = quotient_up(out, blocks);
   for (std::size_t p = 0; p < panels_of(rows); ++p)
     for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
@@ -179,8 +183,10 @@ STRAGGLER_INLINE Vector products(std::size_t rows, const float* a, std::size_t a
   for (std::size_t p = 0; p < panels_of(rows); ++p, a += a_floats, b += b_floats)
     for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) {
       const std::size_t valid = rows_in(rows, p) - lane;
-      if (valid >= lanes) sum = multiply_add(load(a + lane), load(b + lane), sum);
-      else sum = multiply_add(first(load(a + lane), valid), first(load(b + lane), valid), sum);
+      if (valid >= lanes)
+        sum = multiply_add(load(a + lane), load(b + lane), sum);
+      else
+        sum = multiply_add(first(load(a + lane), valid), first(load(b + lane), valid), sum);
     }
   return sum;
 }
@@ -198,7 +204,8 @@ STRAGGLER_INLINE void reduce_to(std::size_t count, bool accumulate, float* to, c
 }
 
 /// The weights' gradient of one group of panels.
-STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw) {
+STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy,
+                                             bool accumulate, float* dw) {
   alignas(64) float samples[group_panels * panel_rows * panel_rows];
   for (std::size_t feature = 0; feature < in; feature += panel_rows) {
     const std::size_t columns = least(panel_rows, in - feature);
@@ -206,22 +213,24 @@ STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, s
       transpose_panel(columns, x + (p * in + feature) * panel_rows, samples + p * panel_rows * panel_rows);
     for_vectors(quotient_up(columns, lanes), [&]<int width>(std::size_t lane) {
       const std::size_t kept = columns - lane - (width - 1) * lanes, at = feature + lane;
-      if (kept >= lanes) for_tiles(out, BackwardWeightsPass<width, false>{rows, in, out, at, lanes, dy, samples + lane, accumulate, dw});
-      else for_tiles(out, BackwardWeightsPass<width, true>{rows, in, out, at, kept, dy, samples + lane, accumulate, dw});
+      if (kept >= lanes)
+        for_tiles(out, BackwardWeightsPass<width, false>{rows, in, out, at, lanes, dy, samples + lane, accumulate, dw});
+      else
+        for_tiles(out, BackwardWeightsPass<width, true>{rows, in, out, at, kept, dy, samples + lane, accumulate, dw});
     });
   }
 }
 
-void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw, float* db) {
+void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw,
+                            float* db) {
   alignas(64) static constexpr float ones[panel_rows] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const std::size_t x_floats = in * panel_rows, dy_floats = out * panel_rows;
   reduce_to(out, accumulate, db, [&](std::size_t i) { return products(rows, dy + i * panel_rows, dy_floats, ones, 0); });
   // So few inputs leave most lanes of a tile empty: let the lanes be samples, and sum over them.
   if (in * 4 <= lanes) {
-    reduce_to(out * in, accumulate, dw, [&](std::size_t i) {
-      return products(rows, dy + i / in * panel_rows, dy_floats, x + i % in * panel_rows, x_floats);
-    });
+    reduce_to(out * in, accumulate, dw,
+              [&](std::size_t i) { return products(rows, dy + i / in * panel_rows, dy_floats, x + i % in * panel_rows, x_floats); });
     return;
   }
   for (std::size_t p = 0; p < panels_of(rows); p += group_panels)

@@ -21,7 +21,9 @@ namespace straggler {
 /// Samples in a panel.
 inline constexpr std::size_t panel_rows = 32;
 /// Floats that hold `rows` vectors of `features` floats in panels.
-constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) { return (rows + panel_rows - 1) / panel_rows * panel_rows * features; }
+constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) {
+  return (rows + panel_rows - 1) / panel_rows * panel_rows * features;
+}
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -33,15 +35,19 @@ struct Kernels {
 
   // Layers. x, y, dx, dy, scores: panels.
   /// y = w · x + b for every sample, then max(0, ·) if `relu` (NaN stays NaN).
-  void (*dense_forward)(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* w, const float* b, bool relu, float* y);
+  void (*dense_forward)(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* w, const float* b, bool relu,
+                        float* y);
   /// dw[out][in] = Σ dy xᵀ, db[out] = Σ dy over the samples; added to what is there if `accumulate`.
-  void (*dense_backward_weights)(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw, float* db);
+  void (*dense_backward_weights)(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate,
+                                 float* dw, float* db);
   /// dx = wᵀ · dy for every sample, zeroed where x <= 0 if `relu` (x: the input of this layer, output of a ReLU; else ignored).
-  void (*dense_backward_input)(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu, float* dx);
+  void (*dense_backward_input)(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x,
+                               bool relu, float* dx);
   /// In place: scores -> scale[row] * (softmax - one-hot). Returns Σ scale[row] * cross entropy. labels[row] < classes.
   double (*softmax_cross_entropy)(std::size_t rows, std::size_t classes, float* scores, const std::int32_t* labels, const float* scale);
   /// Σ cross entropy over rows; adds to `correct` how many rows have their largest score at their label (ties: the first).
-  double (*softmax_evaluate)(std::size_t rows, std::size_t classes, const float* scores, const std::int32_t* labels, std::uint64_t* correct);
+  double (*softmax_evaluate)(std::size_t rows, std::size_t classes, const float* scores, const std::int32_t* labels,
+                             std::uint64_t* correct);
 
   // Elementwise on n floats, one pass over memory each; `out` may be one of the inputs.
   /// out = Σ_i scale[i] x_i, summed in order i = 0, 1, …; count >= 1

@@ -12,13 +12,26 @@
 
 namespace straggler::STRAGGLER_KERNELS {
 namespace {
+// In this order: each builds on the ones before it.
+// clang-format off
 #include "models/kernels/vectors.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
+// clang-format on
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {STRAGGLER_KERNELS_NAME, to_panels,    from_panels, dense_forward, dense_backward_weights, dense_backward_input,
-                       softmax_cross_entropy,  softmax_evaluate, weighted_sum, mean,     momentum,               descend};
+const Kernels table = {STRAGGLER_KERNELS_NAME,
+                       to_panels,
+                       from_panels,
+                       dense_forward,
+                       dense_backward_weights,
+                       dense_backward_input,
+                       softmax_cross_entropy,
+                       softmax_evaluate,
+                       weighted_sum,
+                       mean,
+                       momentum,
+                       descend};
 }  // namespace straggler::STRAGGLER_KERNELS

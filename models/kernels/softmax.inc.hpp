@@ -11,7 +11,9 @@ STRAGGLER_INLINE Vector largest(std::size_t classes, const float* scores) {
 }
 
 /// -log softmax at the label from the sum of exponentials: a NaN anywhere in the scores is one in the sum.
-STRAGGLER_INLINE double cross_entropy(double sum, float top, float score) { return ::log(sum) - (static_cast<double>(score) - static_cast<double>(top)); }
+STRAGGLER_INLINE double cross_entropy(double sum, float top, float score) {
+  return ::log(sum) - (static_cast<double>(score) - static_cast<double>(top));
+}
 
 double softmax_cross_entropy(std::size_t rows, std::size_t classes, float* scores, const std::int32_t* labels, const float* scale) {
   double loss = 0;

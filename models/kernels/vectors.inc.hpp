@@ -5,7 +5,7 @@ constexpr int lanes = 16;      // floats in a register
 constexpr int tile_rows = 12;  // accumulators of a tile: tile_rows x tile_vectors registers of 32
 #elif defined(__AVX2__)
 constexpr int lanes = 8;
-constexpr int tile_rows = 6;   // of 16 registers
+constexpr int tile_rows = 6;  // of 16 registers
 #else
 constexpr int lanes = 4;
 constexpr int tile_rows = 5;

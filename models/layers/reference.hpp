@@ -11,7 +11,8 @@ namespace straggler::reference {
 
 /// y[rows][out] = x[rows][in] · w[out][in]ᵀ + b[out], rectified if `relu`.
 template <class Scalar>
-void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const Scalar* x, const Scalar* w, const Scalar* b, bool relu, Scalar* y) {
+void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const Scalar* x, const Scalar* w, const Scalar* b, bool relu,
+                   Scalar* y) {
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t o = 0; o < out; ++o) {
       Scalar sum = b[o];
@@ -32,7 +33,8 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
 
 /// dx[rows][in] = dy · w, zero where x <= 0 if `relu` (x is then the output of a ReLU).
 template <class Scalar>
-void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const Scalar* dy, const Scalar* w, const Scalar* x, bool relu, Scalar* dx) {
+void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const Scalar* dy, const Scalar* w, const Scalar* x, bool relu,
+                          Scalar* dx) {
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t i = 0; i < in; ++i) {
       Scalar sum = 0;
@@ -60,8 +62,8 @@ double softmax_cross_entropy(std::size_t rows, std::size_t classes, Scalar* scor
 /// Loss and gradient of a chain of dense layers of the given widths (inputs first, classes last) with ReLU between them.
 /// weights and gradient: for each layer w[out][in], then b[out]. gradient = Σ scale[row] ∂loss/∂weights; returns Σ scale[row] loss.
 template <class Scalar>
-double perceptron_gradient(std::span<const std::size_t> widths, const Scalar* weights, std::size_t rows, const Scalar* x, const std::int32_t* labels,
-                           const Scalar* scale, Scalar* gradient) {
+double perceptron_gradient(std::span<const std::size_t> widths, const Scalar* weights, std::size_t rows, const Scalar* x,
+                           const std::int32_t* labels, const Scalar* scale, Scalar* gradient) {
   const std::size_t layers = widths.size() - 1;
   std::vector<std::vector<Scalar>> activations(layers + 1);
   std::vector<std::size_t> offset(layers + 1, 0);

@@ -13,7 +13,8 @@ void apply_mean(const Kernels& kernels, std::size_t n, const std::vector<const f
 
 /// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
 /// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009).
-void apply_ring_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+void apply_ring_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&,
+                     float* out) {
   const std::size_t ranks = inputs.size();
   std::vector<const float*> rotated(ranks);
   for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
@@ -36,7 +37,8 @@ void apply_add(const Kernels& kernels, std::size_t n, const std::vector<const fl
 
 // A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same
 // place, so the first input's buffer may serve the result there too.
-const Register<ElementwiseEntry> mean_entry({.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean});
+const Register<ElementwiseEntry> mean_entry(
+    {.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean});
 const Register<ElementwiseEntry> ring_mean_entry(
     {.name = "ring_mean", .summary = "mean, summed as a ring all-reduce does", .parameters = {}, .in_place = 0, .apply = apply_ring_mean});
 const Register<ElementwiseEntry> weighted_mean_entry(

@@ -13,7 +13,8 @@ namespace {
 Schedule::Shape make(const Parameters& parameters, double) {
   const double factor = parameters.number("factor");
   if (parameters.has("every") == parameters.has("at"))
-    throw std::invalid_argument("step: needs either every (epochs from step to step) or at (a list of epochs), for example every: 30 or at: [30, 60]");
+    throw std::invalid_argument(
+        "step: needs either every (epochs from step to step) or at (a list of epochs), for example every: 30 or at: [30, 60]");
   if (parameters.has("every")) {
     const double every = parameters.number("every");
     return [=](double epochs) { return std::pow(factor, std::floor(epochs / every)); };
@@ -31,8 +32,15 @@ const Register<ScheduleEntry> entry({
     .name = "step",
     .summary = "the rate falls by a factor at given epochs",
     .parameters = {{.name = "every", .meaning = "epochs from step to step", .range = Range::above(0)},
-                   {.name = "at", .type = ValueType::counts, .meaning = "epochs at which the rate falls, smallest first", .range = Range::at_least(1)},
-                   {.name = "factor", .type = ValueType::fraction, .fallback = "0.1", .meaning = "what each step multiplies the rate by", .range = Range::above_to(0, 1)}},
+                   {.name = "at",
+                    .type = ValueType::counts,
+                    .meaning = "epochs at which the rate falls, smallest first",
+                    .range = Range::at_least(1)},
+                   {.name = "factor",
+                    .type = ValueType::fraction,
+                    .fallback = "0.1",
+                    .meaning = "what each step multiplies the rate by",
+                    .range = Range::above_to(0, 1)}},
     .make = make,
 });
 

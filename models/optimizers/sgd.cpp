@@ -33,7 +33,8 @@ void descend_along(const Kernels& kernels, std::size_t n, float rate, const floa
   }
 }
 
-void apply_descend(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+void apply_descend(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                   float* out) {
   const float *const w = inputs[0], *const d = inputs[1];
   const auto rate = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
   if (decay == 0.0f) return kernels.descend(n, rate, w, d, out);
@@ -42,12 +43,14 @@ void apply_descend(const Kernels& kernels, std::size_t n, const std::vector<cons
   });
 }
 
-void apply_velocity(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+void apply_velocity(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                    float* out) {
   const auto momentum = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
   kernels.momentum(n, momentum, decay, inputs[0], decay == 0.0f ? nullptr : inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, out);
 }
 
-void apply_nesterov(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+void apply_nesterov(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                    float* out) {
   const float *const w = inputs[0], *const g = inputs[1], *const v = inputs[2];
   const auto rate = static_cast<float>(scalars[0]), momentum = static_cast<float>(scalars[1]), decay = static_cast<float>(scalars[2]);
   descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
@@ -72,8 +75,9 @@ class Sgd final : public UpdateRule {
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
     if (momentum_ == 0) return lineage.elementwise(descend_rule, std::array{weights, gradient}, {rate, decay_});
-    const Handle velocity = state.empty() ? lineage.elementwise(velocity_rule, std::array{gradient, weights}, {momentum_, decay_})
-                                          : lineage.elementwise(velocity_rule, std::array{gradient, weights, state[0]}, {momentum_, decay_});
+    const Handle velocity = state.empty()
+                                ? lineage.elementwise(velocity_rule, std::array{gradient, weights}, {momentum_, decay_})
+                                : lineage.elementwise(velocity_rule, std::array{gradient, weights, state[0]}, {momentum_, decay_});
     state.assign(1, velocity);
     if (nesterov_) return lineage.elementwise(nesterov_rule, std::array{weights, gradient, velocity}, {rate, momentum_, decay_});
     return lineage.elementwise(descend_rule, std::array{weights, velocity}, {rate, 0.0});
@@ -95,10 +99,11 @@ const Register<ElementwiseEntry> nesterov_entry(
 const Register<OptimizerEntry> entry({
     .name = "sgd",
     .summary = "stochastic gradient descent, with momentum, Nesterov's momentum and weight decay",
-    .parameters = {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
-                   {.name = "momentum", .fallback = "0", .meaning = "share of the velocity that a step keeps", .range = {0, 1, false, true}},
-                   {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
-                   {.name = "nesterov", .type = ValueType::boolean, .fallback = "false", .meaning = "look ahead along the velocity; needs momentum"}},
+    .parameters =
+        {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+         {.name = "momentum", .fallback = "0", .meaning = "share of the velocity that a step keeps", .range = {0, 1, false, true}},
+         {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
+         {.name = "nesterov", .type = ValueType::boolean, .fallback = "false", .meaning = "look ahead along the velocity; needs momentum"}},
     .make = [](const Parameters& parameters, Schedule schedule) -> std::unique_ptr<UpdateRule> {
       return std::make_unique<Sgd>(parameters, std::move(schedule));
     },

@@ -46,7 +46,8 @@ std::string tensor_name(std::size_t layer, bool bias) { return std::to_string(2 
 
 Perceptron::Perceptron(std::vector<std::size_t> widths, const Kernels& kernels) : loss_{0}, kernels_(kernels) {
   if (widths.size() < 2) throw std::invalid_argument("a perceptron needs inputs and classes; give at least two widths");
-  if (std::find(widths.begin(), widths.end(), 0u) != widths.end()) throw std::invalid_argument("a layer of width 0; every width is at least 1");
+  if (std::find(widths.begin(), widths.end(), 0u) != widths.end())
+    throw std::invalid_argument("a layer of width 0; every width is at least 1");
   for (std::size_t l = 0, offset = 0; l + 1 < widths.size(); ++l) {
     layers_.emplace_back(widths[l], widths[l + 1], offset, l + 2 < widths.size(), l > 0);
     offset += layers_.back().parameters();
