@@ -33,7 +33,20 @@ std::vector<std::string> labels_of(const std::vector<RunResult>& runs) {
   return all_distinct(names) ? names : all_distinct(folders) ? folders : paths;
 }
 
+/// The target, if every run had the same and at least one reached it.
+std::optional<double> common_target(const Comparison& comparison) {
+  const std::optional<double>& target = comparison.runs.front().target_accuracy;
+  bool reached = false;
+  for (const RunResult& run : comparison.runs) {
+    if (!run.target_accuracy || run.target_accuracy != target) return std::nullopt;
+    const ThresholdResult* row = find_threshold(run, *target);
+    reached = reached || (row && row->seconds);
+  }
+  return reached ? target : std::nullopt;
+}
+
 std::optional<double> deciding_threshold(const Comparison& comparison) {
+  if (const std::optional<double> target = common_target(comparison)) return target;
   std::optional<double> any, common;
   for (const double threshold : comparison.thresholds) {
     bool by_all = true, by_one = false;

@@ -13,8 +13,8 @@ struct Comparison {
   std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
   std::vector<double> thresholds;   // of all runs, targets included; ascending
   std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first
-  /// The threshold that decides: the highest that every run was asked for and at least one reached; failing that, the
-  /// highest that at least one reached. None: nobody reached any.
+  /// What decides: the target that all runs had, if at least one reached it; else the highest threshold that every run was asked
+  /// for and at least one reached; failing that, the highest that at least one reached. None: nobody reached any.
   std::optional<double> deciding;
   std::optional<std::size_t> winner;  // least time to `deciding`; timing alone: most samples per second; none: no run wins
   bool timing_only = false;           // no run has accuracies

@@ -19,7 +19,7 @@ Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int6
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < curve.size(); ++i) {
     if (!curve[i].test_accuracy) continue;
-    if (*curve[i].test_accuracy < accuracy) {
+    if (!(*curve[i].test_accuracy >= accuracy)) {  // a NaN is below everything
       held = 0;
       first.reset();
       result.last_below = curve[i].time;
