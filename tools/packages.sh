@@ -35,5 +35,6 @@ build() {
     return 1
   fi
   rm -f "$log"
-  cmake --build --preset "$preset" ${1:+--target "$@"} >&2
+  echo "building $preset (minutes the first time, seconds after)" >&2
+  cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet >&2
 }

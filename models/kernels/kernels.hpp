@@ -1,8 +1,10 @@
-// The hot loops, on raw pointers. The same source (kernels.inc.cpp) is compiled once per instruction set (x86-64-v2, -v3,
-// -v4), each in an object and a namespace of its own, and one set is chosen at start.
+// The hot loops, on raw pointers. On x86-64 the same source (set.inc.hpp) is compiled once per instruction set (x86-64-v2, -v3,
+// -v4), each in an object and a namespace of its own; `generic` (generic.cpp) is written on Eigen and runs everywhere. One set is
+// chosen at start.
 //
-// Results depend on the set (sums are grouped differently), never on the number of threads: nothing here starts one, and
-// nothing here allocates. NaN and infinity travel as IEEE 754 says: a NaN weight gives a NaN loss.
+// Results depend on the set (sums are grouped differently), never on the number of threads: nothing here starts one. Nothing
+// here allocates but Eigen, which packs blocks of large matrices. NaN and infinity travel as IEEE 754 says: a NaN weight gives
+// a NaN loss.
 //
 // Two layouts of a batch of `rows` vectors of `features` floats:
 //  - sample-major: [rows][features], as data sets have it;
@@ -27,7 +29,7 @@ constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) {
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
-  std::string_view name;  // "x86-64-v3"
+  std::string_view name;  // "generic", "x86-64-v3"
 
   // Layouts: x[rows][features] to panels and back.
   void (*to_panels)(std::size_t rows, std::size_t features, const float* x, float* panels);
@@ -61,7 +63,7 @@ struct Kernels {
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
 };
 
-/// The sets that were built and that this processor can run, slowest first.
+/// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.
 std::vector<std::string_view> available_kernels();
 /// `name` as above, or "auto" for the fastest. Throws std::invalid_argument that lists the available ones.
 const Kernels& select_kernels(std::string_view name);

@@ -5,6 +5,10 @@
 
 namespace straggler {
 
+namespace generic {
+extern const Kernels table;
+}
+#if defined(__x86_64__)
 namespace kernels_v2 {
 extern const Kernels table;
 }
@@ -14,18 +18,23 @@ extern const Kernels table;
 namespace kernels_v4 {
 extern const Kernels table;
 }
+#endif
 
 namespace {
 
 /// What the processor (and the operating system, which must save the registers) can run, slowest first.
 std::vector<const Kernels*> runnable() {
-  std::vector<const Kernels*> sets;
-  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")) sets.push_back(&kernels_v2::table);
-  if (sets.size() == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-    sets.push_back(&kernels_v3::table);
-  if (sets.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    sets.push_back(&kernels_v4::table);
+  std::vector<const Kernels*> sets = {&generic::table};
+#if defined(__x86_64__)
+  // Each level includes the one before it.
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (v2) sets.push_back(&kernels_v2::table);
+  if (v3) sets.push_back(&kernels_v3::table);
+  if (v4) sets.push_back(&kernels_v4::table);
+#endif
   return sets;
 }
 
@@ -44,7 +53,6 @@ const Kernels& select_kernels(std::string_view name) {
     if (set->name == name) return *set;
     known += ", " + std::string(set->name);
   }
-  if (sets.empty()) throw std::invalid_argument("this processor lacks SSE 4.2, which every set of kernels needs");
   if (name == "auto") return *sets.back();
   throw std::invalid_argument("no kernels '" + std::string(name) + "' on this processor; known: " + known);
 }

@@ -83,7 +83,8 @@ void Blueprint::resolve_training(const Scenario& scenario) {
                                                  " worker, the cluster has " + std::to_string(workers) +
                                                  "; make it one group of `count: 1`, or take another scheme");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
-  streams = partition_entry->sizes(scenario.workload.partition.parameters, partition_request(scenario));
+  const PartitionRequest request = partition_request(scenario);
+  streams = at_place(scenario, "workload.data.partition", [&] { return partition_entry->sizes(scenario.workload.partition.parameters, request); });
 
   plan.workers = static_cast<Rank>(workers);
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
@@ -91,14 +92,23 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.drop_last = training.batch.drop_last;
   plan.fuse = scenario.workload.fuse && !model->couples_samples();
   plan.seed = scenario.seed;
-  plan.epoch_samples = data.train;
+  plan.train_samples = plan.epoch_samples = data.train;
   plan.shared_stream = streams.shared;
   plan.stream_samples = streams.sizes;
-  if (plan.drop_last && !streams.shared) {
-    const std::uint64_t smallest = *std::min_element(streams.sizes.begin(), streams.sizes.end());
+  if (plan.drop_last) {
+    const std::uint64_t smallest =
+        streams.shared ? (data.train + request.workers - 1) / request.workers : *std::min_element(streams.sizes.begin(), streams.sizes.end());
     if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
       throw_error(scenario, "training.batch.drop_last", "a worker's part of the data, " + std::to_string(smallest) +
                                                             " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
+    // What is dropped belongs to no epoch.
+    const auto piece = static_cast<std::uint64_t>(scheme_entry->minibatch(training.scheme.parameters).value_or(plan.batch));
+    if (streams.shared) {
+      plan.epoch_samples = data.train - data.train % piece;
+    } else {
+      plan.epoch_samples = 0;
+      for (const std::uint64_t part : streams.sizes) plan.epoch_samples += part - part % piece;
+    }
   }
 
   const auto& schedule = training.schedule;

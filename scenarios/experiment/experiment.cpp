@@ -96,6 +96,8 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
       backend.run(blueprint.stop.simulated_time, blueprint.evaluation.every_time);
     } catch (const Deadlock& deadlock) {
       throw RunFailed(deadlock.what());
+    } catch (const ReplayMismatch& mismatch) {
+      throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
     } catch (const TimeOverflow& overflow) {
       throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
     }
@@ -184,7 +186,10 @@ Explanation Experiment::explain() const {
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
   out.batch_per_worker = blueprint.plan.batch;
-  out.updates_per_epoch = static_cast<double>(blueprint.data.train) / static_cast<double>(blueprint.plan.batch * blueprint.plan.workers);
+  const double workers = static_cast<double>(blueprint.plan.workers);
+  const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
+  out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
+                                                                    static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   out.layers = blueprint.model->cost();
   // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
   const std::size_t vectors = 3 * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) + 4;
@@ -192,6 +197,14 @@ Explanation Experiment::explain() const {
                      blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
+  if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)
+    out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) + ": their batches are all they have");
+  const EvaluateSpec& evaluate = scenario.training.evaluate;
+  const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
+  if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
+    out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
+                           std::to_string(evaluate.sustain));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "scenarios/experiment/replay.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string>
@@ -22,6 +23,9 @@ const char* difference(const Scenario& a, const Scenario& b) {
   if (a.workload.model != b.workload.model) return "workload.model";
   if (a.workload.data != b.workload.data) return "workload.data";
   if (a.workload.partition != b.workload.partition) return "workload.data.partition";
+  if (a.workload.reshuffle != b.workload.reshuffle) return "workload.data.reshuffle";
+  if (a.workload.fuse != b.workload.fuse) return "workload.fuse";
+  if (a.training.evaluate.split != b.training.evaluate.split) return "training.evaluate.split";
   return nullptr;
 }
 
@@ -46,7 +50,8 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
     const auto first = std::from_chars(begin, end, process);
     const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
     const auto second = comma ? std::from_chars(first.ptr + 1, end, choice) : first;
-    if (!comma || second.ec != std::errc() || second.ptr != end || process >= choices.size() || choice < 0)
+    if (!comma || second.ec != std::errc() || second.ptr != end || process >= choices.size() || choice < 0 ||
+        static_cast<std::size_t>(choice) >= std::max<std::size_t>(2, choices.size()))
       throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line + "' is not a choice; a row is 'process,choice', both numbers of this cluster");
     choices[process].push_back(choice);
   }

@@ -20,9 +20,9 @@ RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopR
   record_.target_accuracy = stop_.target_accuracy;
 }
 
-void RunRecorder::begin(const Weights& initial) {
+bool RunRecorder::begin(const Weights& initial) {
   latest_ = initial;
-  if (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) evaluate(Time());
+  return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
 }
 
 void RunRecorder::count_contributions(const Weights& weights, Time now) {
@@ -50,7 +50,7 @@ bool RunRecorder::published(const Weights& weights, Time now) {
 
   bool due = false;
   if (evaluation_.every_epochs) {
-    const double done = epochs() / *evaluation_.every_epochs;
+    const double done = epochs() / *evaluation_.every_epochs * (1 + 1e-12);  // a multiple may fall short by rounding
     due = done >= static_cast<double>(next_evaluation_);
     if (due) next_evaluation_ = static_cast<std::uint64_t>(done) + 1;
   } else if (evaluation_.every_updates) {
@@ -124,6 +124,9 @@ void RunRecorder::finish(Time now, bool interrupted) {
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.sent - bytes_.received;
   record_.weights_key = latest_.value.key().text();
+  if (evaluator_ && (stop_.target_accuracy || !evaluation_.thresholds.empty()) && record_.curve.size() < static_cast<std::size_t>(evaluation_.sustain))
+    record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) + " evaluations, and there were " +
+                               std::to_string(record_.curve.size()) + ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
   std::size_t wasteful = 0;
   for (std::size_t i = 0; i < clocks_.size(); ++i) {
     WorkerClock& clock = clocks_[i];

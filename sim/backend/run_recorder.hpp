@@ -48,8 +48,8 @@ class RunRecorder {
   RecordSink* sink() const { return sink_; }
   ByteCounters& bytes() { return bytes_; }
 
-  /// The first curve point: the initial weights at time 0.
-  void begin(const Weights& initial);
+  /// The first curve point: the initial weights at time 0. True: the run stops here.
+  bool begin(const Weights& initial);
   /// A published version. True: the run stops here.
   bool published(const Weights& weights, Time now);
   /// An evaluation that is due by time. True: the run stops here.

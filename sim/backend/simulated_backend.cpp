@@ -34,6 +34,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       forced_used_(static_cast<std::size_t>(plan.workers) + cluster_.servers),
       server_free_(cluster_.servers),
       network_(simulation_.queue()),
+      signals_(simulation_, *cluster_.topology, static_cast<std::size_t>(plan.workers)),
       mail_(static_cast<std::size_t>(plan.workers) + cluster_.servers) {
   simulation_.attach(network_);
   simulation_.add(*this);
@@ -48,7 +49,7 @@ SimulatedBackend::~SimulatedBackend() {
   simulation_.kill_all();  // frames refer to nodes, mailboxes and the network
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
-    if (delivery.departed) network_.cancel(delivery.flow);
+    if (delivery.stage == Delivery::Stage::flowing) network_.cancel(delivery.flow);
     in_flight_.pop_front();
     delete &delivery;
   }
@@ -56,8 +57,8 @@ SimulatedBackend::~SimulatedBackend() {
 }
 
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
-  Weights initial = nodes_.front().initial_weights();
-  recorder_.begin(initial);
+  const Weights initial = nodes_.front().initial_weights();
+  if (recorder_.begin(initial)) return recorder_.finish(now(), interrupted_);
   for (Node& node : nodes_) processes_.push_back(simulation_.spawn(node.is_server() ? scheme_.server(node) : scheme_.worker(node)));
   if (evaluate_every) evaluation_clock_ = std::make_unique<EvaluationClock>(*this, *evaluate_every);
   const bool stopped = simulation_.run(until.value_or(Time::never()));
@@ -77,14 +78,7 @@ bool SimulatedBackend::start(Operation& operation) {
       return false;
     }
     case Operation::Kind::receive: return start_mail(static_cast<MailOperation&>(operation));
-    case Operation::Kind::signal: {
-      auto& signal = static_cast<SignalOperation&>(operation);
-      mail_[static_cast<std::size_t>(signal.node().self())].discard_if([&](const MessagePointer& item) {
-        const auto* old = std::get_if<SyncSignal>(&item->payload);
-        return old && old->number < signal.number();
-      });
-      return start_mail(signal);
-    }
+    case Operation::Kind::signal: return signals_.wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed: return true;
     case Operation::Kind::all_reduce: return reducing_->join(static_cast<AllReduceOperationBase&>(operation));
     case Operation::Kind::publish: return start_publish(static_cast<PublishOperation&>(operation));
@@ -106,8 +100,8 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
       if (delivery) delivery->operation = nullptr;
       return;
     }
-    case Operation::Kind::receive:
-    case Operation::Kind::signal: return static_cast<MailOperation&>(operation).leave();
+    case Operation::Kind::receive: return static_cast<MailOperation&>(operation).leave();
+    case Operation::Kind::signal: return signals_.leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce: return reducing_->cancel(static_cast<AllReduceOperationBase&>(operation));
     case Operation::Kind::proceed:
     case Operation::Kind::publish: return;
@@ -188,7 +182,6 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
 }
 
 std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
-  if (std::holds_alternative<SyncSignal>(payload)) return 0;
   if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + weights->optimizer.size());
   return cluster_.model_bytes;
 }
@@ -206,30 +199,32 @@ void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation
 
 void SimulatedBackend::transmit(Delivery& delivery) {
   const std::uint64_t bytes = bytes_of(delivery.payload);
-  delivery.departed = true;
+  delivery.stage = Delivery::Stage::flowing;
   count_sent(delivery.from, bytes);
-  if (bytes > 0) {
-    begin_flight(delivery.from);
-    begin_flight(delivery.to);
-  }
+  begin_flight(delivery.from);
+  begin_flight(delivery.to);
   cluster_.topology->route(static_cast<std::uint32_t>(delivery.from), static_cast<std::uint32_t>(delivery.to), route_);
-  delivery.flow = network_.start(route_.links, static_cast<double>(bytes), route_.latency, delivery);
+  delivery.latency = route_.latency;
+  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
+  delivery.flow = network_.start(route_.links, static_cast<double>(bytes), Time(), delivery);
 }
 
-void SimulatedBackend::delivered(Delivery& delivery) {
-  const std::uint64_t bytes = bytes_of(delivery.payload);
-  count_received(delivery.to, bytes);
-  if (bytes > 0) {
-    end_flight(delivery.from);
-    end_flight(delivery.to);
-  }
-  delivery.unlink();
-  MessagePointer message(&delivery);
+void SimulatedBackend::drained(Delivery& delivery) {
+  delivery.stage = Delivery::Stage::travelling;
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
     sender->complete();
   }
-  mail_[static_cast<std::size_t>(delivery.to)].put(std::move(message));
+  if (delivery.latency == Time()) return delivered(delivery);
+  simulation_.queue().after(delivery.latency, delivery);
+}
+
+void SimulatedBackend::delivered(Delivery& delivery) {
+  count_received(delivery.to, bytes_of(delivery.payload));
+  end_flight(delivery.from);
+  end_flight(delivery.to);
+  delivery.unlink();
+  mail_[static_cast<std::size_t>(delivery.to)].put(MessagePointer(&delivery));
 }
 
 void SimulatedBackend::count_sent(Rank rank, std::uint64_t bytes) {
@@ -265,6 +260,7 @@ void SimulatedBackend::chosen(Rank rank, std::int32_t choice) {
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {
   for (std::size_t rank = 0; rank < mail_.size(); ++rank)
     if (const auto* receiver = mail_[rank].first_waiting()) who.push_back(static_cast<const MailOperation*>(receiver)->describe());
+  signals_.describe_waiting(who);
   reducing_->describe_waiting(who);
 }
 

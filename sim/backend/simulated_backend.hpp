@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/backend/run_recorder.hpp"
+#include "sim/backend/signal_board.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/collectives/collective.hpp"
@@ -69,6 +70,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void received(MailOperation& operation) override;
   MessagePointer make_message(Rank from, Rank to, Payload payload) override;
   void post(MessagePointer message) override { dispatch(std::move(message), nullptr); }
+  void signal_workers(Rank from, SyncSignal signal) override { signals_.broadcast(from, signal.number); }
   std::int32_t forced_choice(Rank rank) override;
   void chosen(Rank rank, std::int32_t choice) override;
   void describe_waiting(std::vector<std::string>& who) const override;
@@ -79,6 +81,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool start_publish(PublishOperation& operation);
   void dispatch(MessagePointer message, SendOperation* operation);
   void transmit(Delivery& delivery);
+  void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
   std::uint64_t bytes_of(const Payload& payload) const;
   void count_sent(Rank rank, std::uint64_t bytes);
@@ -107,6 +110,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Simulation simulation_;
   Network network_;
   InFlight in_flight_;
+  SignalBoard signals_;
   std::unique_ptr<AllReduce> reducing_;
   std::deque<Node> nodes_;
   std::vector<Mailbox<MessagePointer>> mail_;

@@ -63,6 +63,9 @@ SchemeEntry entry() {
     const std::string& damping = parameters.text("staleness");
     return std::make_unique<Asgd>(damping == "inverse" ? Damping::inverse : damping == "inverse_sqrt" ? Damping::inverse_sqrt : Damping::none);
   };
+  scheme.updates_per_epoch = [](const Parameters&, double batches, double) {
+    return std::optional<double>(batches);
+  };
   scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   return scheme;
 }

@@ -23,18 +23,24 @@ class FedAvg final : public Scheme {
   }
 
   Process worker(Node& node) const override {
-    const std::uint64_t samples = node.part_samples(node.self());
     const auto batch_size = static_cast<std::uint64_t>(node.batch_size());
-    const std::uint64_t batches = node.plan().drop_last ? samples / batch_size : (samples + batch_size - 1) / batch_size;
+    std::uint64_t samples = node.part_samples(node.self());
+    if (node.plan().drop_last) samples -= samples % batch_size;
     Weights weights = node.initial_weights();
     const std::vector<Rank> first = sampled(node, 0);
     weights.participants = static_cast<std::int32_t>(first.size());
-    if (!std::binary_search(first.begin(), first.end(), node.self())) weights = co_await node.receive<Weights>(node.server());
+    if (!std::binary_search(first.begin(), first.end(), node.self())) {
+      const Weights invited = co_await node.receive<Weights>(node.server());
+      weights = momentum_.incoming(node, invited);
+    }
     for (;;) {
-      for (std::uint64_t k = 0; k < batches * static_cast<std::uint64_t>(local_epochs_); ++k) {
-        const DrawnBatch batch = node.next_batch(node.batch_size());
-        const Gradient gradient = co_await node.gradient(weights, batch);
-        weights = co_await node.step(weights, gradient);
+      for (std::int64_t epoch = 0; epoch < local_epochs_; ++epoch) {
+        for (std::uint64_t seen = 0; seen < samples;) {
+          const DrawnBatch batch = node.next_batch(static_cast<std::int64_t>(std::min(batch_size, samples - seen)));
+          const Gradient gradient = co_await node.gradient(weights, batch);
+          weights = co_await node.step(weights, gradient);
+          seen += batch.size;
+        }
       }
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.server(), mine);
@@ -88,6 +94,9 @@ SchemeEntry entry() {
   scheme.parameters = {fraction, local_epochs, via, MomentumAtSync::parameter("reset")};
   scheme.needs_server = [](const Parameters&) { return true; };
   scheme.make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); };
+  scheme.updates_per_epoch = [](const Parameters& parameters, double, double) {
+    return std::optional<double>(1 / (parameters.number("fraction") * static_cast<double>(parameters.count("local_epochs"))));
+  };
   scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   return scheme;
 }

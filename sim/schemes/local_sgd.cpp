@@ -91,6 +91,9 @@ SchemeEntry entry() {
     if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
     return std::make_unique<LocalSgdByAllReduce>(parameters);
   };
+  scheme.updates_per_epoch = [](const Parameters& parameters, double batches, double workers) {
+    return std::optional<double>(batches / workers / static_cast<double>(parameters.count("steps")));
+  };
   scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   return scheme;
 }

@@ -29,17 +29,21 @@ std::vector<Handle> values_of(const std::vector<T>& parts) {
   return values;
 }
 
-/// The k-th optimizer states of all parts, averaged by `average`, for every k; none unless all parts carry equally many.
-template <class Average>
-std::vector<Handle> averaged_states(const std::vector<Weights>& parts, const Average& average) {
+/// Σ shares[i] (k-th optimizer state of part i), for every k. A part without a state, whose worker has taken no step yet, counts
+/// as zero.
+std::vector<Handle> averaged_states(Lineage& lineage, const std::vector<Weights>& parts, const std::vector<double>& shares) {
   std::vector<Handle> states;
-  const std::size_t count = parts.front().optimizer.size();
-  for (const Weights& part : parts)
-    if (part.optimizer.size() != count) return states;
+  std::size_t count = 0;
+  for (const Weights& part : parts) count = std::max(count, part.optimizer.size());
   for (std::size_t k = 0; k < count; ++k) {
     std::vector<Handle> state;
-    for (const Weights& part : parts) state.push_back(part.optimizer[k]);
-    states.push_back(average(state));
+    std::vector<double> factors;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].optimizer.size() <= k) continue;
+      state.push_back(parts[i].optimizer[k]);
+      factors.push_back(shares[i]);
+    }
+    states.push_back(lineage.elementwise(rules::weighted_mean, state, factors));
   }
   return states;
 }
@@ -74,7 +78,7 @@ bool can_fuse(const std::vector<Gradient>& parts) {
 std::uint64_t Node::part_samples(Rank worker) const {
   if (!plan_.shared_stream) return plan_.stream_samples[static_cast<std::size_t>(worker)];
   const auto workers = static_cast<std::uint64_t>(plan_.workers);
-  return (plan_.epoch_samples + workers - 1) / workers;
+  return (plan_.train_samples + workers - 1) / workers;
 }
 
 std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
@@ -96,7 +100,7 @@ Weights Node::initial_weights() {
 }
 
 DrawnBatch Node::next_batch(std::int64_t samples) {
-  const std::uint64_t epoch = plan_.shared_stream ? plan_.epoch_samples : plan_.stream_samples[static_cast<std::size_t>(self_)];
+  const std::uint64_t epoch = plan_.shared_stream ? plan_.train_samples : plan_.stream_samples[static_cast<std::size_t>(self_)];
   SampleStream& stream = shared_ ? *shared_ : own_;
   const auto wanted = static_cast<std::uint64_t>(samples);
   std::uint64_t left = epoch - stream.position % epoch;
@@ -109,6 +113,7 @@ DrawnBatch Node::next_batch(std::int64_t samples) {
   batch.stream = plan_.shared_stream ? shared_stream : static_cast<std::uint32_t>(self_);
   batch.size = static_cast<std::uint32_t>(std::min(wanted, left));
   batch.work = drawn_;
+  last_position_ = stream.position;
   stream.position += batch.size;
   drawn_ += batch.size;
   return batch;
@@ -131,18 +136,16 @@ Gradient Node::mean(const std::vector<Gradient>& parts) {
 Weights Node::mean(const std::vector<Weights>& parts) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
-  const auto average = [&](const std::vector<Handle>& values) { return lineage_.elementwise(rules::mean, values); };
-  out.value = average(values_of(parts));
-  out.optimizer = averaged_states(parts, average);
+  out.value = lineage_.elementwise(rules::mean, values_of(parts));
+  out.optimizer = averaged_states(lineage_, parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
   return out;
 }
 
 Weights Node::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
-  const auto average = [&](const std::vector<Handle>& values) { return lineage_.elementwise(rules::weighted_mean, values, shares); };
-  out.value = average(values_of(parts));
-  out.optimizer = averaged_states(parts, average);
+  out.value = lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
+  out.optimizer = averaged_states(lineage_, parts, shares);
   return out;
 }
 
@@ -185,7 +188,7 @@ Gradient Node::no_gradient(const Weights& weights) const {
   Contribution contribution;
   contribution.worker = self_;
   contribution.read_version = weights.version;
-  contribution.first_position = drawn_;
+  contribution.first_position = last_position_;
   none.made.push_back(contribution);
   return none;
 }
@@ -201,7 +204,7 @@ Weights Node::as_contribution(Weights weights) const {
   Contribution contribution;
   contribution.worker = self_;
   contribution.read_version = weights.version;
-  contribution.first_position = drawn_;
+  contribution.first_position = last_position_;
   weights.made.push_back(contribution);
   return weights;
 }

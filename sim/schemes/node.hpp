@@ -26,7 +26,8 @@ struct TrainingPlan {
   bool drop_last = false;
   bool fuse = true;                      // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
-  std::uint64_t epoch_samples = 1;       // size of the training set
+  std::uint64_t train_samples = 1;       // size of the training set
+  std::uint64_t epoch_samples = 1;       // of which one pass counts: less where drop_last leaves some out
   bool shared_stream = false;            // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   const UpdateRule* optimizer = nullptr;
@@ -94,11 +95,12 @@ class Node {
     for (Rank rank = 0; rank < workers(); ++rank)
       if (rank != self_) post(rank, payload);
   }
+  void broadcast(const SyncSignal& signal) { backend_.signal_workers(self_, signal); }
   template <class T>
   ReceiveOperation<T> receive(Rank from = anyone) {
     return ReceiveOperation<T>(*this, from);
   }
-  /// Waits for a signal of that number or later; earlier ones are thrown away.
+  /// Waits for a signal of that number or later, which may have come already.
   SignalOperation signal(std::uint64_t number) { return SignalOperation(*this, number); }
   /// Completes at once: the other branch of a first_of that only asks whether something has come.
   ProceedOperation proceed() { return ProceedOperation(*this); }
@@ -123,7 +125,6 @@ class Node {
  private:
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
-  SyncSignal as_contribution(SyncSignal signal) const { return signal; }
   template <class T>
   MessagePointer make_message(Rank to, const T& payload) {
     return backend_.make_message(self_, to, Payload(as_contribution(payload)));
@@ -136,6 +137,7 @@ class Node {
   SampleStream own_;
   Rank self_;
   std::uint64_t drawn_ = 0;  // samples of work, whatever the stream
+  std::uint64_t last_position_ = 0;  // of the batch drawn last
   std::uint64_t calls_ = 0;  // computations started
   std::vector<Handle> optimizer_;
 };
@@ -145,6 +147,8 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
   a_.set_waiter(waiter, this);
   b_.set_waiter(waiter, this);
   const std::int32_t forced = a_.node().backend().forced_choice(a_.node().self());
+  if (forced > 1)
+    throw ReplayMismatch(a_.node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
   if (forced != 0) {
     if (b_.begin()) {
       winner_ = &b_;

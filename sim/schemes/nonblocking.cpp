@@ -195,6 +195,7 @@ SchemeEntry entry() {
     }
     return std::make_unique<NonblockingWeights>(parameters);
   };
+  scheme.updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); };
   scheme.minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); };
   return scheme;
 }

@@ -7,6 +7,8 @@
 #include <cassert>
 #include <coroutine>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -37,6 +39,8 @@ class Backend {
   virtual void received(class MailOperation& operation) = 0;
   virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
   virtual void post(MessagePointer message) = 0;
+  /// To every worker but `from`; each gets it one route latency later.
+  virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;
@@ -191,18 +195,18 @@ class ReceiveOperation final : public ReceiveOperationBase {
   }
 };
 
-class SignalOperation final : public MailOperation {
+class SignalOperation final : public Operation {
  public:
-  SignalOperation(Node& owner, std::uint64_t number) : MailOperation(owner, Kind::signal), number_(number) {}
-  SyncSignal await_resume() const { return std::get<SyncSignal>(message->payload); }
+  SignalOperation(Node& owner, std::uint64_t number) : Operation(owner, Kind::signal), number_(number) {}
+  SignalOperation(SignalOperation&&) noexcept = default;
+  ~SignalOperation() { give_up(); }
+  SyncSignal await_resume() const { return SyncSignal(number_); }
   std::uint64_t number() const { return number_; }
-  std::string describe() const override;
+  /// For back ends: this is the signal that came; its number is at least the one waited for.
+  void came(std::uint64_t number) { number_ = number; }
+  std::string describe() const;
 
  private:
-  bool wants(const MessagePointer& item) const override {
-    const auto* signal = std::get_if<SyncSignal>(&item->payload);
-    return signal && signal->number >= number_;
-  }
   std::uint64_t number_;
 };
 
@@ -244,6 +248,11 @@ class PublishOperation final : public Operation {
 
  private:
   Weights weights_;
+};
+
+/// A replay's choices do not fit the scheme: they are of another run.
+struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the

@@ -52,13 +52,13 @@ struct Gradient {
   Contributions made;
 };
 
-/// A numbered control word; carries no bytes.
+/// A numbered control word; carries no bytes and is not a message: only the highest number that has come is kept.
 struct SyncSignal {
   explicit SyncSignal(std::uint64_t n) : number(n) {}
   std::uint64_t number;
 };
 
-using Payload = std::variant<Weights, Gradient, SyncSignal>;
+using Payload = std::variant<Weights, Gradient>;
 
 /// A payload and who sent it.
 template <class T>

@@ -29,6 +29,8 @@ struct SchemeEntry {
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
   /// False: workers exchange by all-reduce or not at all; each publishes, worker 0's is recorded.
   std::function<bool(const Parameters&)> needs_server;
+  /// Published updates in one pass over the data, where that is fixed: `batches` of all workers together, over `workers`.
+  std::function<std::optional<double>(const Parameters&, double batches, double workers)> updates_per_epoch;
   /// Samples of one worker between two exchanges that it takes in pieces of this size; none: whole batches.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch;
   std::optional<std::int64_t> only_workers;  // runs on exactly so many workers

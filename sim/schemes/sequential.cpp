@@ -25,6 +25,9 @@ SchemeEntry entry() {
   scheme.reference = "Robbins & Monro 1951";
   scheme.make = [](const Parameters&) { return std::make_unique<Sequential>(); };
   scheme.needs_server = [](const Parameters&) { return false; };
+  scheme.updates_per_epoch = [](const Parameters&, double batches, double) {
+    return std::optional<double>(batches);
+  };
   scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   scheme.only_workers = 1;
   return scheme;

@@ -60,6 +60,9 @@ SchemeEntry entry() {
     if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
     return std::make_unique<SsgdByAllReduce>();
   };
+  scheme.updates_per_epoch = [](const Parameters&, double batches, double workers) {
+    return std::optional<double>(batches / workers);
+  };
   scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   return scheme;
 }

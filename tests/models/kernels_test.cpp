@@ -1,10 +1,11 @@
-// Every set of kernels that this processor runs, against the plain implementations in double.
+// Every set of kernels that this processor runs, against the plain implementations in double and against the set on Eigen.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "models/layers/reference.hpp"
 #include "tests/models/math_helpers.hpp"
@@ -26,12 +27,68 @@ const std::vector<Shape> shapes = {{1, 1, 1},     {1, 7, 3},     {3, 2, 128},  {
                                    {33, 5, 24},   {64, 200, 10}, {70, 13, 13}, {129, 40, 9}, {256, 3, 11}, {300, 31, 25},
                                    {40, 257, 12}, {5, 600, 300}, {97, 4, 1},   {160, 16, 48}};
 
+/// Floats that begin `offset` floats after where the allocator puts them.
+class Placed {
+ public:
+  Placed(std::vector<float> values, std::size_t offset) : offset_(offset), values_(std::move(values)) {
+    values_.insert(values_.begin(), offset, nan);
+  }
+  float* at() { return values_.data() + offset_; }
+  std::vector<float> values() const { return std::vector<float>(values_.begin() + offset_, values_.end()); }
+
+ private:
+  std::size_t offset_;
+  std::vector<float> values_;
+};
+
+/// What every function of a set makes of the same numbers in [-1, 1), from arrays that begin at `offset`, padding NaN.
+struct Results {
+  std::vector<float> panels, x, y, dw, db, dx, derivative, sum, mean, velocity, weights;
+  double loss = 0, evaluated = 0;
+  std::uint64_t correct = 0;
+};
+
+Results results_of(const Kernels& k, const Shape& s, bool flag, std::size_t offset) {
+  const std::size_t n = s.in * s.out;
+  const auto placed = [&](std::vector<float> values) { return Placed(std::move(values), offset); };
+  const auto panels = [&](std::size_t features) { return placed(std::vector<float>(panel_floats(s.rows, features), nan)); };
+  std::vector<float> rectified = numbers(s.rows * s.in, 1), steep = numbers(s.rows * s.out, 2);
+  for (std::size_t i = 0; i < rectified.size(); i += 3) rectified[i] = 0;
+  for (float& score : steep) score *= 20;
+
+  Placed x = placed(rectified), back = placed(std::vector<float>(rectified.size())), w = placed(numbers(n, 3)),
+         b = placed(numbers(s.out, 4)), dy = placed(panels_of(numbers(s.rows * s.out, 5), s.rows, s.out, nan)),
+         scores = placed(panels_of(steep, s.rows, s.out, nan)), scale = placed(numbers(s.rows, 6)), dw = placed(numbers(n, 7)),
+         db = placed(numbers(s.out, 8)), x_panels = panels(s.in), y = panels(s.out), dx = panels(s.in), sum = placed(numbers(n, 9)),
+         mean = sum, velocity = sum, weights = sum;
+  k.to_panels(s.rows, s.in, x.at(), x_panels.at());
+  k.from_panels(s.rows, s.in, x_panels.at(), back.at());
+  k.dense_forward(s.rows, s.in, s.out, x_panels.at(), w.at(), b.at(), flag, y.at());
+  k.dense_backward_weights(s.rows, s.in, s.out, x_panels.at(), dy.at(), flag, dw.at(), db.at());
+  k.dense_backward_input(s.rows, s.in, s.out, dy.at(), w.at(), x_panels.at(), flag, dx.at());
+  Results r;
+  const std::vector<std::int32_t> labels = labels_below(s.out, s.rows, 10);
+  r.evaluated = k.softmax_evaluate(s.rows, s.out, scores.at(), labels.data(), &r.correct);
+  r.loss = k.softmax_cross_entropy(s.rows, s.out, scores.at(), labels.data(), scale.at());
+  const std::vector<const float*> inputs = {w.at(), dw.at(), sum.at()};
+  k.mean(n, inputs.size(), inputs.data(), mean.at());
+  k.momentum(n, 0.9f, 0.01f, inputs[1], inputs[0], inputs[2], velocity.at());
+  k.descend(n, 0.1f, inputs[0], inputs[2], weights.at());
+  k.weighted_sum(n, inputs.size(), inputs.data(), std::vector<float>{0.3f, 0.01f, -0.7f}.data(), sum.at());
+
+  const auto samples = [&](const Placed& in_panels, std::size_t features) { return samples_of(in_panels.values(), s.rows, features); };
+  r.panels = samples(x_panels, s.in), r.x = back.values(), r.y = samples(y, s.out), r.dw = dw.values(), r.db = db.values(),
+  r.dx = samples(dx, s.in), r.derivative = samples(scores, s.out), r.sum = sum.values(), r.mean = mean.values();
+  r.velocity = velocity.values(), r.weights = weights.values();
+  return r;
+}
+
 }  // namespace
 
 TEST_CASE("the kernels are chosen by name, and an unknown name lists the known ones") {
   const std::vector<std::string_view> names = available_kernels();
   REQUIRE(!names.empty());
-  CHECK(names.front() == "x86-64-v2");
+  CHECK(names.front() == "generic");
   for (const std::string_view name : names) CHECK(select_kernels(name).name == name);
   CHECK(select_kernels("auto").name == names.back());
   try {
@@ -262,6 +319,70 @@ TEST_CASE("elementwise kernels compute their formulas, in place or not") {
       kernels->descend(n, rate, weights.data(), own.data(), weights.data());
       CHECK(weights == lower);
     }
+}
+
+TEST_CASE("every set agrees with the one on Eigen, in every function") {
+  const Kernels& generic = select_kernels("generic");
+  for (const Kernels* kernels : all_kernels())
+    for (const Shape& s : shapes)
+      for (const bool flag : {false, true}) {
+        if (kernels == &generic) continue;
+        CAPTURE(kernels->name);
+        CAPTURE(s.rows);
+        CAPTURE(s.in);
+        CAPTURE(s.out);
+        const Results actual = results_of(*kernels, s, flag, 0), expected = results_of(generic, s, flag, 0);
+        // Both sum `terms` products of size up to 1, each in its own order.
+        const auto check = [](const std::vector<float>& a, const std::vector<float>& b, std::size_t terms) {
+          REQUIRE(a.size() == b.size());
+          const double bound = 2 * rounding(terms) * std::sqrt(static_cast<double>(terms) + 1);
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < a.size(); ++i) wrong += std::abs(a[i] - b[i]) <= bound ? 0 : 1;  // NaN is wrong
+          CHECK(wrong == 0);
+        };
+        CHECK(actual.panels == expected.panels);
+        CHECK(actual.x == expected.x);
+        check(actual.y, expected.y, s.in);
+        check(actual.dw, expected.dw, s.rows);
+        check(actual.db, expected.db, s.rows);
+        check(actual.dx, expected.dx, s.out);
+        check(actual.derivative, expected.derivative, 40);  // scores less the largest: up to 40
+        // The inputs of these hold sums over the rows.
+        check(actual.sum, expected.sum, s.rows);
+        check(actual.mean, expected.mean, s.rows);
+        check(actual.velocity, expected.velocity, s.rows);
+        check(actual.weights, expected.weights, 3);
+        CHECK(actual.correct == expected.correct);
+        CHECK(actual.evaluated == doctest::Approx(expected.evaluated).epsilon(1e-6));
+        CHECK(std::abs(actual.loss - expected.loss) <= 1e-6 * (1 + expected.evaluated));
+      }
+}
+
+TEST_CASE("no bit depends on where the arrays lie") {
+  for (const Kernels* kernels : all_kernels())
+    for (const Shape& s : shapes)
+      for (const std::size_t offset : {1u, 2u, 7u}) {
+        CAPTURE(kernels->name);
+        CAPTURE(s.rows);
+        CAPTURE(s.in);
+        CAPTURE(s.out);
+        CAPTURE(offset);
+        const Results first = results_of(*kernels, s, true, 0), moved = results_of(*kernels, s, true, offset);
+        CHECK(moved.panels == first.panels);
+        CHECK(moved.x == first.x);
+        CHECK(moved.y == first.y);
+        CHECK(moved.dw == first.dw);
+        CHECK(moved.db == first.db);
+        CHECK(moved.dx == first.dx);
+        CHECK(moved.derivative == first.derivative);
+        CHECK(moved.sum == first.sum);
+        CHECK(moved.mean == first.mean);
+        CHECK(moved.velocity == first.velocity);
+        CHECK(moved.weights == first.weights);
+        CHECK(moved.loss == first.loss);
+        CHECK(moved.evaluated == first.evaluated);
+        CHECK(moved.correct == first.correct);
+      }
 }
 
 }  // namespace straggler::test

@@ -46,7 +46,7 @@ void print(const Scenario& scenario, const Explanation& explanation) {
                            readable_count(explanation.test_samples), explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
-  if (explanation.updates_per_epoch > 0) line("an epoch", fmt::format("{} updates", readable_number(explanation.updates_per_epoch)));
+  if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);

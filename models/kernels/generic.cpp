@@ -1,0 +1,217 @@
+// The kernels on Eigen, for any processor: what the sets for x86-64 compute, in a line or two of linear algebra each. They are
+// checked against these. The only source with Eigen in it, compiled for the baseline of the target.
+#define EIGEN_DONT_PARALLELIZE
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernels/kernels.hpp"
+
+namespace straggler::generic {
+namespace {
+
+using Eigen::Dynamic;
+using Eigen::Index;
+using Eigen::Map;
+
+constexpr Index lanes = panel_rows;
+using Matrix = Eigen::Matrix<float, Dynamic, Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXf;
+using Panel = Eigen::Matrix<float, Dynamic, lanes, Eigen::RowMajor>;  // [features][samples]
+/// One number for each sample of a panel. Its size is fixed, so that no lane is left over to be computed in another way.
+using Lanes = Eigen::Array<float, 1, lanes>;
+
+/// Eigen sums a long product in blocks that fit the caches it finds. Bits must not depend on the machine: let it find these.
+[[maybe_unused]] const bool same_blocks_everywhere = [] {
+  Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
+  return true;
+}();
+
+Index signed_size(std::size_t size) { return static_cast<Index>(size); }
+
+/// Panel p of a batch, and how many of its lanes are samples. Products touch no others: padding may hold NaN.
+Map<const Panel> panel(const float* panels, std::size_t p, std::size_t features) {
+  return {panels + p * features * panel_rows, signed_size(features), lanes};
+}
+Map<Panel> panel(float* panels, std::size_t p, std::size_t features) {
+  return {panels + p * features * panel_rows, signed_size(features), lanes};
+}
+std::size_t panels_of(std::size_t rows) { return (rows + panel_rows - 1) / panel_rows; }
+Index samples_in(std::size_t p, std::size_t rows) { return std::min(lanes, signed_size(rows - p * panel_rows)); }
+
+Map<const Matrix> matrix(const float* data, std::size_t rows, std::size_t columns) {
+  return {data, signed_size(rows), signed_size(columns)};
+}
+Map<Matrix> matrix(float* data, std::size_t rows, std::size_t columns) { return {data, signed_size(rows), signed_size(columns)}; }
+
+void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const Index samples = samples_in(p, rows);
+    panel(panels, p, features).leftCols(samples) = matrix(x, rows, features).middleRows(signed_size(p * panel_rows), samples).transpose();
+  }
+}
+
+void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const Index samples = samples_in(p, rows);
+    matrix(x, rows, features).middleRows(signed_size(p * panel_rows), samples) = panel(panels, p, features).leftCols(samples).transpose();
+  }
+}
+
+void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* w, const float* b, bool relu, float* y) {
+  const Map<const Vector> bias(b, signed_size(out));
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const Index samples = samples_in(p, rows);
+    auto y_samples = panel(y, p, out).leftCols(samples);
+    y_samples.colwise() = bias;
+    y_samples.noalias() += matrix(w, out, in) * panel(x, p, in).leftCols(samples);
+    if (relu) y_samples = (y_samples.array() < 0.0f).select(0.0f, y_samples);  // lets NaN through
+  }
+}
+
+void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw,
+                            float* db) {
+  static const Eigen::Matrix<float, lanes, 1> ones = Eigen::Matrix<float, lanes, 1>::Ones();
+  Map<Matrix> dw_matrix = matrix(dw, out, in);
+  Map<Vector> db_vector(db, signed_size(out));
+  if (!accumulate) {
+    dw_matrix.setZero();
+    db_vector.setZero();
+  }
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const Index samples = samples_in(p, rows);
+    const auto dy_samples = panel(dy, p, out).leftCols(samples);
+    dw_matrix.noalias() += dy_samples * panel(x, p, in).leftCols(samples).transpose();
+    // Not rowwise().sum(): its order depends on how the memory is aligned.
+    db_vector.noalias() += dy_samples * ones.head(samples);
+  }
+}
+
+void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu,
+                          float* dx) {
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const Index samples = samples_in(p, rows);
+    auto dx_samples = panel(dx, p, in).leftCols(samples);
+    dx_samples.noalias() = matrix(w, out, in).transpose() * panel(dy, p, out).leftCols(samples);
+    if (relu) dx_samples = (panel(x, p, in).leftCols(samples).array() <= 0.0f).select(0.0f, dx_samples);
+  }
+}
+
+/// The largest score of each sample. Where a score is NaN it may be any: the sum of exponentials is NaN there.
+Lanes largest(const Eigen::Ref<const Panel>& scores) {
+  Lanes top = scores.row(0);
+  for (Index c = 1; c < scores.rows(); ++c) top = top.max(scores.row(c).array());
+  return top;
+}
+
+/// -log softmax at the label, from Σ e^(score - top).
+double cross_entropy(float sum, float top, float score) {
+  return std::log(static_cast<double>(sum)) - (static_cast<double>(score) - static_cast<double>(top));
+}
+
+double softmax_cross_entropy(std::size_t rows, std::size_t classes, float* scores, const std::int32_t* labels, const float* scale) {
+  double loss = 0;
+  for (std::size_t p = 0; p < panels_of(rows); ++p, labels += panel_rows, scale += panel_rows) {
+    Map<Panel> at = panel(scores, p, classes);
+    const Index samples = samples_in(p, rows);
+    const Lanes top = largest(at);
+    Lanes sum = Lanes::Zero(), label_score, weight = Lanes::Zero();
+    for (Index i = 0; i < samples; ++i) label_score[i] = at(labels[i], i);
+    weight.head(samples) = Map<const Eigen::RowVectorXf>(scale, samples);
+    for (Index c = 0; c < at.rows(); ++c) {
+      at.row(c) = (at.row(c).array() - top).exp();
+      sum += at.row(c).array();
+    }
+    at.array().rowwise() *= weight / sum;
+    for (Index i = 0; i < samples; ++i) {
+      at(labels[i], i) -= scale[i];
+      loss += static_cast<double>(scale[i]) * cross_entropy(sum[i], top[i], label_score[i]);
+    }
+  }
+  return loss;
+}
+
+double softmax_evaluate(std::size_t rows, std::size_t classes, const float* scores, const std::int32_t* labels, std::uint64_t* correct) {
+  double loss = 0;
+  for (std::size_t p = 0; p < panels_of(rows); ++p, labels += panel_rows) {
+    const Map<const Panel> at = panel(scores, p, classes);
+    const Lanes top = largest(at);
+    Lanes sum = Lanes::Zero();
+    for (Index c = 0; c < at.rows(); ++c) sum += (at.row(c).array() - top).exp();
+    for (Index i = 0; i < samples_in(p, rows); ++i) {
+      const double entropy = cross_entropy(sum[i], top[i], at(labels[i], i));
+      Index winner = 0;
+      at.col(i).maxCoeff(&winner);  // the first of equals
+      if (winner == labels[i] && !std::isnan(entropy)) ++*correct;
+      loss += entropy;
+    }
+  }
+  return loss;
+}
+
+using Numbers = Map<const Eigen::ArrayXf>;
+/// A piece of a vector that fits the first-level cache: a sum is finished in it before it is stored, as `out` may be an input.
+using Piece = Eigen::Array<float, Dynamic, 1, Eigen::ColMajor, 512, 1>;
+
+/// Calls sum_of(at, size) for each piece, and stores the Piece that it returns.
+template <class SumOf>
+void for_pieces(std::size_t n, float* out, const SumOf& sum_of) {
+  for (std::size_t at = 0; at < n; at += Piece::MaxSizeAtCompileTime) {
+    const Index size = std::min<Index>(Piece::MaxSizeAtCompileTime, signed_size(n - at));
+    const Piece sum = sum_of(at, size);
+    Map<Eigen::ArrayXf>(out + at, size) = sum;
+  }
+}
+
+void weighted_sum(std::size_t n, std::size_t count, const float* const* x, const float* scale, float* out) {
+  for_pieces(n, out, [&](std::size_t at, Index size) {
+    Piece sum = scale[0] * Numbers(x[0] + at, size);
+    for (std::size_t i = 1; i < count; ++i) sum += scale[i] * Numbers(x[i] + at, size);
+    return sum;
+  });
+}
+
+void mean(std::size_t n, std::size_t count, const float* const* x, float* out) {
+  for_pieces(n, out, [&](std::size_t at, Index size) {
+    Piece sum = Numbers(x[0] + at, size);
+    for (std::size_t i = 1; i < count; ++i) sum += Numbers(x[i] + at, size);
+    sum /= static_cast<float>(count);
+    return sum;
+  });
+}
+
+void momentum(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out) {
+  const Index size = signed_size(n);
+  const Numbers gradient(g, size);
+  Map<Eigen::ArrayXf> result(out, size);
+  if (w && v)
+    result = momentum * Numbers(v, size) + (gradient + decay * Numbers(w, size));
+  else if (v)
+    result = momentum * Numbers(v, size) + gradient;
+  else if (w)
+    result = gradient + decay * Numbers(w, size);
+  else
+    result = gradient;
+}
+
+void descend(std::size_t n, float rate, const float* w, const float* d, float* out) {
+  const Index size = signed_size(n);
+  Map<Eigen::ArrayXf>(out, size) = Numbers(w, size) - rate * Numbers(d, size);
+}
+
+}  // namespace
+
+extern const Kernels table;
+const Kernels table = {"generic",
+                       to_panels,
+                       from_panels,
+                       dense_forward,
+                       dense_backward_weights,
+                       dense_backward_input,
+                       softmax_cross_entropy,
+                       softmax_evaluate,
+                       weighted_sum,
+                       mean,
+                       momentum,
+                       descend};
+}  // namespace straggler::generic

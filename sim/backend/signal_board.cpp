@@ -1,0 +1,97 @@
+#include "sim/backend/signal_board.hpp"
+
+#include <map>
+
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+
+/// A broadcast on its way to the workers that are equally far from its sender.
+class SignalBoard::Wave final : public Event, public WaveHook {
+ public:
+  Wave(SignalBoard& board, Rank from, std::uint64_t number, std::vector<Rank> to)
+      : board_(board), from_(from), number_(number), to_(std::move(to)) {}
+
+ private:
+  void happen() override {
+    if (to_.empty())
+      board_.arrive_at_all_but(from_, number_);
+    else
+      for (const Rank rank : to_) board_.arrive(rank, number_);
+    delete this;
+  }
+  SignalBoard& board_;
+  Rank from_;
+  std::uint64_t number_;
+  std::vector<Rank> to_;  // empty: everybody else
+};
+
+SignalBoard::SignalBoard(Simulation& simulation, const Topology& topology, std::size_t workers)
+    : simulation_(simulation), topology_(topology), workers_(workers) {}
+
+SignalBoard::~SignalBoard() {
+  while (!waves_.empty()) {
+    Wave* wave = static_cast<Wave*>(&waves_.front());
+    waves_.pop_front();
+    delete wave;
+  }
+}
+
+void SignalBoard::broadcast(Rank from, std::uint64_t number) {
+  std::map<Time, std::vector<Rank>> by_latency;
+  Route route;
+  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+    if (static_cast<Rank>(rank) == from) continue;
+    topology_.route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(rank), route);
+    by_latency[route.latency].push_back(static_cast<Rank>(rank));
+  }
+  for (auto& [latency, to] : by_latency) {
+    if (by_latency.size() == 1) to = {};
+    auto* wave = new Wave(*this, from, number, std::move(to));
+    waves_.push_back(*wave);
+    simulation_.queue().after(latency, *wave);
+  }
+}
+
+void SignalBoard::arrive(Rank at, std::uint64_t number) {
+  Worker& worker = workers_[static_cast<std::size_t>(at)];
+  if (worker.highest && *worker.highest >= number) return;
+  worker.highest = number;
+  if (!worker.waiting || number < worker.waiting->number()) return;
+  SignalOperation* operation = std::exchange(worker.waiting, nullptr);
+  operation->came(number);
+  operation->complete();
+}
+
+void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
+  if (known_.number && *known_.number >= number) {
+    if (known_.except == anyone || known_.except == from) return;
+    return arrive(std::exchange(known_.except, anyone), number);
+  }
+  known_.number = number;
+  known_.except = from;
+  for (std::size_t rank = 0; rank < workers_.size(); ++rank)
+    if (static_cast<Rank>(rank) != from) arrive(static_cast<Rank>(rank), number);
+}
+
+bool SignalBoard::wait(SignalOperation& operation) {
+  Worker& worker = workers_[static_cast<std::size_t>(operation.node().self())];
+  if (worker.highest && *worker.highest >= operation.number()) {
+    operation.came(*worker.highest);
+    return true;
+  }
+  worker.waiting = &operation;
+  return false;
+}
+
+void SignalBoard::leave(SignalOperation& operation) noexcept {
+  Worker& worker = workers_[static_cast<std::size_t>(operation.node().self())];
+  if (worker.waiting == &operation) worker.waiting = nullptr;
+}
+
+void SignalBoard::describe_waiting(std::vector<std::string>& who) const {
+  for (const Worker& worker : workers_)
+    if (worker.waiting) who.push_back(worker.waiting->describe());
+}
+
+}  // namespace straggler

@@ -1,0 +1,93 @@
+// Slips that a review found before the first release, each with what should happen instead.
+#include <doctest/doctest.h>
+
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+TEST_CASE("a server is not blocked by the latency of its replies") {
+  // Eight workers, one way takes 1 s: a cycle is 0.1 s of compute and two ways. Every worker makes one update a cycle.
+  const Result result = run_timing(cluster(8), {"training.scheme=asgd", "cluster.network.link={bandwidth: 1000GB/s, latency: 500ms}",
+                                                "training.stop={simulated_time: 100s}"});
+  const double cycles = (100 - 1.1) / 2.1;  // the first gradients arrive after 1.1 s
+  CHECK(result.record.updates == 8 * (1 + static_cast<std::uint64_t>(cycles)));
+  for (const WorkerRecord& worker : result.record.workers) CHECK(worker.split[Phase::idle] < Time::from_seconds(1e-3));
+}
+
+TEST_CASE("averaged momentum survives a worker that took no step") {
+  const std::vector<std::string> sets = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]",
+                                         "training.batch.per_worker=64", "training.optimizer.momentum=0.9", "training.stop.updates=20"};
+  std::vector<Result> results;
+  for (const char* mode : {"keep", "reset", "average"}) {
+    std::vector<std::string> all = sets;
+    all.push_back("training.scheme={kind: nonblocking, minibatch: 32, momentum_at_sync: " + std::string(mode) + "}");
+    results.push_back(run(cluster(4), all));
+  }
+  CHECK(results[0].weights != results[1].weights);
+  CHECK(results[0].weights != results[2].weights);
+  CHECK(results[1].weights != results[2].weights);
+}
+
+TEST_CASE("a client that is sampled later deals with the averaged momentum like any other") {
+  bool told_apart = false;
+  for (int seed = 1; seed <= 6; ++seed) {
+    std::vector<Result> results;
+    for (const char* mode : {"reset", "average"})
+      results.push_back(run(cluster(2), {"workload.data.samples=1000", "training.optimizer.momentum=0.9", "training.stop={updates: 2}", "seed=" + std::to_string(seed),
+                                         "training.scheme={kind: fedavg, fraction: 0.5, momentum_at_sync: " + std::string(mode) + "}"}));
+    told_apart = told_apart || results[0].weights != results[1].weights;
+    const bool changed_client = results[0].sink.order[0].worker != results[0].sink.order[1].worker;
+    if (changed_client) CHECK(results[0].weights != results[1].weights);
+  }
+  CHECK(told_apart);
+}
+
+TEST_CASE("no evaluation is lost to rounding") {
+  const Result result = run_timing(cluster(4), {"workload.data.samples=1000", "training.batch.per_worker=25", "training.evaluate={every: {epochs: 0.1}}",
+                                                "training.stop={epochs: 3}"});
+  REQUIRE(result.record.curve.size() == 31);
+  for (std::size_t i = 0; i < 31; ++i) CHECK(result.record.curve[i].samples == 100 * i);
+}
+
+TEST_CASE("a target that holds from the start ends the run at once") {
+  const Result result = run(cluster(2), {"training.stop={updates: 50, target_accuracy: 0.01}", "training.evaluate={every: {updates: 1}, sustain: 1}"});
+  CHECK(result.record.outcome == Outcome::target_reached);
+  CHECK(result.record.end == Time());
+  CHECK(result.record.updates == 0);
+}
+
+TEST_CASE("a target with a single evaluation cannot be reached, and the run says so") {
+  const Result result = run(cluster(2), {"training.stop={updates: 5, target_accuracy: 0.01}"});
+  CHECK(result.record.outcome == Outcome::completed);
+  REQUIRE(result.record.warnings.size() == 1);
+  CHECK(result.record.warnings[0].find("set evaluate.every") != std::string::npos);
+}
+
+TEST_CASE("what drop_last leaves out belongs to no epoch") {
+  // 1,000 samples at batch 600: one batch a pass.
+  const Result result = run_timing(cluster(1), {"workload.data.samples=1000", "training.batch={per_worker: 600, drop_last: true}", "training.stop={epochs: 3}",
+                                                "training.scheme=sequential"});
+  CHECK(result.record.updates == 3);
+  CHECK(result.record.epochs == 3);
+  for (const char* partition : {"iid", "shared"})
+    CHECK_THROWS_AS(run_timing(cluster(10), {"workload.data.samples=1000", "workload.data.partition=" + std::string(partition), "training.scheme=fedavg",
+                                             "training.batch={per_worker: 256, drop_last: true}", "training.stop={epochs: 3}"}),
+                    ScenarioErrors);
+}
+
+TEST_CASE("clients of a shared pool take their share and no more") {
+  const Result result = run_timing(cluster(10), {"workload.data.samples=1000", "workload.data.partition=shared", "training.scheme=fedavg",
+                                                 "training.batch.per_worker=32", "training.stop={updates: 10}"});
+  CHECK(result.record.epochs == 10);
+}
+
+TEST_CASE("workers that finish together signal together, at a cost that grows with their number, not with its square") {
+  std::vector<double> events_per_worker;
+  for (const int p : {50, 400}) {
+    const Result result = run_timing(cluster(p), {"training.scheme={kind: nonblocking, minibatch: 50}", "training.stop={updates: 5}"});
+    for (const OrderRow& row : result.sink.order) CHECK(row.steps == 2);
+    events_per_worker.push_back(static_cast<double>(result.record.events) / p);
+  }
+  CHECK(events_per_worker[1] < 1.2 * events_per_worker[0]);
+}
