@@ -94,7 +94,7 @@ TEST_CASE("all files but run.json are byte-identical, whatever the threads") {
         CHECK_MESSAGE(files.count(name) == 1, name);
       CHECK(files.erase("run.json") == 1);
       if (first.empty()) first = files;
-      for (const auto& [name, text] : files) CHECK_MESSAGE(first[name] == text, name);
+      for (const auto& file : files) CHECK_MESSAGE(first[file.first] == file.second, file.first);
     }
   }
 }

@@ -59,7 +59,8 @@ TEST_CASE("the example of the format is read with the registered kinds, and writ
 TEST_CASE("every registered kind is known with all of its defaults") {
   const Vocabulary& vocabulary = Vocabulary::from_registries();
   for (const auto& [group, words] : vocabulary.words) {
-    CAPTURE(std::string(name_of(group)));
+    const std::string group_name(name_of(group));
+    CAPTURE(group_name);
     CHECK_FALSE(words.empty());
     for (const Word& word : words) {
       CAPTURE(word.name);
