@@ -79,12 +79,13 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   const auto& training = scenario.training;
   const std::int64_t workers = scenario.workers();
   if (scheme_entry->only_workers && workers != *scheme_entry->only_workers)
-    throw_error(scenario, "training.scheme", scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) +
-                                                 " worker, the cluster has " + std::to_string(workers) +
-                                                 "; make it one group of `count: 1`, or take another scheme");
+    throw_error(scenario, "training.scheme",
+                scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
+                    std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   const PartitionRequest request = partition_request(scenario);
-  streams = at_place(scenario, "workload.data.partition", [&] { return partition_entry->sizes(scenario.workload.partition.parameters, request); });
+  streams = at_place(scenario, "workload.data.partition",
+                     [&] { return partition_entry->sizes(scenario.workload.partition.parameters, request); });
 
   plan.workers = static_cast<Rank>(workers);
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
@@ -96,11 +97,12 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.shared_stream = streams.shared;
   plan.stream_samples = streams.sizes;
   if (plan.drop_last) {
-    const std::uint64_t smallest =
-        streams.shared ? (data.train + request.workers - 1) / request.workers : *std::min_element(streams.sizes.begin(), streams.sizes.end());
+    const std::uint64_t smallest = streams.shared ? (data.train + request.workers - 1) / request.workers
+                                                  : *std::min_element(streams.sizes.begin(), streams.sizes.end());
     if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
-      throw_error(scenario, "training.batch.drop_last", "a worker's part of the data, " + std::to_string(smallest) +
-                                                            " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
+      throw_error(scenario, "training.batch.drop_last",
+                  "a worker's part of the data, " + std::to_string(smallest) +
+                      " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
     // What is dropped belongs to no epoch.
     const auto piece = static_cast<std::uint64_t>(scheme_entry->minibatch(training.scheme.parameters).value_or(plan.batch));
     if (streams.shared) {
@@ -120,7 +122,9 @@ void Blueprint::resolve_training(const Scenario& scenario) {
     return Registry<ScheduleEntry>::instance().at(schedule.kind.name).make(schedule.kind.parameters, total);
   });
   optimizer = at_place(scenario, "training.optimizer", [&] {
-    return Registry<OptimizerEntry>::instance().at(training.optimizer.name).make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
+    return Registry<OptimizerEntry>::instance()
+        .at(training.optimizer.name)
+        .make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
   });
   plan.optimizer = optimizer.get();
 
@@ -171,8 +175,8 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   const LinkSpec& link = cluster.network.link;
   for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
     if (spec.algorithm != "auto" && spec.algorithm != entry.name) continue;
-    const double seconds = entry.seconds(static_cast<double>(model_bytes), static_cast<std::size_t>(plan.workers), 2 * link.latency, 1 / link.bandwidth,
-                                         spec.reduce_rate ? 1 / *spec.reduce_rate : 0);
+    const double seconds = entry.seconds(static_cast<double>(model_bytes), static_cast<std::size_t>(plan.workers), 2 * link.latency,
+                                         1 / link.bandwidth, spec.reduce_rate ? 1 / *spec.reduce_rate : 0);
     if (seconds < best) {
       best = seconds;
       all_reduce = &entry;

@@ -24,7 +24,7 @@ struct Blueprint {
   const PartitionEntry* partition_entry = nullptr;
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
   const Kernels* kernels = nullptr;
-  std::filesystem::path base;                   // where relative paths start
+  std::filesystem::path base;  // where relative paths start
 
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;
@@ -37,8 +37,8 @@ struct Blueprint {
   TrainingPlan plan;
   StopRule stop;
   EvaluationRule evaluation;
-  std::size_t servers = 0;                                // that the scheme uses
-  std::uint64_t model_bytes = 0;                          // on the wire
+  std::size_t servers = 0;        // that the scheme uses
+  std::uint64_t model_bytes = 0;  // on the wire
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);

@@ -51,7 +51,8 @@ SimulatedCluster Experiment::Implementation::cluster() const {
     const std::optional<double>& update = scenario.devices.at(spec.workers[group].device).update;
     out.update_seconds_per_byte.push_back(update ? 1 / *update : 0);
   }
-  out.update_seconds_per_byte.insert(out.update_seconds_per_byte.end(), blueprint.servers, spec.servers.update ? 1 / *spec.servers.update : 0);
+  out.update_seconds_per_byte.insert(out.update_seconds_per_byte.end(), blueprint.servers,
+                                     spec.servers.update ? 1 / *spec.servers.update : 0);
   out.servers = blueprint.servers;
   out.per_message = Time::from_seconds(spec.servers.per_message);
   out.all_reduce = blueprint.all_reduce;
@@ -193,13 +194,15 @@ Explanation Experiment::explain() const {
   out.layers = blueprint.model->cost();
   // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
   const std::size_t vectors = 3 * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) + 4;
-  out.memory_bytes = vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
-                     blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  out.memory_bytes =
+      vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
+      blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
   if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)
-    out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) + ": their batches are all they have");
+    out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
+                           ": their batches are all they have");
   const EvaluateSpec& evaluate = scenario.training.evaluate;
   const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))

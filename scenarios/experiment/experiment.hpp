@@ -17,7 +17,7 @@ namespace straggler {
 struct RunOptions {
   bool timing_only = false;
   bool trace = false;
-  unsigned threads = 0;                         // 0: all cores
+  unsigned threads = 0;  // 0: all cores
   std::string kernels = "auto";
   std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
@@ -49,7 +49,7 @@ struct Explanation {
   struct Group {
     std::int64_t count = 0;
     std::string device;
-    double batch_seconds = 0;             // mean time of one batch, before jitter
+    double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
     double bytes_per_second = 0, latency = 0;
   };
@@ -58,7 +58,7 @@ struct Explanation {
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
   std::int64_t batch_per_worker = 0;
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number
-  std::size_t memory_bytes = 0;           // estimate for a run with math
+  std::size_t memory_bytes = 0;             // estimate for a run with math
   std::vector<LayerCost> layers;
   std::vector<std::string> warnings;
 };
@@ -73,7 +73,7 @@ class Experiment {
   /// After run(), with math: the final weights and how they are laid out.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
-  const char* kernels() const;            // name of the set in use
+  const char* kernels() const;  // name of the set in use
   Explanation explain() const;
 
  private:

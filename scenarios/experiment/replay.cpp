@@ -52,7 +52,8 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
     const auto second = comma ? std::from_chars(first.ptr + 1, end, choice) : first;
     if (!comma || second.ec != std::errc() || second.ptr != end || process >= choices.size() || choice < 0 ||
         static_cast<std::size_t>(choice) >= std::max<std::size_t>(2, choices.size()))
-      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line + "' is not a choice; a row is 'process,choice', both numbers of this cluster");
+      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line +
+                      "' is not a choice; a row is 'process,choice', both numbers of this cluster");
     choices[process].push_back(choice);
   }
   return choices;

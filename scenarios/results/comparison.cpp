@@ -16,6 +16,11 @@ const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
   return nullptr;
 }
 
+bool timing_alone(const RunResult& run) {
+  const auto reached = [](const ThresholdResult& row) { return row.seconds.has_value(); };
+  return !run.final_test_accuracy && run.outcome != "diverged" && std::none_of(run.thresholds.begin(), run.thresholds.end(), reached);
+}
+
 namespace {
 
 bool all_distinct(const std::vector<std::string>& words) {
@@ -33,12 +38,25 @@ std::vector<std::string> labels_of(const std::vector<RunResult>& runs) {
   return all_distinct(names) ? names : all_distinct(folders) ? folders : paths;
 }
 
-/// The target, if every run had the same and at least one reached it.
+std::size_t reference_of(const Comparison& comparison) {
+  const auto eligible = [&](const RunResult& run) { return comparison.timing_only || !timing_alone(run); };
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    if (!eligible(comparison.runs[i])) continue;
+    if (comparison.runs[i].scheme == "ssgd") return i;
+    if (!first) first = i;
+  }
+  return first.value_or(0);
+}
+
+/// The target, if every run with accuracies had the same and at least one reached it.
 std::optional<double> common_target(const Comparison& comparison) {
-  const std::optional<double>& target = comparison.runs.front().target_accuracy;
+  std::optional<double> target;
   bool reached = false;
   for (const RunResult& run : comparison.runs) {
-    if (!run.target_accuracy || run.target_accuracy != target) return std::nullopt;
+    if (timing_alone(run)) continue;
+    if (!run.target_accuracy || (target && run.target_accuracy != target)) return std::nullopt;
+    target = run.target_accuracy;
     const ThresholdResult* row = find_threshold(run, *target);
     reached = reached || (row && row->seconds);
   }
@@ -46,13 +64,14 @@ std::optional<double> common_target(const Comparison& comparison) {
 }
 
 std::optional<double> deciding_threshold(const Comparison& comparison) {
+  if (!comparison.different.empty()) return std::nullopt;
   if (const std::optional<double> target = common_target(comparison)) return target;
   std::optional<double> any, common;
   for (const double threshold : comparison.thresholds) {
     bool by_all = true, by_one = false;
     for (const RunResult& run : comparison.runs) {
       const ThresholdResult* row = find_threshold(run, threshold);
-      by_all = by_all && row;
+      by_all = by_all && (row || timing_alone(run));
       by_one = by_one || (row && row->seconds);
     }
     if (by_one) (by_all ? common : any) = threshold;
@@ -63,12 +82,14 @@ std::optional<double> deciding_threshold(const Comparison& comparison) {
 std::optional<std::size_t> winner_of(const Comparison& comparison) {
   std::optional<std::size_t> best;
   std::optional<double> best_score;  // larger is better
+  std::size_t asked = 0;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     std::optional<double> score;
     if (comparison.deciding) {
       const ThresholdResult* row = find_threshold(run, *comparison.deciding);
       if (row && row->seconds) score = -*row->seconds;
+      if (row && !timing_alone(run)) ++asked;
     } else if (comparison.timing_only) {
       score = run.samples_per_second;
     }
@@ -77,7 +98,8 @@ std::optional<std::size_t> winner_of(const Comparison& comparison) {
       best_score = score;
     }
   }
-  return best;
+  const bool unopposed = comparison.deciding && asked < 2 && comparison.runs.size() > 1;
+  return unopposed ? std::nullopt : best;
 }
 
 std::string list_of(const std::vector<std::string>& words) {
@@ -86,9 +108,9 @@ std::string list_of(const std::vector<std::string>& words) {
   return all;
 }
 
-/// "the runs differ in WHAT: a (x, y), b (z)" if they do. Runs of which it is not known (empty) do not count.
+/// "x (a, b), y (c)" if the runs differ in `value`; else empty. Runs of which it is not known (empty) do not count.
 template <class Value>
-void note_difference(Comparison& comparison, const char* what, Value value) {
+std::string difference(const Comparison& comparison, Value value) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const std::string text = value(comparison.runs[i]);
@@ -99,42 +121,80 @@ void note_difference(Comparison& comparison, const char* what, Value value) {
     else
       at->second.push_back(comparison.labels[i]);
   }
-  if (groups.size() < 2) return;
+  if (groups.size() < 2) return {};
   std::vector<std::string> parts;
   for (const auto& [text, who] : groups) parts.push_back(fmt::format("{} ({})", text, list_of(who)));
-  comparison.notes.push_back(fmt::format("the runs differ in {}: {}", what, list_of(parts)));
+  return list_of(parts);
 }
 
-/// A run that stopped before the winner was there has not shown that it is slower.
+template <class Value>
+void note_difference(Comparison& comparison, const char* what, Value value) {
+  if (const std::string groups = difference(comparison, value); !groups.empty())
+    comparison.notes.push_back(fmt::format("the runs differ in {}: {}", what, groups));
+}
+
+/// A run that stopped before the winner was there has not shown that it is slower, unless it diverged.
 void note_short_runs(Comparison& comparison) {
   if (!comparison.deciding || !comparison.winner) return;
   const double best = *find_threshold(comparison.runs[*comparison.winner], *comparison.deciding)->seconds;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     const ThresholdResult* row = find_threshold(run, *comparison.deciding);
-    if (!row || row->seconds || run.simulated_seconds >= best) continue;
+    if (!row || row->seconds || run.simulated_seconds >= best || timing_alone(run) || run.outcome == "diverged") continue;
     comparison.notes.push_back(fmt::format("'{}' ended after {}, before the winner's {}: run longer, it might win", comparison.labels[i],
                                            readable_seconds(run.simulated_seconds), readable_seconds(best)));
   }
 }
 
+/// "'a', 'b' were not asked for 0.9; 'c' was not asked for 0.8, 0.9". What the sentence says is not said again.
+void note_not_asked(Comparison& comparison) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what was not asked for, of whom
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const RunResult& run = comparison.runs[i];
+    if (timing_alone(run)) continue;
+    std::vector<std::string> absent;
+    for (const double threshold : comparison.thresholds)
+      if (!find_threshold(run, threshold) && (comparison.winner || threshold != comparison.deciding))
+        absent.push_back(number_text(threshold));
+    if (absent.empty()) continue;
+    const std::string what = list_of(absent);
+    const auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == what; });
+    if (at == groups.end())
+      groups.push_back({what, {fmt::format("'{}'", comparison.labels[i])}});
+    else
+      at->second.push_back(fmt::format("'{}'", comparison.labels[i]));
+  }
+  std::string note;
+  for (const auto& [what, who] : groups)
+    note += fmt::format("{}{} {} not asked for {}", note.empty() ? "" : "; ", list_of(who), who.size() == 1 ? "was" : "were", what);
+  if (!note.empty()) comparison.notes.push_back(note + " (evaluate.thresholds)");
+}
+
+void note_timing_alone(Comparison& comparison) {
+  if (comparison.timing_only) return;
+  std::vector<std::string> who;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i)
+    if (timing_alone(comparison.runs[i])) who.push_back(fmt::format("'{}'", comparison.labels[i]));
+  const bool said = comparison.deciding && !comparison.winner && who.size() + 1 == comparison.runs.size();
+  if (!who.empty() && !said)
+    comparison.notes.push_back(fmt::format("{} {} run for timing alone", list_of(who), who.size() == 1 ? "was" : "were"));
+}
+
 void add_notes(Comparison& comparison) {
   note_short_runs(comparison);
-  note_difference(comparison, "data", [](const RunResult& run) { return run.data; });
+  note_timing_alone(comparison);
+  if (comparison.different.empty()) {
+    note_difference(comparison, "data", [](const RunResult& run) { return run.data; });
+    note_difference(comparison, "the folder of their data", [](const RunResult& run) { return run.data_path; });
+  }
   note_difference(comparison, "model", [](const RunResult& run) { return run.model; });
   note_difference(comparison, "target accuracy",
                   [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
+  note_not_asked(comparison);
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    const RunResult& run = comparison.runs[i];
-    const std::string& label = comparison.labels[i];
-    if (run.outcome == "interrupted" || run.outcome == "diverged")
-      comparison.notes.push_back(fmt::format("'{}' {}", label, run.outcome == "diverged" ? "diverged" : "was interrupted"));
-    std::vector<std::string> absent;
-    for (const double threshold : comparison.thresholds)
-      if (!find_threshold(run, threshold)) absent.push_back(number_text(threshold));
-    if (!absent.empty()) comparison.notes.push_back(fmt::format("'{}' was not asked for {} (evaluate.thresholds)", label, list_of(absent)));
-    if (!comparison.timing_only && !run.final_test_accuracy)
-      comparison.notes.push_back(fmt::format("'{}' has no final accuracy (timing only)", label));
+    const std::string& outcome = comparison.runs[i].outcome;
+    if (outcome == "interrupted" || outcome == "diverged")
+      comparison.notes.push_back(fmt::format("'{}' {}", comparison.labels[i], outcome == "diverged" ? "diverged" : "was interrupted"));
   }
 }
 
@@ -145,19 +205,14 @@ Comparison compare(std::vector<RunResult> runs) {
   Comparison comparison;
   comparison.runs = std::move(runs);
   comparison.labels = labels_of(comparison.runs);
-  comparison.timing_only = true;
-  for (std::size_t i = comparison.runs.size(); i-- > 0;) {
-    const RunResult& run = comparison.runs[i];
-    if (run.scheme == "ssgd") comparison.reference = i;
-    if (run.final_test_accuracy) comparison.timing_only = false;
-    for (const ThresholdResult& row : run.thresholds) {
-      comparison.thresholds.push_back(row.threshold);
-      if (row.seconds) comparison.timing_only = false;
-    }
-  }
+  comparison.timing_only = std::all_of(comparison.runs.begin(), comparison.runs.end(), timing_alone);
+  comparison.reference = reference_of(comparison);
+  for (const RunResult& run : comparison.runs)
+    for (const ThresholdResult& row : run.thresholds) comparison.thresholds.push_back(row.threshold);
   auto& thresholds = comparison.thresholds;
   std::sort(thresholds.begin(), thresholds.end());
   thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+  comparison.different = difference(comparison, [](const RunResult& run) { return timing_alone(run) ? std::string() : run.data; });
   comparison.deciding = deciding_threshold(comparison);
   comparison.winner = winner_of(comparison);
   comparison.verdict = verdict(comparison);

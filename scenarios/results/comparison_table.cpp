@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "scenarios/results/comparison.hpp"
+#include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 
 namespace straggler {
@@ -18,13 +19,14 @@ struct Row {
 std::string shown(const std::optional<double>& value, const std::function<std::string(double)>& text) { return value ? text(*value) : "-"; }
 
 std::string time_cell(const RunResult& run, double threshold) {
-  const ThresholdResult* row = find_threshold(run, threshold);
+  const ThresholdResult* row = timing_alone(run) ? nullptr : find_threshold(run, threshold);
   return row ? shown(row->seconds, readable_seconds) : "n/a";
 }
 
-/// What speed-ups are measured at: the highest threshold that the reference reached.
+/// What speed-ups are measured at: the highest threshold that the reference reached. None where times to accuracies do not compare.
 std::optional<double> speed_up_threshold(const Comparison& comparison) {
   std::optional<double> highest;
+  if (!comparison.different.empty()) return highest;
   for (const ThresholdResult& row : comparison.runs[comparison.reference].thresholds)
     if (row.seconds) highest = row.threshold;
   return highest;
@@ -40,17 +42,16 @@ class Table {
     add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
     add_times();
     add_speed_up();
-    add_share("computing", &RunResult::compute, true);
-    add_share("communicating", &RunResult::communication, true);
-    add_share("idle", &RunResult::idle, true);
-    add_share("wasted", &RunResult::wasted, true);
-    add_share("loading", &RunResult::loading, false);
-    add_share("down", &RunResult::down, false);
+    add_share(Phase::compute, &RunResult::compute, true);
+    add_share(Phase::communication, &RunResult::communication, true);
+    add_share(Phase::idle, &RunResult::idle, true);
+    add_share(Phase::wasted, &RunResult::wasted, true);
+    add_share(Phase::loading, &RunResult::loading, false);
+    add_share(Phase::down, &RunResult::down, false);
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
     add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
-    add("final test accuracy",
-        [](const RunResult& run) { return shown(run.final_test_accuracy, [](double x) { return fmt::format("{:.4f}", x); }); });
+    add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, readable_score); });
   }
 
   std::string text(std::size_t width) const {
@@ -76,10 +77,10 @@ class Table {
     rows_.push_back(std::move(row));
   }
 
-  void add_share(const char* label, std::optional<double> RunResult::*share, bool always) {
+  void add_share(Phase phase, std::optional<double> RunResult::*share, bool always) {
     const auto any = [share](const RunResult& run) { return (run.*share).value_or(0) > 0; };
     if (always || std::any_of(comparison_.runs.begin(), comparison_.runs.end(), any))
-      add(label, [share](const RunResult& run) { return shown(run.*share, readable_share); });
+      add(readable_phase(phase), [share](const RunResult& run) { return shown(run.*share, readable_share); });
   }
 
   void add_times() {
@@ -87,13 +88,10 @@ class Table {
     const std::optional<double> target = runs.front().target_accuracy;
     const bool one_target = std::all_of(runs.begin(), runs.end(), [&](const RunResult& run) { return run.target_accuracy == target; });
     const bool any_target = std::any_of(runs.begin(), runs.end(), [](const RunResult& run) { return run.target_accuracy.has_value(); });
-    if (any_target)
-      add(one_target ? fmt::format("time to target {}", number_text(*target)) : "time to its target",
-          [](const RunResult& run) { return run.target_accuracy ? time_cell(run, *run.target_accuracy) : "n/a"; });
-    for (const double threshold : comparison_.thresholds) {
-      if (one_target && target == threshold) continue;
-      add(fmt::format("time to {}", number_text(threshold)), [threshold](const RunResult& run) { return time_cell(run, threshold); });
-    }
+    if (any_target && !one_target)
+      add("time to its target", [](const RunResult& run) { return run.target_accuracy ? time_cell(run, *run.target_accuracy) : "n/a"; });
+    for (const double threshold : comparison_.thresholds)
+      add(time_to(threshold, one_target && target == threshold), [threshold](const RunResult& run) { return time_cell(run, threshold); });
   }
 
   void add_speed_up() {

@@ -134,9 +134,11 @@ void add_workload(RunResult& run) {
   try {
     const Scenario scenario = read_scenario(run.folder / "scenario.yaml");
     run.data = kind_text(scenario.workload.data);
+    if (scenario.training.evaluate.split != "test") run.data += " split=" + scenario.training.evaluate.split;
+    if (scenario.workload.data.parameters.has("path")) run.data_path = scenario.workload.data.parameters.text("path");
     run.model = kind_text(scenario.workload.model);
   } catch (const std::runtime_error&) {
-    run.data = run.model = {};
+    run.data = run.model = run.data_path = {};
   }
 }
 

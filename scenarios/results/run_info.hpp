@@ -19,6 +19,8 @@ struct Machine {
   std::uint64_t memory_bytes = 0;
 };
 Machine this_machine();
+/// A sentence if `needed` bytes are more than three quarters of `memory`; else empty.
+std::string memory_warning(std::uint64_t needed, std::uint64_t memory);
 /// The most memory this process has held so far, in bytes.
 std::uint64_t peak_memory_bytes();
 /// "0.1.0", and "g++ 12.2.0" or "clang 14.0.6".

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "scenarios/results/text.hpp"
 
@@ -87,6 +88,26 @@ std::optional<std::uint64_t> staleness_percentile(const std::map<std::uint64_t, 
   }
   return largest;
 }
+
+const char* readable_phase(Phase phase) {
+  switch (phase) {
+    case Phase::compute:
+      return "computing";
+    case Phase::wasted:
+      return "wasted";
+    case Phase::loading:
+      return "loading";
+    case Phase::communication:
+      return "communicating";
+    case Phase::idle:
+      return "idle";
+    case Phase::down:
+      return "down";
+  }
+  throw std::logic_error("no such phase");
+}
+
+std::string time_to(double accuracy, bool target) { return fmt::format("time to {}{}", number_text(accuracy), target ? " (target)" : ""); }
 
 std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase) {
   double sum = 0, count = 0;

@@ -102,14 +102,14 @@ std::string readable_bytes(double bytes) {
   return scaled(bytes, 1000, units);
 }
 
-std::string readable_rate(double bytes_per_second) {
-  static constexpr const char* units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  return scaled(bytes_per_second, 1000, units);
-}
-
 std::string readable_number(double value) {
   if (std::abs(value) >= 1000 && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
   return fmt::format("{:.4g}", value);
+}
+
+std::string readable_score(double value) {
+  if (std::isnan(value)) return number_text(value);
+  return std::abs(value) < 10'000 ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
 }
 
 std::string readable_count(std::uint64_t count) {

@@ -27,10 +27,10 @@ std::string json_number(double value);
 std::string csv_text(std::string_view text);
 
 // For people: three or four significant digits and a unit.
-std::string readable_seconds(double seconds);  // "1.25 ms", "83.4 s", "2 h 03 min"
-std::string readable_bytes(double bytes);      // "44.7 MB", decimal prefixes
-std::string readable_rate(double bytes_per_second);
-std::string readable_number(double value);        // "1234", "0.02346", "1.2e+09"
+std::string readable_seconds(double seconds);     // "1.25 ms", "83.4 s", "2 h 03 min"
+std::string readable_bytes(double bytes);         // "44.7 MB", decimal prefixes
+std::string readable_number(double value);        // "1234", "0.02346", "1.2e+16"
+std::string readable_score(double value);         // a loss or an accuracy: "0.8708", "2.23e+30"
 std::string readable_count(std::uint64_t count);  // "1,234,567"
 std::string readable_share(double share);         // "43.2 %"
 

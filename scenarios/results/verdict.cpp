@@ -35,7 +35,9 @@ class Sentence {
 
   std::string text() const {
     if (comparison_.runs.size() == 1) return alone();
-    if (comparison_.deciding) return by_accuracy();
+    if (!comparison_.different.empty())
+      return fmt::format("No run wins: their accuracies do not compare, as they learn from different data: {}.", comparison_.different);
+    if (comparison_.deciding) return comparison_.winner ? by_accuracy() : unopposed();
     if (comparison_.timing_only) return by_throughput();
     return nobody();
   }
@@ -62,14 +64,20 @@ class Sentence {
     return {false, run(i).final_test_accuracy.value_or(-1)};
   }
 
-  /// Whom the winner is held against: the synchronous run, or the next best.
+  /// Could have won: was asked for what decides.
+  bool contends(std::size_t i) const {
+    if (comparison_.timing_only) return true;
+    return !timing_alone(run(i)) && find_threshold(run(i), *comparison_.deciding) != nullptr;
+  }
+
+  /// Whom the winner is held against: the synchronous run, or the next best. A winner has an opponent.
   std::size_t opponent() const {
-    const std::size_t winner = *comparison_.winner;
-    if (run(winner).scheme != "ssgd" && run(comparison_.reference).scheme == "ssgd") return comparison_.reference;
-    std::size_t best = winner == 0 ? 1 : 0;
+    const std::size_t winner = *comparison_.winner, reference = comparison_.reference;
+    if (run(winner).scheme != "ssgd" && run(reference).scheme == "ssgd" && contends(reference)) return reference;
+    std::optional<std::size_t> best;
     for (std::size_t i = 0; i < comparison_.runs.size(); ++i)
-      if (i != winner && standing(i) > standing(best)) best = i;
-    return best;
+      if (i != winner && contends(i) && (!best || standing(i) > standing(*best))) best = i;
+    return *best;
   }
 
   std::string alone() const {
@@ -80,11 +88,29 @@ class Sentence {
     return fmt::format("There is only one run, so nothing to compare: {} {}.", called(0), what);
   }
 
+  /// One run got there, and no other was asked to.
+  std::string unopposed() const {
+    std::size_t only = 0;
+    while (!contends(only)) ++only;
+    std::string others;
+    bool all_timing = true;
+    for (std::size_t i = 0; i < comparison_.runs.size(); ++i) {
+      if (i == only) continue;
+      others += (others.empty() ? "" : ", ") + called(i);
+      all_timing = all_timing && timing_alone(run(i));
+    }
+    const std::string why = all_timing ? fmt::format("{} {} run for timing alone", others, comparison_.runs.size() == 2 ? "was" : "were")
+                                       : "no other run was asked for that (evaluate.thresholds)";
+    return fmt::format("No run wins: {} reaches {} test accuracy in {}, and {}.", called(only), percent(*comparison_.deciding),
+                       readable_seconds(*seconds(only)), why);
+  }
+
   std::string nobody() const {
     const auto accuracy = [&](std::size_t i) { return run(i).final_test_accuracy.value_or(-1); };
     std::size_t best = 0;
     for (std::size_t i = 1; i < comparison_.runs.size(); ++i)
       if (accuracy(i) > accuracy(best)) best = i;
+    if (accuracy(best) < 0) return "No run wins: none has an accuracy.";
     const std::string nearest = fmt::format("{} has the best final test accuracy, {}", called(best), percent(accuracy(best)));
     if (comparison_.thresholds.empty())
       return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.",
@@ -174,7 +200,7 @@ class Sentence {
 
   std::string missed(std::size_t winner, std::size_t other) const {
     const RunResult& b = run(other);
-    if (!find_threshold(b, *comparison_.deciding)) return fmt::format("for which {} was not asked", called(other));
+    if (b.outcome == "diverged") return fmt::format("which {} does not: it diverged", called(other));
     const bool cut_short = b.simulated_seconds < *seconds(winner);
     std::string out = fmt::format("which {} {} {}", called(other), cut_short ? "had not, when its run ended after only" : "does not in",
                                   readable_seconds(b.simulated_seconds));

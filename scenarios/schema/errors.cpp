@@ -39,13 +39,16 @@ Place Places::find(std::string_view path) const {
 std::string Places::line(Place place, std::string_view path, std::string_view what) const {
   std::string out;
   if (place.source == 0) {
-    out = sources_.at(0) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    out = sources_.at(0);
+    if (place != whole_file) out += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
   } else {
     out = "--set " + sources_.at(static_cast<std::size_t>(place.source));
   }
   out += ": ";
-  out += path;
-  out += ": ";
+  if (!path.empty()) {
+    out += path;
+    out += ": ";
+  }
   out += what;
   return out;
 }

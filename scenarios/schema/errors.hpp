@@ -14,9 +14,11 @@ struct Place {
   int source = 0, line = 1, column = 1;
   auto operator<=>(const Place&) const = default;
 };
+/// The file itself, where there is no text to point at.
+inline constexpr Place whole_file{0, 0, 0};
 
-/// Everything that is wrong with a scenario, one line each: "FILE:LINE:COLUMN: PATH: what is wrong; what would be right", or
-/// "--set PATH=VALUE: PATH: …". what() is all lines, one below the other. Bad input: exit code 2.
+/// Everything that is wrong with a scenario, one line each: "FILE:LINE:COLUMN: PATH: what is wrong; what would be right",
+/// "--set PATH=VALUE: PATH: …", or "FILE: …" about the file as such. what() is all lines, one below the other. Bad input: exit code 2.
 struct ScenarioErrors : std::runtime_error {
   explicit ScenarioErrors(std::vector<std::string> all);
   std::vector<std::string> lines;
@@ -31,7 +33,7 @@ class Places {
   void set(const std::string& path, Place place) { by_path_[path] = place; }
   /// Of `path`, or of the nearest path that holds it ("a.b" holds "a.b.c" and "a.b[0]"); the top of the file if there is none.
   Place find(std::string_view path) const;
-  /// One line about `path`.
+  /// One line about `path`; about the whole source where that is empty.
   std::string line(Place place, std::string_view path, std::string_view what) const;
   std::string line(std::string_view path, std::string_view what) const { return line(find(path), path, what); }
 

@@ -73,7 +73,7 @@ void apply_override(YamlNode& root, const std::string& text, int source, Problem
   std::vector<Step> steps;
   const std::string path = text.substr(0, equals);
   if (equals == std::string::npos || !split_path(path, steps)) {
-    problems.add(place, path.substr(0, 60), "is not PATH=VALUE; write a path such as cluster.workers[0].count=16");
+    problems.add(place, {}, "is not PATH=VALUE; write a path such as cluster.workers[0].count=16");
     return;
   }
   std::string written = text.substr(equals + 1);

@@ -17,7 +17,8 @@ ComputeSpec read_affine(Section affine) {
   compute.per_sample = affine.measure("per_sample", ValueType::time, any_time()).value_or(0);
   affine.finish();
   const bool both_read = affine.has("overhead") || affine.has("per_sample");
-  if (compute.overhead < 1e-12 && compute.per_sample < 1e-12 && (affine.node()->items.empty() || both_read))
+  if (compute.overhead < 1e-12 && compute.per_sample < 1e-12 && (affine.node()->items.empty() || both_read) &&
+      !affine.misspelt({"overhead", "per_sample"}))
     affine.context().problems.add(affine.place(), affine.path(),
                                   "takes no time at all; write overhead: 2ms, per_sample: 0.35ms or the like");
   return compute;
@@ -69,9 +70,10 @@ ComputeSpec read_compute(Section compute) {
     spec = read_affine(Section(compute.context(), affine, compute.path_of("affine"), compute.place_of("affine")));
   else if (table != nullptr)
     spec = read_table(compute.context(), *table, compute.path_of("table"));
-  else
+  else if (!compute.misspelt({"affine", "table"}))
     problem("does not say how long a batch takes; write affine: {overhead: 2ms, per_sample: 0.35ms} or table: {32: 13ms, 128: 45ms}");
-  if (launch && table == nullptr) compute.problem("launch", "stands beside a table only; with affine, write it as overhead");
+  if (launch && table == nullptr && !compute.misspelt({"table"}))
+    compute.problem("launch", "stands beside a table only; with affine, write it as overhead");
   spec.launch = launch.value_or(0);
   return spec;
 }
@@ -160,15 +162,15 @@ NetworkSpec read_network(Section network) {
   return spec;
 }
 
-WorkerGroup read_group(Section group, const std::map<std::string, DeviceSpec>& devices, const LinkSpec& base) {
+WorkerGroup read_group(Section group, const std::map<std::string, DeviceSpec>* devices, const LinkSpec& base) {
   WorkerGroup spec;
   spec.count = group.count("count", Range::between(1, 0x1p62)).value_or(1);
   group.require("device", "write the name of an entry of devices");
   spec.device = group.word("device");
   if (const YamlNode* node = group.find("device");
-      node != nullptr && node->type == YamlNode::Type::scalar && !devices.contains(spec.device)) {
+      node != nullptr && node->type == YamlNode::Type::scalar && devices != nullptr && !devices->contains(spec.device)) {
     std::vector<std::string> names;
-    for (const auto& [name, device] : devices) names.push_back(name);
+    for (const auto& [name, device] : *devices) names.push_back(name);
     group.context().problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, names));
   }
   spec.slowdown = group.measure("slowdown", ValueType::number, Range::between(1e-6, 1e6)).value_or(1);
@@ -226,11 +228,6 @@ bool is_name(std::string_view text) {
 
 std::map<std::string, DeviceSpec> read_devices(Section devices) {
   std::map<std::string, DeviceSpec> all;
-  if (!devices.given()) {
-    devices.context().problems.add(devices.place(), "devices",
-                                   "is missing; write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}");
-    return all;
-  }
   for (const YamlNode::Key& key : devices.node()->keys) {
     if (!is_name(key.name))
       devices.context().problems.add(key.place, devices.path_of(key.name.substr(0, 60)),
@@ -240,7 +237,7 @@ std::map<std::string, DeviceSpec> read_devices(Section devices) {
   return all;
 }
 
-ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>& devices, const ReadOptions& options) {
+ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>* devices, const ReadOptions& options) {
   ClusterSpec spec;
   ReadContext& context = cluster.context();
   if (const YamlNode* network = cluster.require("network", "write network: {link: {bandwidth: 1Gbps, latency: 50us}}"))

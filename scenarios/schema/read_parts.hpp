@@ -5,9 +5,10 @@
 
 namespace straggler {
 
+/// The section is there.
 std::map<std::string, DeviceSpec> read_devices(Section devices);
-/// `devices`: for the names that workers may use.
-ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>& devices, const ReadOptions& options);
+/// `devices`: for the names that workers may use; null: not known, so any.
+ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>* devices, const ReadOptions& options);
 WorkloadSpec read_workload(Section workload);
 TrainingSpec read_training(Section training);
 

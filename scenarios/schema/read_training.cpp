@@ -14,7 +14,7 @@ BatchSpec read_batch(Section batch) {
   spec.global = batch.count("global", Range::between(1, most_samples));
   spec.drop_last = batch.flag("drop_last", false);
   batch.finish();
-  if (batch.has("per_worker") == batch.has("global"))
+  if (batch.has("per_worker") == batch.has("global") && !batch.misspelt({"per_worker", "global"}))
     batch.context().problems.add(batch.place(), batch.path(),
                                  std::string(batch.has("global") ? "has both per_worker and global" : "has neither per_worker nor global") +
                                      "; write one, such as {per_worker: 256}");
@@ -43,10 +43,10 @@ StopSpec read_stop(Section stop) {
   spec.target_accuracy = stop.measure("target_accuracy", ValueType::fraction, Range::above_to(0, 1));
   spec.on_target = stop.choice("on_target", {"stop", "continue"}, "stop");
   stop.finish();
-  if (stop.has("on_target") && !stop.has("target_accuracy"))
+  if (stop.has("on_target") && !stop.has("target_accuracy") && !stop.misspelt({"target_accuracy"}))
     stop.problem("on_target", "says what a target does, and there is none; add target_accuracy, or remove it");
   const bool bounded = stop.has("epochs") || stop.has("updates") || stop.has("rounds") || stop.has("simulated_time");
-  if (!bounded && stop.given())
+  if (!bounded && stop.given() && !stop.misspelt({"epochs", "updates", "rounds", "simulated_time"}))
     stop.context().problems.add(
         stop.place(), stop.path(),
         stop.has("target_accuracy")
@@ -102,7 +102,7 @@ CostSpec read_cost(Section cost) {
     spec.model = read_kind(cost.context(), model, cost.path_of("model"), cost.place_of("model"), KindGroup::model, "");
   if (const auto bytes = cost.measure("bytes", ValueType::bytes, Range::between(1, 1e15))) spec.bytes = static_cast<std::int64_t>(*bytes);
   cost.finish();
-  if (cost.given() && cost.has("model") == cost.has("bytes"))
+  if (cost.given() && cost.has("model") == cost.has("bytes") && !cost.misspelt({"model", "bytes"}))
     cost.context().problems.add(cost.place(), cost.path(), "must say one thing; write {model: NAME} or {bytes: 64MiB}");
   return spec;
 }

@@ -84,19 +84,20 @@ void check_together(Section& top, const Scenario& scenario) {
 
 Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
   const Vocabulary& vocabulary = options.vocabulary == nullptr ? Vocabulary::from_registries() : *options.vocabulary;
-  ReadContext context{vocabulary, problems};
+  ReadContext context{vocabulary, problems, file.parent_path()};
   Scenario scenario;
   scenario.file = file;
   Section top(context, &root, "", Place{});
   if (root.type != YamlNode::Type::map) return scenario;  // said; what follows would only be missing
   read_head(top, scenario);
-  scenario.devices = read_devices(top.section("devices"));
   const auto part = [&](const char* key, const char* remedy) {
     const YamlNode* node = top.require(key, remedy);
     return std::pair(node != nullptr, Section(context, node, key, top.place_of(key)));
   };
+  auto [devices_given, devices] = part("devices", "write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}");
+  if (devices_given) scenario.devices = read_devices(devices);
   if (auto [given, section] = part("cluster", "write cluster: {workers: [...], network: {...}}"); given)
-    scenario.cluster = read_cluster(section, scenario.devices, options);
+    scenario.cluster = read_cluster(section, devices_given ? &scenario.devices : nullptr, options);
   if (auto [given, section] = part("workload", "write workload: {model: ..., data: ...}"); given)
     scenario.workload = read_workload(section);
   if (auto [given, section] = part("training", "write training: {scheme: ..., batch: ..., stop: ...}"); given)

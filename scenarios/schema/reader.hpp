@@ -19,11 +19,12 @@ struct ReadOptions {
   std::uint64_t bytes_per_worker = 2048;   // what a worker takes at least, timing alone
 };
 
-/// Reads a scenario, with `sets` ("PATH=VALUE") applied in order before anything is checked. Every default is filled in. Throws
-/// ScenarioErrors with all that is wrong.
+/// Reads a scenario, with `sets` ("PATH=VALUE") applied in order before anything is checked. Every default is filled in, and every path
+/// that is given is absolute and lexically normal: a relative one starts from the file's folder if it stands in the file, from the current
+/// folder if in a set. Throws ScenarioErrors with all that is wrong.
 Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets = {}, const ReadOptions& options = {});
 
-/// The same for a text at hand; `file` names it in messages, and relative paths inside start from its folder.
+/// The same for a text at hand; `file` names it in messages and gives the folder.
 Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},
                             const ReadOptions& options = {});
 

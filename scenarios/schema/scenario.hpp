@@ -146,7 +146,7 @@ struct TrainingSpec {
 };
 
 struct Scenario {
-  std::filesystem::path file;  // as given; relative paths inside start from its folder
+  std::filesystem::path file;  // as given; the paths inside are absolute
   std::string name;
   std::uint64_t seed = 1;
   std::map<std::string, DeviceSpec> devices;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
+
+namespace fs = std::filesystem;
 
 std::string what_stands(const YamlNode& node) {
   switch (node.type) {
@@ -75,11 +78,23 @@ std::string text_of(const YamlNode& node, const Parameter& parameter) {
   return "[" + all + "]";
 }
 
+/// Throws std::invalid_argument.
+std::string absolute_path(const fs::path& folder, const std::string& text) {
+  std::error_code error;
+  fs::path path = fs::absolute(folder / text, error);
+  if (error) throw std::invalid_argument("is relative, and the current folder is gone (" + error.message() + "); write an absolute path");
+  path = path.lexically_normal();
+  return (path.has_filename() || !path.has_relative_path() ? path : path.parent_path()).string();  // "data/" is "data"
+}
+
 }  // namespace
 
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
   try {
-    return parse_value(parameter, text_of(node, parameter));
+    Value value = parse_value(parameter, text_of(node, parameter));
+    if (parameter.type == ValueType::path)
+      value = absolute_path(node.place.source == 0 ? context.folder : fs::path(), std::get<std::string>(value));
+    return value;
   } catch (const std::invalid_argument& error) {
     context.problems.add(node.place, path, error.what());
     return std::nullopt;
@@ -114,7 +129,7 @@ const YamlNode* Section::find(const std::string& key) {
 
 const YamlNode* Section::require(const std::string& key, const std::string& remedy) {
   const YamlNode* found = find(key);
-  if (found == nullptr) problem(key, "is missing; " + remedy);
+  if (found == nullptr) missing(key, remedy);
   return found;
 }
 
@@ -127,7 +142,7 @@ std::optional<Value> Section::value(const Parameter& parameter) {
   const YamlNode* node = find(parameter.name);
   if (node != nullptr) return read_value(context_, *node, path_of(parameter.name), parameter);
   if (parameter.required)
-    problem(parameter.name, "is missing; write " + example(parameter) + (parameter.meaning.empty() ? "" : " (" + parameter.meaning + ")"));
+    missing(parameter.name, "write " + example(parameter) + (parameter.meaning.empty() ? "" : " (" + parameter.meaning + ")"));
   if (parameter.fallback) return parse_value(parameter, *parameter.fallback);
   return std::nullopt;
 }
@@ -153,7 +168,7 @@ std::optional<std::int64_t> Section::count(const std::string& key, const Range& 
 }
 
 double Section::required_measure(const std::string& key, ValueType type, const Range& range, const std::string& remedy) {
-  if (!has(key)) problem(key, "is missing; " + remedy);
+  if (!has(key)) missing(key, remedy);
   return measure(key, type, range).value_or(0);
 }
 
@@ -194,15 +209,33 @@ void Section::not_yet(const std::string& key, const std::string& allowed) {
 }
 
 void Section::finish() {
-  if (node_ == nullptr) return;
-  for (const YamlNode::Key& key : node_->keys) {
-    const auto among = [&](const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), key.name) != names.end();
-    };
-    if (among(known_) || among(excused_)) continue;
-    context_.problems.add(key.place, path_of(key.name), unknown_name("key", key.name, known_));
+  const auto among = [](const std::vector<std::string>& names, const std::string& key) {
+    return std::find(names.begin(), names.end(), key) != names.end();
+  };
+  if (node_ != nullptr) {
+    for (const YamlNode::Key& key : node_->keys) {
+      if (among(known_, key.name) || among(excused_, key.name)) continue;
+      context_.problems.add(key.place, path_of(key.name), unknown_name("key", key.name, known_));
+      meant_.push_back(nearest_name(key.name, known_));
+    }
   }
+  for (const auto& [key, what] : missing_)
+    if (!among(meant_, key)) problem(key, what);
 }
+
+bool Section::misspelt(std::initializer_list<std::string_view> keys) const {
+  return std::find_first_of(meant_.begin(), meant_.end(), keys.begin(), keys.end()) != meant_.end();
+}
+
+namespace {
+/// The key that was to be `kind`; null if there is none.
+const YamlNode::Key* meaning_kind(const Section& section) {
+  if (section.node() == nullptr) return nullptr;
+  for (const YamlNode::Key& key : section.node()->keys)
+    if (nearest_name(key.name, {"kind"}) == "kind") return &key;
+  return nullptr;
+}
+}  // namespace
 
 Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& path, Place parent, KindGroup group,
                const std::string& fallback, const std::function<void(Section&)>& more) {
@@ -230,6 +263,8 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
     for (const Parameter& parameter : word->parameters)
       if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
     section.finish();
+  } else if (const YamlNode::Key* slip = kind.name.empty() ? meaning_kind(section) : nullptr) {
+    context.problems.add(slip->place, section.path_of(slip->name), unknown_name("key", slip->name, {"kind"}));
   } else if (kind.name.empty()) {
     context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names));
   } else {

@@ -1,7 +1,9 @@
 // Typed reading of one map of a scenario: every value checked, everything wrong noted at its place, nothing ignored.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,15 +26,18 @@ inline Range any_rate() { return Range::between(0.125, 1e18); }           // at 
 struct ReadContext {
   const Vocabulary& vocabulary;
   Problems& problems;
+  std::filesystem::path folder;  // of the scenario file: where relative paths that stand in it start
 };
 
 /// "a number", "a list", "a map", "empty": what stands there, for messages.
 std::string what_stands(const YamlNode& node);
 
 /// The value of a scalar (or, for ValueType::counts, of a list); nothing and a problem at its place if it is not of that type.
+/// A path comes out absolute and lexically normal: from the scenario's folder if it stands in the file, from the current one if in a --set.
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter);
 
-/// One map. Ask for every key that it may have, then call finish(), which refuses the others. An absent section reads as an empty map.
+/// One map. Ask for every key that it may have, then call finish(), which refuses the others and tells which required ones are missing,
+/// except those that an unknown key must have meant: one mistake, one line. An absent section reads as an empty map.
 class Section {
  public:
   /// `node` null: absent; problems about missing keys then point at `parent`. A node that is not a map is a problem.
@@ -41,7 +46,7 @@ class Section {
   bool has(std::string_view key) const { return node_ != nullptr && node_->find(key) != nullptr; }
   /// Null if absent. Makes the key known.
   const YamlNode* find(const std::string& key);
-  /// Null and a problem if absent.
+  /// Null if absent, and a problem at finish().
   const YamlNode* require(const std::string& key, const std::string& remedy);
   /// The section under `key`.
   Section section(const std::string& key);
@@ -49,7 +54,7 @@ class Section {
   std::optional<Value> value(const Parameter& parameter);
   std::optional<double> measure(const std::string& key, ValueType type, const Range& range);
   std::optional<std::int64_t> count(const std::string& key, const Range& range);
-  /// 0 and a problem if absent.
+  /// 0 if absent, and a problem at finish().
   double required_measure(const std::string& key, ValueType type, const Range& range, const std::string& remedy);
   bool flag(const std::string& key, bool fallback);
   std::string choice(const std::string& key, std::vector<std::string> choices, const std::string& fallback);
@@ -60,6 +65,8 @@ class Section {
   /// "{kind: …}"'s kind); empty: nothing.
   void not_yet(const std::string& key, const std::string& allowed = {});
   void finish();
+  /// After finish(): an unknown key is nearest to one of these, so that nobody need be told that it is missing.
+  bool misspelt(std::initializer_list<std::string_view> keys) const;
 
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
@@ -73,11 +80,15 @@ class Section {
   ReadContext& context() { return context_; }
 
  private:
+  void missing(const std::string& key, const std::string& remedy) { missing_.emplace_back(key, "is missing; " + remedy); }
+
   ReadContext& context_;
   const YamlNode* node_;
   std::string path_;
   Place place_;
   std::vector<std::string> known_, excused_;
+  std::vector<std::string> meant_;                            // nearest to the unknown keys
+  std::vector<std::pair<std::string, std::string>> missing_;  // (key, what to say)
 };
 
 /// `{kind: NAME, parameter: value, …}`, or NAME alone. `fallback`: the kind where none is named; empty: one must be. `more` reads keys

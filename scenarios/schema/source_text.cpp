@@ -40,24 +40,23 @@ void normalize(std::string& text) {
 }  // namespace
 
 std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems) {
-  const Place top;
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
-    problems.add(top, "scenario", "this is a folder; give the path of a scenario file");
+    problems.add(whole_file, {}, "is a folder; give the path of a scenario file");
     return std::nullopt;
   }
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     const std::string reason = errno == 0 ? "the file cannot be opened" : std::strerror(errno);
-    problems.add(top, "scenario", "cannot be read: " + reason + "; give the path of a scenario file");
+    problems.add(whole_file, {}, "cannot be read: " + reason + "; give the path of a scenario file");
     return std::nullopt;
   }
   std::string text(YamlLimits::bytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (in.bad()) {
-    problems.add(top, "scenario", "reading stopped half way; check the disk and the path");
+    problems.add(whole_file, {}, "reading stopped half way; check the disk and the path");
     return std::nullopt;
   }
   if (!check_text(text, 0, problems)) return std::nullopt;
@@ -71,7 +70,10 @@ bool check_text(std::string& text, int source, Problems& problems) {
     problems.add(at, "scenario", what);
     return false;
   };
-  if (text.empty()) return refuse("is empty; write a scenario that begins with 'straggler: 1'");
+  if (text.empty()) {
+    problems.add(source == 0 ? whole_file : at, {}, "is empty; write a scenario that begins with 'straggler: 1'");
+    return false;
+  }
   bool indenting = true;
   for (std::size_t i = 0; i < text.size();) {
     const unsigned char byte = static_cast<unsigned char>(text[i]);

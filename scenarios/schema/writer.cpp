@@ -93,12 +93,16 @@ std::string every(const JitterEvery& spec) {
   return spec.samples == 0 ? "batch" : FlowMap().add("samples", number(spec.samples)).text();
 }
 
+FlowMap jitter_map(const DeviceSpec& device, const Vocabulary& vocabulary) {
+  return kind_map(device.jitter, KindGroup::jitter, vocabulary).add("every", every(device.every));
+}
+
 std::string devices(const Scenario& scenario, const Vocabulary& vocabulary) {
   std::string out = "devices:\n";
   for (const auto& [name, device] : scenario.devices) {
     out += "  " + scalar(name) + ":\n";
     out += "    compute: " + compute(device.compute) + "\n";
-    out += "    jitter: " + kind_map(device.jitter, KindGroup::jitter, vocabulary).add("every", every(device.every)).text() + "\n";
+    out += "    jitter: " + jitter_map(device, vocabulary).text() + "\n";
     if (device.update) out += "    update: " + rate(*device.update) + "\n";
   }
   return out;
@@ -179,6 +183,10 @@ std::string training(const TrainingSpec& spec, const Vocabulary& vocabulary) {
 }
 
 }  // namespace
+
+std::string write_jitter(const DeviceSpec& device, const Vocabulary& vocabulary) {
+  return device.jitter.name == "none" ? "none" : jitter_map(device, vocabulary).text();
+}
 
 std::string write_scenario(const Scenario& scenario, const Vocabulary& vocabulary) {
   std::string out = "straggler: 1\n";

@@ -8,8 +8,10 @@
 namespace straggler {
 
 /// The text of scenario.yaml. Reading it gives an equal Scenario, and writing that the same text; quantities keep their bits. Paths
-/// stand as they were given: those that are relative start from the folder of the scenario that was read, not from where this text
-/// is put. No path of the machine gets in that was not in the scenario.
+/// are absolute, as reading made them, so the text means the same wherever it is put.
 std::string write_scenario(const Scenario& scenario, const Vocabulary& vocabulary = Vocabulary::from_registries());
+
+/// A device's jitter as a scenario has it: "none", or "{kind: lognormal, sigma: 0.2, every: batch}".
+std::string write_jitter(const DeviceSpec& device, const Vocabulary& vocabulary = Vocabulary::from_registries());
 
 }  // namespace straggler

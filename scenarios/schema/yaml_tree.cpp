@@ -199,7 +199,8 @@ std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& 
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder) || !builder.root) {
-      problems.add(Place{source, 1, 1}, "scenario", "there is nothing in it; write a scenario that begins with 'straggler: 1'");
+      source == 0 ? problems.add(whole_file, {}, "there is nothing in it; write a scenario that begins with 'straggler: 1'")
+                  : problems.add(Place{source, 1, 1}, {}, "there is no value in it; write one after '='");
       return std::nullopt;
     }
     std::optional<YamlNode> root = std::exchange(builder.root, std::nullopt);

@@ -100,7 +100,8 @@ void SimulatedBackend::AllReduce::finish(std::size_t rank) {
 void SimulatedBackend::AllReduce::describe_waiting(std::vector<std::string>& who) const {
   for (std::size_t rank = 0; rank < joining_.size(); ++rank)
     if (joining_[rank])
-      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " + std::to_string(joining_.size() - joined_) + " other workers");
+      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " + std::to_string(joining_.size() - joined_) +
+                    " other workers");
 }
 
 }  // namespace straggler

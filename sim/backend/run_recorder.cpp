@@ -104,7 +104,8 @@ void RunRecorder::close_epoch(Time now) {
   epoch.start = epoch_start_;
   epoch.end = now;
   for (std::size_t k = 0; k < phase_count; ++k)
-    epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) / static_cast<double>(clocks_.size());
+    epoch.mean_seconds[k] =
+        static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) / static_cast<double>(clocks_.size());
   epoch.bytes_sent = bytes_.sent - epoch_bytes_;
   record_.epochs_record.push_back(epoch);
   epoch_sums_ = sums;
@@ -115,7 +116,10 @@ void RunRecorder::close_epoch(Time now) {
 void RunRecorder::finish(Time now, bool interrupted) {
   if (now > epoch_start_ || record_.epochs_record.empty()) close_epoch(now);
   if ((record_.curve.empty() || record_.curve.back().update != latest_.version) && !interrupted) evaluate(now);
-  record_.outcome = interrupted ? Outcome::interrupted : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
+  record_.outcome = interrupted       ? Outcome::interrupted
+                    : diverged_       ? Outcome::diverged
+                    : target_reached_ ? Outcome::target_reached
+                                      : Outcome::completed;
   record_.end = now;
   record_.updates = record_.rounds = latest_.version;
   record_.samples = latest_.progress;
@@ -124,9 +128,11 @@ void RunRecorder::finish(Time now, bool interrupted) {
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.sent - bytes_.received;
   record_.weights_key = latest_.value.key().text();
-  if (evaluator_ && (stop_.target_accuracy || !evaluation_.thresholds.empty()) && record_.curve.size() < static_cast<std::size_t>(evaluation_.sustain))
-    record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) + " evaluations, and there were " +
-                               std::to_string(record_.curve.size()) + ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
+  if (evaluator_ && (stop_.target_accuracy || !evaluation_.thresholds.empty()) &&
+      record_.curve.size() < static_cast<std::size_t>(evaluation_.sustain))
+    record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) +
+                               " evaluations, and there were " + std::to_string(record_.curve.size()) +
+                               ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
   std::size_t wasteful = 0;
   for (std::size_t i = 0; i < clocks_.size(); ++i) {
     WorkerClock& clock = clocks_[i];
@@ -138,12 +144,14 @@ void RunRecorder::finish(Time now, bool interrupted) {
     record_.bytes_up += worker.bytes_sent;
     record_.bytes_down += worker.bytes_received;
     if (worker.split[Phase::wasted] > worker.split[Phase::compute]) ++wasteful;
-    if (worker.split.total() != now) throw std::logic_error("the time account of worker " + std::to_string(i) + " does not sum to the simulated time");
+    if (worker.split.total() != now)
+      throw std::logic_error("the time account of worker " + std::to_string(i) + " does not sum to the simulated time");
   }
   if (wasteful > 0)
-    record_.warnings.push_back(std::to_string(wasteful) + " of " + std::to_string(clocks_.size()) +
-                               " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
-                               "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
+    record_.warnings.push_back(
+        std::to_string(wasteful) + " of " + std::to_string(clocks_.size()) +
+        " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
+        "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
 }
 
 double RunRecorder::fraction_done(Time now) const {

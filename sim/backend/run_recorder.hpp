@@ -39,8 +39,8 @@ struct ByteCounters {
 class RunRecorder {
  public:
   /// `evaluator` null: timing alone. `sink` may be null. All outlive this.
-  RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator, RecordSink* sink,
-              bool trace);
+  RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
+              RecordSink* sink, bool trace);
 
   WorkerClock& clock(Rank worker) { return clocks_[static_cast<std::size_t>(worker)]; }
   WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }

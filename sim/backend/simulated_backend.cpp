@@ -11,7 +11,9 @@ namespace straggler {
 /// Evaluates every so much simulated time, as long as anything else is going to happen.
 class SimulatedBackend::EvaluationClock final : public Event {
  public:
-  EvaluationClock(SimulatedBackend& backend, Time every) : backend_(backend), every_(every) { backend_.simulation_.queue().after(every_, *this); }
+  EvaluationClock(SimulatedBackend& backend, Time every) : backend_(backend), every_(every) {
+    backend_.simulation_.queue().after(every_, *this);
+  }
 
  private:
   void happen() override {
@@ -70,18 +72,25 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
 
 bool SimulatedBackend::start(Operation& operation) {
   switch (operation.kind()) {
-    case Operation::Kind::gradient: return start_gradient(static_cast<GradientOperation&>(operation));
-    case Operation::Kind::step: return start_step(static_cast<StepOperation&>(operation));
+    case Operation::Kind::gradient:
+      return start_gradient(static_cast<GradientOperation&>(operation));
+    case Operation::Kind::step:
+      return start_step(static_cast<StepOperation&>(operation));
     case Operation::Kind::send: {
       auto& send = static_cast<SendOperation&>(operation);
       dispatch(send.take_message(), &send);
       return false;
     }
-    case Operation::Kind::receive: return start_mail(static_cast<MailOperation&>(operation));
-    case Operation::Kind::signal: return signals_.wait(static_cast<SignalOperation&>(operation));
-    case Operation::Kind::proceed: return true;
-    case Operation::Kind::all_reduce: return reducing_->join(static_cast<AllReduceOperationBase&>(operation));
-    case Operation::Kind::publish: return start_publish(static_cast<PublishOperation&>(operation));
+    case Operation::Kind::receive:
+      return start_mail(static_cast<MailOperation&>(operation));
+    case Operation::Kind::signal:
+      return signals_.wait(static_cast<SignalOperation&>(operation));
+    case Operation::Kind::proceed:
+      return true;
+    case Operation::Kind::all_reduce:
+      return reducing_->join(static_cast<AllReduceOperationBase&>(operation));
+    case Operation::Kind::publish:
+      return start_publish(static_cast<PublishOperation&>(operation));
   }
   return true;
 }
@@ -90,21 +99,28 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
   if (operation.state() != Operation::State::pending) return;
   const Rank rank = operation.node().self();
   const auto discard = [&](Time started) {
-    if (is_worker(rank)) recorder_.clock(rank).end_compute(now(), now() - started, false, static_cast<std::uint32_t>(rank), recorder_.trace());
+    if (is_worker(rank))
+      recorder_.clock(rank).end_compute(now(), now() - started, false, static_cast<std::uint32_t>(rank), recorder_.trace());
   };
   switch (operation.kind()) {
-    case Operation::Kind::gradient: return discard(static_cast<GradientOperation&>(operation).started);
-    case Operation::Kind::step: return discard(static_cast<StepOperation&>(operation).started);
+    case Operation::Kind::gradient:
+      return discard(static_cast<GradientOperation&>(operation).started);
+    case Operation::Kind::step:
+      return discard(static_cast<StepOperation&>(operation).started);
     case Operation::Kind::send: {
       auto* delivery = static_cast<Delivery*>(static_cast<SendOperation&>(operation).in_flight);
       if (delivery) delivery->operation = nullptr;
       return;
     }
-    case Operation::Kind::receive: return static_cast<MailOperation&>(operation).leave();
-    case Operation::Kind::signal: return signals_.leave(static_cast<SignalOperation&>(operation));
-    case Operation::Kind::all_reduce: return reducing_->cancel(static_cast<AllReduceOperationBase&>(operation));
+    case Operation::Kind::receive:
+      return static_cast<MailOperation&>(operation).leave();
+    case Operation::Kind::signal:
+      return signals_.leave(static_cast<SignalOperation&>(operation));
+    case Operation::Kind::all_reduce:
+      return reducing_->cancel(static_cast<AllReduceOperationBase&>(operation));
     case Operation::Kind::proceed:
-    case Operation::Kind::publish: return;
+    case Operation::Kind::publish:
+      return;
   }
 }
 

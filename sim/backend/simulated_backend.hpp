@@ -20,15 +20,15 @@ namespace straggler {
 
 /// The cluster as the back end needs it. Referred-to objects outlive the back end.
 struct SimulatedCluster {
-  const Topology* topology = nullptr;             // end points are ranks: workers, then servers
-  std::vector<WorkerCompute> compute;             // [workers]
-  std::vector<double> update_seconds_per_byte;    // [workers + servers]; 0: free
+  const Topology* topology = nullptr;           // end points are ranks: workers, then servers
+  std::vector<WorkerCompute> compute;           // [workers]
+  std::vector<double> update_seconds_per_byte;  // [workers + servers]; 0: free
   std::size_t servers = 0;
-  Time per_message;                               // a server's time for each message that it takes or sends
-  const CollectiveEntry* all_reduce = nullptr;    // null: not used
+  Time per_message;                             // a server's time for each message that it takes or sends
+  const CollectiveEntry* all_reduce = nullptr;  // null: not used
   bool stepwise = false;
   double reduce_seconds_per_byte = 0;
-  std::uint64_t model_bytes = 0;                  // on the wire: one gradient or one model
+  std::uint64_t model_bytes = 0;  // on the wire: one gradient or one model
 };
 
 /// A message that has been dispatched and not delivered.

@@ -20,7 +20,7 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool low_open = false, high_open = false;  // true: the bound itself is refused
   bool contains(double x) const;
-  std::string text() const;                  // "at least 1", "above 0", "above 0, at most 1"; empty if unbounded
+  std::string text() const;  // "at least 1", "above 0", "above 0, at most 1"; empty if unbounded
   static Range any() { return {}; }
   static Range at_least(double low) { return {low, std::numeric_limits<double>::infinity(), false, false}; }
   static Range above(double low) { return {low, std::numeric_limits<double>::infinity(), true, false}; }
@@ -32,7 +32,7 @@ struct Parameter {
   std::string name;
   ValueType type = ValueType::number;
   std::optional<std::string> fallback = {};  // as a scenario would write it ("50us", "true", "[200, 200]"); none: no default
-  bool required = false;                // required ones have no fallback; others without one may be absent
+  bool required = false;                     // required ones have no fallback; others without one may be absent
   std::string meaning = {};
   Range range = {};
   std::vector<std::string> choices = {};  // ValueType::choice only
@@ -47,10 +47,10 @@ class Parameters {
   Parameters(std::initializer_list<std::pair<const std::string, Value>> values) : values_(values) {}
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
   bool has(std::string_view name) const { return values_.find(std::string(name)) != values_.end(); }
-  std::int64_t count(std::string_view name) const;                 // ValueType::count
-  double number(std::string_view name) const;                      // number, fraction, time, bytes, rate (and count)
-  bool flag(std::string_view name) const;                          // boolean
-  const std::string& text(std::string_view name) const;            // choice, path, text
+  std::int64_t count(std::string_view name) const;       // ValueType::count
+  double number(std::string_view name) const;            // number, fraction, time, bytes, rate (and count)
+  bool flag(std::string_view name) const;                // boolean
+  const std::string& text(std::string_view name) const;  // choice, path, text
   const std::vector<std::int64_t>& counts(std::string_view name) const;
   const std::map<std::string, Value>& all() const { return values_; }
   bool operator==(const Parameters&) const = default;

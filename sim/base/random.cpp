@@ -6,12 +6,9 @@
 
 namespace straggler {
 
-std::uint64_t RandomStream::stream_key(std::uint64_t seed, std::string_view name) {
-  return Hasher().add(seed).add(name).key().low;
-}
+std::uint64_t RandomStream::stream_key(std::uint64_t seed, std::string_view name) { return Hasher().add(seed).add(name).key().low; }
 
-RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t index)
-    : RandomStream(stream_key(seed, name), index) {}
+RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t index) : RandomStream(stream_key(seed, name), index) {}
 
 RandomStream::RandomStream(std::uint64_t stream_key, std::uint64_t index) : key_(stream_key), index_(index) {}
 

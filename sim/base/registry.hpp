@@ -21,7 +21,8 @@ class Registry {
   }
   /// Throws std::logic_error if the name is taken.
   void add(Entry entry) {
-    const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry.name, [](const Entry& a, const std::string& b) { return a.name < b; });
+    const auto at =
+        std::lower_bound(entries_.begin(), entries_.end(), entry.name, [](const Entry& a, const std::string& b) { return a.name < b; });
     if (at != entries_.end() && at->name == entry.name) throw std::logic_error("registered twice: " + entry.name);
     entries_.insert(at, std::move(entry));
   }

@@ -20,14 +20,20 @@ namespace straggler {
 /// One all-reduce of `bytes` over ranks 0 .. ranks-1, while it runs.
 struct AllReduceRun {
   AllReduceRun(Simulation& world, Network& links, const Topology& routes, std::size_t parties, std::uint64_t size, double arithmetic)
-      : simulation(world), network(links), topology(routes), ranks(parties), bytes(size), reduce_seconds_per_byte(arithmetic), inbox(parties) {}
+      : simulation(world),
+        network(links),
+        topology(routes),
+        ranks(parties),
+        bytes(size),
+        reduce_seconds_per_byte(arithmetic),
+        inbox(parties) {}
   Simulation& simulation;
   Network& network;
   const Topology& topology;
   std::size_t ranks;
   std::uint64_t bytes;
-  double reduce_seconds_per_byte;             // γ
-  std::vector<Mailbox<std::uint64_t>> inbox;  // stepwise: bytes of the chunks that arrived at each rank
+  double reduce_seconds_per_byte;                  // γ
+  std::vector<Mailbox<std::uint64_t>> inbox;       // stepwise: bytes of the chunks that arrived at each rank
   std::function<void(std::size_t rank)> finished;  // stepwise: called by a rank's process as its last act
 };
 

@@ -8,10 +8,10 @@ namespace straggler {
 /// instant events of the queue go first.
 class ContinuousModel {
  public:
-  virtual Time next() const = 0;         // its next moment, given that nothing else happens; never() if none. Settled only.
-  virtual bool unsettled() const = 0;    // changes of this instant are not yet worked in
+  virtual Time next() const = 0;       // its next moment, given that nothing else happens; never() if none. Settled only.
+  virtual bool unsettled() const = 0;  // changes of this instant are not yet worked in
   virtual void settle() = 0;
-  virtual void act() = 0;                // the clock stands at next()
+  virtual void act() = 0;  // the clock stands at next()
 
  protected:
   ~ContinuousModel() = default;

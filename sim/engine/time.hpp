@@ -26,8 +26,14 @@ class Time {
   constexpr auto operator<=>(const Time&) const = default;
   constexpr Time operator+(Time o) const { return Time(ticks_ + o.ticks_); }
   constexpr Time operator-(Time o) const { return Time(ticks_ - o.ticks_); }
-  constexpr Time& operator+=(Time o) { ticks_ += o.ticks_; return *this; }
-  constexpr Time& operator-=(Time o) { ticks_ -= o.ticks_; return *this; }
+  constexpr Time& operator+=(Time o) {
+    ticks_ += o.ticks_;
+    return *this;
+  }
+  constexpr Time& operator-=(Time o) {
+    ticks_ -= o.ticks_;
+    return *this;
+  }
 
   static constexpr std::int64_t ticks_per_second = 1'000'000'000'000;
 

@@ -71,7 +71,8 @@ void Signal::Reach::await_suspend(std::coroutine_handle<> waiter) {
 
 void Signal::describe_waiting(std::vector<std::string>& who) const {
   for (const Reach* waiter : waiting_)
-    who.push_back("a process waits for signal " + name_ + " to reach " + std::to_string(waiter->number_) + ", it stands at " + std::to_string(value_));
+    who.push_back("a process waits for signal " + name_ + " to reach " + std::to_string(waiter->number_) + ", it stands at " +
+                  std::to_string(value_));
 }
 
 }  // namespace straggler

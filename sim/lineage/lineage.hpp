@@ -62,8 +62,8 @@ struct LineageNode {
   Formula formula;
   std::vector<LineageNode*> inputs;  // each holds one reference; dropped once the value is known
   std::uint32_t references = 0;
-  std::uint32_t mark = 0;            // the executor's own
-  void* value = nullptr;             // the executor's own; null: not evaluated
+  std::uint32_t mark = 0;  // the executor's own
+  void* value = nullptr;   // the executor's own; null: not evaluated
   Lineage* lineage = nullptr;
 };
 

@@ -37,16 +37,16 @@ struct StalenessStatistics {
 
 struct WorkerRecord {
   TimeSplit split;
-  Time bytes_in_flight;          // all time in which its bytes are in flight, hidden behind compute or not
-  Time overlapped;               // the part of it in which the worker was not blocked
-  std::uint64_t samples = 0;     // in published contributions
-  std::uint64_t updates = 0;     // published contributions
+  Time bytes_in_flight;       // all time in which its bytes are in flight, hidden behind compute or not
+  Time overlapped;            // the part of it in which the worker was not blocked
+  std::uint64_t samples = 0;  // in published contributions
+  std::uint64_t updates = 0;  // published contributions
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   StalenessStatistics staleness;
 };
 
 struct EpochRecord {
-  std::uint64_t epoch = 0;       // 1, 2, …; the last may be partial
+  std::uint64_t epoch = 0;  // 1, 2, …; the last may be partial
   Time start, end;
   std::array<double, phase_count> mean_seconds{};  // over workers
   std::uint64_t bytes_sent = 0;
@@ -71,8 +71,8 @@ const char* name_of(Outcome outcome);
 /// When an accuracy was reached for good: the first evaluation from which it held for `sustain` evaluations.
 struct Reached {
   double accuracy = 0;
-  std::optional<CurvePoint> at;                // none: never (censored)
-  std::optional<Time> last_below;              // the last evaluation below it before that; none: there was none
+  std::optional<CurvePoint> at;    // none: never (censored)
+  std::optional<Time> last_below;  // the last evaluation below it before that; none: there was none
 };
 
 struct RunRecord {
@@ -89,7 +89,7 @@ struct RunRecord {
   std::vector<CurvePoint> curve;
   std::vector<EpochRecord> epochs_record;
   std::vector<WorkerRecord> workers;
-  std::vector<std::string> worker_devices;           // [workers], names; groups below
+  std::vector<std::string> worker_devices;  // [workers], names; groups below
   std::vector<std::uint32_t> worker_groups;
   std::vector<LinkRecord> links;
   std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
@@ -97,7 +97,7 @@ struct RunRecord {
   std::int64_t sustain = 2;
   std::vector<double> thresholds;
   std::optional<std::string> weights_key;
-  std::vector<std::string> warnings;                 // sentences for the user
+  std::vector<std::string> warnings;  // sentences for the user
 };
 
 /// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split).

@@ -46,30 +46,24 @@ class Asgd final : public Scheme {
   Damping damping_;
 };
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "asgd";
-  scheme.summary = "asynchronous SGD: the server steps on each gradient as it arrives";
-  scheme.reference = "Dean et al. 2012";
-  Parameter staleness;
-  staleness.name = "staleness";
-  staleness.type = ValueType::choice;
-  staleness.fallback = "none";
-  staleness.choices = {"none", "inverse", "inverse_sqrt"};
-  staleness.meaning = "how a gradient that is τ updates old is damped: not, by 1/τ, or by 1/√τ";
-  scheme.parameters = {staleness};
-  scheme.needs_server = [](const Parameters&) { return true; };
-  scheme.make = [](const Parameters& parameters) {
-    const std::string& damping = parameters.text("staleness");
-    return std::make_unique<Asgd>(damping == "inverse" ? Damping::inverse : damping == "inverse_sqrt" ? Damping::inverse_sqrt : Damping::none);
-  };
-  scheme.updates_per_epoch = [](const Parameters&, double batches, double) {
-    return std::optional<double>(batches);
-  };
-  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  return scheme;
+Damping damping_of(const Parameters& parameters) {
+  const std::string& name = parameters.text("staleness");
+  return name == "inverse" ? Damping::inverse : name == "inverse_sqrt" ? Damping::inverse_sqrt : Damping::none;
 }
-const Register<SchemeEntry> registered(entry());
+
+const Register<SchemeEntry> entry({
+    .name = "asgd",
+    .summary = "asynchronous SGD: the server steps on each gradient as it arrives",
+    .reference = "Dean et al. 2012; Zhang et al. 2016",
+    .parameters = {{.name = "staleness",
+                    .type = ValueType::choice,
+                    .fallback = "none",
+                    .meaning = "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ",
+                    .choices = {"none", "inverse", "inverse_sqrt"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(damping_of(parameters)); },
+    .needs_server = [](const Parameters&) { return true; },
+    .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
+});
 
 }  // namespace
 }  // namespace straggler

@@ -68,39 +68,28 @@ class FedAvg final : public Scheme {
   MomentumAtSync momentum_;
 };
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "fedavg";
-  scheme.summary = "federated averaging: sampled clients train for local epochs, the server averages their weights";
-  scheme.reference = "McMahan et al. 2017";
-  Parameter fraction;
-  fraction.name = "fraction";
-  fraction.type = ValueType::fraction;
-  fraction.fallback = "1";
-  fraction.range = Range::above_to(0, 1);
-  fraction.meaning = "C, the share of the clients that take part in a round";
-  Parameter local_epochs;
-  local_epochs.name = "local_epochs";
-  local_epochs.type = ValueType::count;
-  local_epochs.fallback = "1";
-  local_epochs.range = Range::at_least(1);
-  local_epochs.meaning = "E, passes over its own data that a client makes in a round";
-  Parameter via;
-  via.name = "via";
-  via.type = ValueType::choice;
-  via.fallback = "server";
-  via.choices = {"server"};
-  via.meaning = "how weights are averaged";
-  scheme.parameters = {fraction, local_epochs, via, MomentumAtSync::parameter("reset")};
-  scheme.needs_server = [](const Parameters&) { return true; };
-  scheme.make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); };
-  scheme.updates_per_epoch = [](const Parameters& parameters, double, double) {
-    return std::optional<double>(1 / (parameters.number("fraction") * static_cast<double>(parameters.count("local_epochs"))));
-  };
-  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  return scheme;
-}
-const Register<SchemeEntry> registered(entry());
+const Register<SchemeEntry> entry({
+    .name = "fedavg",
+    .summary = "federated averaging: sampled clients train for local epochs, the server averages their weights",
+    .reference = "McMahan et al. 2017",
+    .parameters =
+        {{.name = "fraction",
+          .type = ValueType::fraction,
+          .fallback = "1",
+          .meaning = "C, the share of the clients that take part in a round",
+          .range = Range::above_to(0, 1)},
+         {.name = "local_epochs",
+          .type = ValueType::count,
+          .fallback = "1",
+          .meaning = "E, passes over its own data that a client makes in a round",
+          .range = Range::at_least(1)},
+         {.name = "via", .type = ValueType::choice, .fallback = "server", .meaning = "how weights are averaged", .choices = {"server"}},
+         MomentumAtSync::parameter("reset")},
+    .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
+    .needs_server = [](const Parameters&) { return true; },
+    .updates_per_epoch = [](const Parameters& parameters, double,
+                            double) { return 1 / (parameters.number("fraction") * static_cast<double>(parameters.count("local_epochs"))); },
+});
 
 }  // namespace
 }  // namespace straggler

@@ -68,36 +68,29 @@ class LocalSgdByServer final : public Scheme {
   LocalSgdOptions options_;
 };
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "local_sgd";
-  scheme.summary = "local SGD: H local steps on every worker, then the mean of the weights";
-  scheme.reference = "Stich 2019; Zinkevich et al. 2010";
-  Parameter steps;
-  steps.name = "steps";
-  steps.type = ValueType::count;
-  steps.required = true;
-  steps.range = Range::at_least(1);
-  steps.meaning = "H, local steps between two averages";
-  Parameter via;
-  via.name = "via";
-  via.type = ValueType::choice;
-  via.fallback = "all_reduce";
-  via.choices = {"all_reduce", "server"};
-  via.meaning = "how weights are averaged";
-  scheme.parameters = {steps, via, MomentumAtSync::parameter("keep")};
-  scheme.needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; };
-  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-    if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
-    return std::make_unique<LocalSgdByAllReduce>(parameters);
-  };
-  scheme.updates_per_epoch = [](const Parameters& parameters, double batches, double workers) {
-    return std::optional<double>(batches / workers / static_cast<double>(parameters.count("steps")));
-  };
-  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  return scheme;
-}
-const Register<SchemeEntry> registered(entry());
+const Register<SchemeEntry> entry({
+    .name = "local_sgd",
+    .summary = "local SGD: H local steps on every worker, then the mean of the weights",
+    .reference = "Stich 2019; Zinkevich et al. 2010",
+    .parameters = {{.name = "steps",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "H, local steps between two averages",
+                    .range = Range::at_least(1)},
+                   {.name = "via",
+                    .type = ValueType::choice,
+                    .fallback = "all_reduce",
+                    .meaning = "how weights are averaged",
+                    .choices = {"all_reduce", "server"}},
+                   MomentumAtSync::parameter("keep")},
+    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+      if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
+      return std::make_unique<LocalSgdByAllReduce>(parameters);
+    },
+    .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
+    .updates_per_epoch = [](const Parameters& parameters, double batches,
+                            double workers) { return batches / workers / static_cast<double>(parameters.count("steps")); },
+});
 
 }  // namespace
 }  // namespace straggler

@@ -17,13 +17,11 @@ class MomentumAtSync {
   }
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter(const char* fallback) {
-    Parameter at_sync;
-    at_sync.name = "momentum_at_sync";
-    at_sync.type = ValueType::choice;
-    at_sync.fallback = fallback;
-    at_sync.choices = {"keep", "reset", "average"};
-    at_sync.meaning = "what a synchronization does to the workers' optimizer state";
-    return at_sync;
+    return {.name = "momentum_at_sync",
+            .type = ValueType::choice,
+            .fallback = fallback,
+            .meaning = "what a synchronization does to the workers' optimizer state",
+            .choices = {"keep", "reset", "average"}};
   }
   /// What a worker contributes.
   Weights outgoing(const Node& node, Weights weights) const {

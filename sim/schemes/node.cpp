@@ -69,7 +69,8 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
 bool can_fuse(const std::vector<Gradient>& parts) {
   const Gradient& first = parts.front();
   for (const Gradient& part : parts)
-    if (part.at.empty() || part.batches.empty() || part.at.key() != first.at.key() || part.batches.size() != first.batches.size()) return false;
+    if (part.at.empty() || part.batches.empty() || part.at.key() != first.at.key() || part.batches.size() != first.batches.size())
+      return false;
   return true;
 }
 

@@ -21,14 +21,14 @@ namespace straggler {
 /// What all nodes of a run share; outlives them.
 struct TrainingPlan {
   Rank workers = 1;
-  std::int64_t batch = 1;                // per worker, before the remainder of a global batch
-  std::int64_t larger_batches = 0;       // the first so many workers take one sample more
+  std::int64_t batch = 1;           // per worker, before the remainder of a global batch
+  std::int64_t larger_batches = 0;  // the first so many workers take one sample more
   bool drop_last = false;
-  bool fuse = true;                      // same-weights gradients that are averaged are evaluated as one batch
+  bool fuse = true;  // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
-  std::uint64_t train_samples = 1;       // size of the training set
-  std::uint64_t epoch_samples = 1;       // of which one pass counts: less where drop_last leaves some out
-  bool shared_stream = false;            // all workers draw from one pool
+  std::uint64_t train_samples = 1;            // size of the training set
+  std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out
+  bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   const UpdateRule* optimizer = nullptr;
 };
@@ -136,9 +136,9 @@ class Node {
   SampleStream* shared_;  // null: this worker's own
   SampleStream own_;
   Rank self_;
-  std::uint64_t drawn_ = 0;  // samples of work, whatever the stream
+  std::uint64_t drawn_ = 0;          // samples of work, whatever the stream
   std::uint64_t last_position_ = 0;  // of the batch drawn last
-  std::uint64_t calls_ = 0;  // computations started
+  std::uint64_t calls_ = 0;          // computations started
   std::vector<Handle> optimizer_;
 };
 

@@ -156,50 +156,53 @@ class NonblockingGradients final : public Scheme {
   NonblockingOptions options_;
 };
 
-Parameter choice(const char* name, const char* fallback, std::vector<std::string> choices, const char* meaning) {
-  Parameter parameter;
-  parameter.name = name;
-  parameter.type = ValueType::choice;
-  parameter.fallback = fallback;
-  parameter.choices = std::move(choices);
-  parameter.meaning = meaning;
-  return parameter;
+std::unique_ptr<Scheme> make(const Parameters& parameters) {
+  if (parameters.text("exchange") == "weights") return std::make_unique<NonblockingWeights>(parameters);
+  if (parameters.text("momentum_at_sync") == "average")
+    throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
+  return std::make_unique<NonblockingGradients>(parameters);
 }
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "nonblocking";
-  scheme.summary = "non-blocking SGD: the first worker through its batch stops all others, their weights are averaged";
-  scheme.reference = "docs/model.md, Non-blocking SGD";
-  Parameter minibatch;
-  minibatch.name = "minibatch";
-  minibatch.type = ValueType::count;
-  minibatch.fallback = "32";
-  minibatch.range = Range::at_least(1);
-  minibatch.meaning = "samples of one local step; a batch is split into these";
-  scheme.parameters = {
-      minibatch,
-      choice("counters", "persist", {"persist", "reset"}, "after a sync, go on with the rest of the batch, or start a whole one"),
-      choice("average", "plain", {"plain", "by_samples"}, "weigh contributions equally, or by the samples in them"),
-      choice("interrupt", "immediate", {"immediate", "boundary"}, "stop inside the current mini-batch, or after it"),
-      choice("exchange", "weights", {"weights", "gradients"}, "what is averaged: weights, or sums of local gradients that the server steps on"),
-      choice("via", "server", {"server"}, "how contributions are averaged"),
-      MomentumAtSync::parameter("keep"),
-  };
-  scheme.needs_server = [](const Parameters&) { return true; };
-  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-    if (parameters.text("exchange") == "gradients") {
-      if (parameters.text("momentum_at_sync") == "average")
-        throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
-      return std::make_unique<NonblockingGradients>(parameters);
-    }
-    return std::make_unique<NonblockingWeights>(parameters);
-  };
-  scheme.updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); };
-  scheme.minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); };
-  return scheme;
-}
-const Register<SchemeEntry> registered(entry());
+const Register<SchemeEntry> entry({
+    .name = "nonblocking",
+    .summary = "non-blocking SGD: the first worker through its batch stops all others, their weights are averaged",
+    .reference = "docs/model.md, Non-blocking SGD",
+    .parameters = {{.name = "minibatch",
+                    .type = ValueType::count,
+                    .fallback = "32",
+                    .meaning = "samples of one local step; a batch is split into these",
+                    .range = Range::at_least(1)},
+                   {.name = "counters",
+                    .type = ValueType::choice,
+                    .fallback = "persist",
+                    .meaning = "after a sync, go on with the rest of the batch, or start a whole one",
+                    .choices = {"persist", "reset"}},
+                   {.name = "average",
+                    .type = ValueType::choice,
+                    .fallback = "plain",
+                    .meaning = "weigh contributions equally, or by the samples in them",
+                    .choices = {"plain", "by_samples"}},
+                   {.name = "interrupt",
+                    .type = ValueType::choice,
+                    .fallback = "immediate",
+                    .meaning = "stop inside the current mini-batch, or after it",
+                    .choices = {"immediate", "boundary"}},
+                   {.name = "exchange",
+                    .type = ValueType::choice,
+                    .fallback = "weights",
+                    .meaning = "what is averaged: weights, or sums of local gradients that the server steps on",
+                    .choices = {"weights", "gradients"}},
+                   {.name = "via",
+                    .type = ValueType::choice,
+                    .fallback = "server",
+                    .meaning = "how contributions are averaged",
+                    .choices = {"server"}},
+                   MomentumAtSync::parameter("keep")},
+    .make = make,
+    .needs_server = [](const Parameters&) { return true; },
+    .updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); },
+    .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
+});
 
 }  // namespace
 }  // namespace straggler

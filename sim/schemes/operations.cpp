@@ -68,8 +68,8 @@ StepOperation::StepOperation(Node& node, const Weights& weights, const Gradient&
 
 Weights StepOperation::await_resume() {
   Node& here = node();
-  weights_.value = here.plan().optimizer->step(here.lineage(), weights_.value, gradient_.value, here.epochs_at(weights_), gradient_.averaged,
-                                               here.optimizer());
+  weights_.value = here.plan().optimizer->step(here.lineage(), weights_.value, gradient_.value, here.epochs_at(weights_),
+                                               gradient_.averaged, here.optimizer());
   weights_.local_samples += gradient_.samples;
   for (const Contribution& made : gradient_.made) {
     // A worker's local steps are one contribution; what a server applies are one each.

@@ -163,7 +163,8 @@ template <class T>
 constexpr std::size_t payload_kind() {
   return std::is_same_v<T, Weights> ? 0 : 1;
 }
-static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> && std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient>);
+static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
+              std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient>);
 
 class ReceiveOperationBase : public MailOperation {
  public:
@@ -223,8 +224,8 @@ class AllReduceOperationBase : public Operation {
  public:
   AllReduceOperationBase(Node& owner, Payload what) : Operation(owner, Kind::all_reduce), payload(std::move(what)) {}
   AllReduceOperationBase(AllReduceOperationBase&&) noexcept = default;
-  Payload payload;              // in: mine; out: the mean
-  std::uint32_t index = 0;      // back end's own
+  Payload payload;          // in: mine; out: the mean
+  std::uint32_t index = 0;  // back end's own
 
  protected:
   ~AllReduceOperationBase() { give_up(); }

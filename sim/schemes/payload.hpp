@@ -32,22 +32,22 @@ using Contributions = boost::container::small_vector<Contribution, 1>;
 struct Weights {
   Weights() {}
   Handle value;
-  std::uint64_t version = 0;       // the published version that these derive from
-  std::uint64_t progress = 0;      // samples counted in that version; schedules read it
-  std::uint64_t local_samples = 0; // samples of steps taken since that version, not yet published
-  std::int32_t participants = 1;   // workers that take steps like this one's between two versions: schedules reckon with it
-  Contributions made;              // applied since that version, not yet published
-  std::vector<Handle> optimizer;   // the sender's optimizer state, where a scheme averages that too
+  std::uint64_t version = 0;        // the published version that these derive from
+  std::uint64_t progress = 0;       // samples counted in that version; schedules read it
+  std::uint64_t local_samples = 0;  // samples of steps taken since that version, not yet published
+  std::int32_t participants = 1;    // workers that take steps like this one's between two versions: schedules reckon with it
+  Contributions made;               // applied since that version, not yet published
+  std::vector<Handle> optimizer;    // the sender's optimizer state, where a scheme averages that too
 };
 
 /// A gradient, or the mean or sum of several.
 struct Gradient {
   Gradient() {}
   Handle value;
-  std::uint64_t version = 0, progress = 0;  // of the weights that it was taken at: staleness = server's version - version
-  std::uint64_t samples = 0;                // that were looked at
-  int averaged = 1;                         // how many workers' gradients are averaged in it
-  Handle at;                                // the weights; empty if it was taken at several
+  std::uint64_t version = 0, progress = 0;           // of the weights that it was taken at: staleness = server's version - version
+  std::uint64_t samples = 0;                         // that were looked at
+  int averaged = 1;                                  // how many workers' gradients are averaged in it
+  Handle at;                                         // the weights; empty if it was taken at several
   boost::container::small_vector<Batch, 1> batches;  // value is the mean over these of the gradient at `at`; empty if it is not such a mean
   Contributions made;
 };

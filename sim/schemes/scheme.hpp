@@ -25,16 +25,16 @@ class Scheme {
 
 struct SchemeEntry {
   std::string name, summary, reference;
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters = {};
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
   /// False: workers exchange by all-reduce or not at all; each publishes, worker 0's is recorded.
-  std::function<bool(const Parameters&)> needs_server;
+  std::function<bool(const Parameters&)> needs_server = [](const Parameters&) { return false; };
   /// Published updates in one pass over the data, where that is fixed: `batches` of all workers together, over `workers`.
   std::function<std::optional<double>(const Parameters&, double batches, double workers)> updates_per_epoch;
-  /// Samples of one worker between two exchanges that it takes in pieces of this size; none: whole batches.
-  std::function<std::optional<std::int64_t>(const Parameters&)> minibatch;
-  std::optional<std::int64_t> only_workers;  // runs on exactly so many workers
-  bool real = true;                          // can run on MPI ranks
+  /// Size of the pieces in which a worker takes its batch; none: whole.
+  std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
+  bool real = true;                                         // can run on MPI ranks
 };
 
 }  // namespace straggler

@@ -18,21 +18,14 @@ class Sequential final : public Scheme {
   }
 };
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "sequential";
-  scheme.summary = "one worker, plain SGD";
-  scheme.reference = "Robbins & Monro 1951";
-  scheme.make = [](const Parameters&) { return std::make_unique<Sequential>(); };
-  scheme.needs_server = [](const Parameters&) { return false; };
-  scheme.updates_per_epoch = [](const Parameters&, double batches, double) {
-    return std::optional<double>(batches);
-  };
-  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  scheme.only_workers = 1;
-  return scheme;
-}
-const Register<SchemeEntry> registered(entry());
+const Register<SchemeEntry> entry({
+    .name = "sequential",
+    .summary = "one worker, plain SGD",
+    .reference = "Robbins & Monro 1951",
+    .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
+    .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
+    .only_workers = 1,
+});
 
 }  // namespace
 }  // namespace straggler

@@ -43,30 +43,22 @@ class SsgdByServer final : public Scheme {
   }
 };
 
-SchemeEntry entry() {
-  SchemeEntry scheme;
-  scheme.name = "ssgd";
-  scheme.summary = "synchronous SGD: one step on the mean of all workers' gradients";
-  scheme.reference = "Chen et al. 2016; Goyal et al. 2017";
-  Parameter via;
-  via.name = "via";
-  via.type = ValueType::choice;
-  via.fallback = "all_reduce";
-  via.choices = {"all_reduce", "server"};
-  via.meaning = "how gradients are averaged";
-  scheme.parameters = {via};
-  scheme.needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; };
-  scheme.make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-    if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
-    return std::make_unique<SsgdByAllReduce>();
-  };
-  scheme.updates_per_epoch = [](const Parameters&, double batches, double workers) {
-    return std::optional<double>(batches / workers);
-  };
-  scheme.minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  return scheme;
-}
-const Register<SchemeEntry> registered(entry());
+const Register<SchemeEntry> entry({
+    .name = "ssgd",
+    .summary = "synchronous SGD: one step on the mean of all workers' gradients",
+    .reference = "Chen et al. 2016; Goyal et al. 2017",
+    .parameters = {{.name = "via",
+                    .type = ValueType::choice,
+                    .fallback = "all_reduce",
+                    .meaning = "how gradients are averaged",
+                    .choices = {"all_reduce", "server"}}},
+    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+      if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
+      return std::make_unique<SsgdByAllReduce>();
+    },
+    .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
+    .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
+});
 
 }  // namespace
 }  // namespace straggler

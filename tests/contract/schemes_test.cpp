@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "support/run.hpp"
 #include "sim/schemes/scheme.hpp"
+#include "support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -29,7 +29,8 @@ std::vector<Variant> variants() {
     all.push_back({start + "}", entry.only_workers.has_value()});
     for (const Parameter& parameter : entry.parameters)
       for (const std::string& choice : parameter.choices)
-        if (choice != parameter.fallback) all.push_back({start + ", " + parameter.name + ": " + choice + "}", entry.only_workers.has_value()});
+        if (choice != parameter.fallback)
+          all.push_back({start + ", " + parameter.name + ": " + choice + "}", entry.only_workers.has_value()});
   }
   return all;
 }
@@ -46,7 +47,8 @@ devices:
     update: 10MB/s
 cluster:
   workers: )") +
-         (variant.one_worker ? "[{count: 1, device: node}]" : "[{count: 3, device: node}, {count: 2, device: node, slowdown: 3, link: {bandwidth: 10Mbps}}]") +
+         (variant.one_worker ? "[{count: 1, device: node}]"
+                             : "[{count: 3, device: node}, {count: 2, device: node, slowdown: 3, link: {bandwidth: 10Mbps}}]") +
          R"(
   servers: {count: 1, update: 5MB/s, per_message: 20us}
   network: {link: {bandwidth: 100Mbps, latency: 100us}}
@@ -54,7 +56,8 @@ workload:
   model: {kind: mlp, hidden: [16]}
   data: {kind: coordinates, samples: 2000, test_samples: 200}
 training:
-  scheme: )" + variant.scheme + R"(
+  scheme: )" +
+         variant.scheme + R"(
   batch: {per_worker: 50}
   optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
   stop: {epochs: 3}

@@ -35,7 +35,8 @@ class Workplace {
   };
   /// Runs a shell command line in the folder; `straggler` stands for the program.
   Done shell(const std::string& command) const {
-    const std::string whole = "cd " + folder_.string() + " && straggler() { " STRAGGLER_PROGRAM " \"$@\"; }; { " + command + "; } >out.txt 2>err.txt";
+    const std::string whole =
+        "cd " + folder_.string() + " && straggler() { " STRAGGLER_PROGRAM " \"$@\"; }; { " + command + "; } >out.txt 2>err.txt";
     const int status = std::system(("bash -c '" + whole + "'").c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
   }
@@ -86,11 +87,12 @@ TEST_CASE("all files but run.json are byte-identical, whatever the threads") {
     CAPTURE(scheme);
     std::map<std::string, std::string> first;
     for (const char* threads : {"1", "2", "8"}) {
-      const auto done = place.shell("straggler run small.yaml --trace --out r --force --threads " + std::string(threads) + " --set \"training.scheme=" + scheme + "\"");
+      const auto done = place.shell("straggler run small.yaml --trace --out r --force --threads " + std::string(threads) +
+                                    " --set \"training.scheme=" + scheme + "\"");
       REQUIRE_MESSAGE(done.code == 0, done.err);
       auto files = place.files("r");
-      for (const char* name : {"summary.json", "curve.csv", "thresholds.csv", "staleness.csv", "epochs.csv", "workers.csv", "links.csv", "order.csv",
-                               "choices.csv", "trace.json", "model.safetensors", "scenario.yaml", "run.json"})
+      for (const char* name : {"summary.json", "curve.csv", "thresholds.csv", "staleness.csv", "epochs.csv", "workers.csv", "links.csv",
+                               "order.csv", "choices.csv", "trace.json", "model.safetensors", "scenario.yaml", "run.json"})
         CHECK_MESSAGE(files.count(name) == 1, name);
       CHECK(files.erase("run.json") == 1);
       if (first.empty()) first = files;
@@ -181,8 +183,10 @@ TEST_CASE("a target ends the run, or is only noted") {
   CHECK(stopped["epochs"].get<double>() < 40);
   // Sustained for two evaluations: the first of them counts, and the run ends at the second, an epoch later.
   CHECK(stopped["updates_to_target"].get<int>() < stopped["updates"].get<int>());
-  REQUIRE(place.shell("straggler run small.yaml --out r --force --set training.stop.on_target=continue" + stop +
-                      " --set training.stop.on_target=continue").code == 0);
+  REQUIRE(place
+              .shell("straggler run small.yaml --out r --force --set training.stop.on_target=continue" + stop +
+                     " --set training.stop.on_target=continue")
+              .code == 0);
   const nlohmann::json went_on = place.summary("r");
   CHECK(went_on["outcome"] == "target_reached");
   CHECK(went_on["epochs"].get<double>() >= 40);
@@ -210,13 +214,15 @@ TEST_CASE("a memory budget that does not suffice is refused with what is needed,
 TEST_CASE("an interrupted run writes what was finished, exit 130") {
   const Workplace place;
   place.write("small.yaml", small);
-  const auto done = place.shell("timeout --signal=INT 2 " STRAGGLER_PROGRAM " run small.yaml --timing-only --out r --set training.stop.epochs=1000000");
-  // timeout passes the signal on and exits 124 when it had to; the program's own code is seen with --preserve-status.
-  CHECK(done.code == 124);
-  CHECK(place.summary("r")["outcome"] == "interrupted");
-  const auto preserved =
-      place.shell("timeout --preserve-status --signal=INT 2 " STRAGGLER_PROGRAM " run small.yaml --timing-only --out r --force --set training.stop.epochs=1000000");
-  CHECK(preserved.code == 130);
+  const std::string endless = STRAGGLER_PROGRAM " run small.yaml --timing-only --force --out r --set training.stop.epochs=1000000";
+  // To the program alone, and as GNU timeout does it by default: to the child and then to its whole group, so twice at once.
+  for (const char* timeout : {"timeout --foreground", "timeout"}) {
+    fs::remove_all(place.folder() / "r");
+    const auto done = place.shell(std::string(timeout) + " --preserve-status --signal=INT 1 " + endless);
+    CHECK(done.code == 130);
+    CHECK(place.summary("r")["outcome"] == "interrupted");
+    CHECK(place.summary("r")["updates"].get<int>() > 0);
+  }
 }
 
 TEST_CASE("wrong scenarios: a line with the place, exit 2, nothing written") {
@@ -241,8 +247,10 @@ TEST_CASE("wrong scenarios: a line with the place, exit 2, nothing written") {
   refuses("twice.yaml", "twice.yaml:19:1");
   place.write("deep.yaml", std::string(100'000, '['));
   refuses("deep.yaml", "deep.yaml:1:");
-  place.write("bomb.yaml", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
-                           "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n");
+  place.write("bomb.yaml",
+              "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d "
+              "[*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+              "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n");
   refuses("bomb.yaml", "bomb.yaml:");
 }
 
@@ -255,4 +263,78 @@ TEST_CASE("every scenario that ships is understood and runs") {
     const auto done = place.shell("straggler run " + entry.path().string() + " --timing-only --out r --force");
     CHECK_MESSAGE(done.code == 0, done.err);
   }
+}
+
+TEST_CASE("one request to stop that arrives twice at once does not cost the results") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  // timeout(1) signals its child and its group. Two different signals, so that the second is not merged with the first.
+  const auto done = place.shell(STRAGGLER_PROGRAM
+                                " run small.yaml --timing-only --out r --set training.stop.epochs=1000000 & p=$!; sleep 1; "
+                                "kill -INT $p; kill -TERM $p; wait $p");
+  CHECK(done.code == 130);
+  CHECK(place.summary("r")["outcome"] == "interrupted");
+}
+
+TEST_CASE("scenario.yaml of a run with a relative path runs again, from anywhere") {
+  const Workplace place;
+  // MNIST's layout: big-endian magic number and dimensions, then 400 images of 2 x 2, or their labels.
+  const std::string count{"\0\0\1\x90", 4}, side{"\0\0\0\2", 4};
+  fs::create_directories(place.folder() / "data");
+  fs::create_directories(place.folder() / "studies");
+  for (const char* half : {"train", "t10k"}) {
+    place.write("data/" + std::string(half) + "-images-idx3-ubyte",
+                std::string("\0\0\x08\x03", 4) + count + side + side + std::string(1600, 'x'));
+    place.write("data/" + std::string(half) + "-labels-idx1-ubyte", std::string("\0\0\x08\x01", 4) + count + std::string(400, '\1'));
+  }
+  std::string text = small;
+  const std::string data = "kind: coordinates, samples: 2000, test_samples: 500";
+  text.replace(text.find(data), data.size(), "kind: fashion_mnist, path: ../data, normalize: none");
+  place.write("studies/small.yaml", text);
+  const auto first = place.shell("straggler run studies/small.yaml --out first");
+  REQUIRE_MESSAGE(first.code == 0, first.err);
+  const auto again = place.shell("cd studies && straggler run ../first/scenario.yaml --out ../again");
+  REQUIRE_MESSAGE(again.code == 0, again.err);
+  CHECK(place.read("first/scenario.yaml") == place.read("again/scenario.yaml"));
+  CHECK(place.read("first/model.safetensors") == place.read("again/model.safetensors"));
+  const auto completed_by_tab = place.shell("straggler run studies/small.yaml --set workload.data.path=data/ --out first --force");
+  REQUIRE_MESSAGE(completed_by_tab.code == 0, completed_by_tab.err);
+  CHECK(place.read("first/scenario.yaml") == place.read("again/scenario.yaml"));
+  CHECK(place.shell("straggler run --help").out.find("in VALUE starts from the current folder") != std::string::npos);
+}
+
+TEST_CASE("`run` and `compare` use the same words, and mark the target once") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler run small.yaml --out r --set \"training.stop={epochs: 40, target_accuracy: 0.4}\"");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  const auto compared = place.shell("straggler compare r");
+  REQUIRE(compared.code == 0);
+  for (const std::string& out : {done.out, compared.out}) {
+    CAPTURE(out);
+    for (const char* word : {"\ntime to 0.3 ", "\ntime to 0.4 (target) ", "target_reached", "computing", "communicating"})
+      CHECK_MESSAGE(out.find(word) != std::string::npos, word);
+    CHECK(out.find("(target)") == out.rfind("(target)"));
+    CHECK(out.find("to 0.4") == out.rfind("to 0.4"));
+  }
+}
+
+TEST_CASE("a memory budget does not decide how many workers a scenario may have") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler run small.yaml --out r --memory 1kB");
+  CHECK(done.code == 3);
+  CHECK_MESSAGE(done.err.find("small.yaml:") == std::string::npos, done.err);
+  CHECK(place.shell("straggler run small.yaml --out r --timing-only --memory 1kB").code == 0);
+}
+
+TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const std::string out = place.shell("straggler check small.yaml").out;
+  CHECK_MESSAGE(out.find("jitter {kind: lognormal, sigma: 0.4, every: batch}; link 100Mbps, latency 50 us") != std::string::npos, out);
+  CHECK(out.find("three quarters") == std::string::npos);
+  // Four workers, a server: 19 vectors of 4 bytes for each of 1e5 * 1e5 weights, 760 GB; a machine with more would not warn.
+  const std::string large = place.shell("straggler check small.yaml --set workload.model.hidden=[100000,100000]").out;
+  CHECK(large.find("warning: the math needs about ") != std::string::npos);
 }

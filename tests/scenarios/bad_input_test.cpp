@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/random.hpp"
@@ -119,11 +120,15 @@ const std::vector<Slip> slips = {
     {"scale_with_workers: linear", "scale_with_workers: `liner", {"did you mean 'linear'?"}},
     // Missing parts and parts that exclude each other.
     {"training:\n", "`trainin:\n", {"unknown key 'trainin'; did you mean 'training'?"}},
-    {"training:\n  scheme: {kind: nonblocking, minibatch: 32}\n", "`training:\n", {"training.scheme: is missing; write scheme: {kind: ssgd}"}},
+    {"training:\n  scheme: {kind: nonblocking, minibatch: 32}\n",
+     "`training:\n",
+     {"training.scheme: is missing; write scheme: {kind: ssgd}"}},
     {"  stop: {epochs: 5, target_accuracy: 95%}\n",
      "  `stop: {target_accuracy: 95%}\n",
      {"training.stop: has only a target, which may never be reached"}},
-    {"stop: {epochs: 5, target_accuracy: 95%}", "stop: {epochs: 5, `on_target: stop}", {"training.stop.on_target: says what a target does"}},
+    {"stop: {epochs: 5, target_accuracy: 95%}",
+     "stop: {epochs: 5, `on_target: stop}",
+     {"training.stop.on_target: says what a target does"}},
     {"  stop: {epochs: 5, target_accuracy: 95%}\n", "  `stop: {}\n", {"training.stop: has no bound"}},
     {"  batch: {per_worker: 256}", "  `batch: {per_worker: 256, global: 512}", {"training.batch: has both per_worker and global"}},
     {"  batch: {per_worker: 256}", "  `batch: {}", {"training.batch: has neither per_worker nor global"}},
@@ -205,6 +210,61 @@ TEST_CASE("all errors of a file are told at once, in the order of their places")
   CHECK(lines[3].starts_with("dir/good.yaml:33:18: training.scheme.kind: "));
 }
 
+TEST_CASE("one mistake, one line: what a misspelt key meant is not said to be missing") {
+  const Slip misspelt[] = {
+      {"straggler: 1 ", "`stragler: 1 ", {"straggler"}},
+      {"devices:\n", "`devics:\n", {"devices"}},
+      {"cluster:\n", "`clusters:\n", {"cluster"}},
+      {"    compute: {affine", "    `computes: {affine", {"compute"}},
+      {"{affine: {overhead", "{`afine: {overhead", {"affine"}},
+      {"{table: {128: 45ms, 32: 13ms, 512: 200ms}, launch", "{`tabel: {128: 45ms, 32: 13ms, 512: 200ms}, launch", {"table"}},
+      {"{overhead: 2ms, per_sample: 0.35ms}", "{overhead: 0s, `per_sampel: 0.35ms}", {"per_sample"}},
+      {"link: {bandwidth: 1Gbps, ", "link: {`bandwith: 1Gbps, ", {"bandwidth"}},
+      {"link: {bandwidth: 1Gbps, latency", "link: {bandwidth: 1Gbps, `latancy", {"latency"}},
+      {"    link: {bandwidth: 1Gbps", "    `lnk: {bandwidth: 1Gbps", {"link"}},
+      {"device: node}", "`devise: node}", {"device"}},
+      {"  model: {kind: mlp", "  `modle: {kind: mlp", {"model"}},
+      {"cost: {model:", "cost: {`modle:", {"model"}},
+      {"scheme: {kind:", "scheme: {`knid:", {"kind"}},
+      {"nonblocking, minibatch: 32", "nonblocking, `minibach: 32", {"minibatch"}},
+      {"learning_rate: 0.1", "`leaning_rate: 0.1", {"learning_rate"}},
+      {"{per_worker: 256}", "{`per_wroker: 256}", {"per_worker"}},
+      {"  stop: {epochs: 5, target", "  `stopp: {epochs: 5, target", {"stop"}},
+      {"stop: {epochs: 5, target", "stop: {`epoch: 5, target", {"epochs"}},
+  };
+  for (const Slip& slip : misspelt) {
+    CAPTURE(std::string(slip.instead));
+    const Made made = make(slip);
+    const std::vector<std::string> lines = errors(made.text);
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].starts_with(made.place));
+    CHECK(lines[0].find("did you mean '" + std::string(slip.phrases[0]) + "'?") != std::string::npos);
+  }
+  // A key that is near to none is one mistake, the missing one another.
+  std::string text = good;
+  text.replace(text.find("bandwidth: 1Gbps"), 9, "colour");
+  CHECK(errors(text).size() == 2);
+}
+
+TEST_CASE("what is wrong with the file itself has no line and column") {
+  const auto only = [](const std::function<void()>& reads) -> std::string {
+    try {
+      reads();
+    } catch (const ScenarioErrors& refused) {
+      REQUIRE(refused.lines.size() == 1);
+      return refused.lines[0];
+    }
+    return "accepted";
+  };
+  CHECK(only([] { read_scenario("nosuch.yaml", {}, options()); }) ==
+        "nosuch.yaml: cannot be read: No such file or directory; give the path of a scenario file");
+  CHECK(only([] { read_scenario("/", {}, options()); }) == "/: is a folder; give the path of a scenario file");
+  CHECK(only([] { read(""); }) == "dir/good.yaml: is empty; write a scenario that begins with 'straggler: 1'");
+  CHECK(only([] { read("# nothing\n"); }) == "dir/good.yaml: there is nothing in it; write a scenario that begins with 'straggler: 1'");
+  CHECK(only([] { read(good, {"=3"}); }) == "--set =3: is not PATH=VALUE; write a path such as cluster.workers[0].count=16");
+  CHECK(only([] { read(good, {"name=# x"}); }) == "--set name=# x: there is no value in it; write one after '='");
+}
+
 TEST_CASE("a scheme that needs a server is refused without one") {
   const auto first = [](const std::vector<std::string>& sets) {
     const std::vector<std::string> lines = errors(good, sets);
@@ -241,7 +301,7 @@ TEST_CASE("files that are no scenarios are refused") {
   };
   const auto says = [](const std::string& line, std::string_view phrase) { return line.find(phrase) != std::string::npos; };
   CHECK(says(refusal(folder / "missing.yaml"), "No such file"));
-  CHECK(says(refusal(folder), "this is a folder"));
+  CHECK(says(refusal(folder), "is a folder"));
   CHECK(says(holding(""), "is empty"));
   CHECK(says(holding("\n\n# nothing\n"), "there is nothing in it"));
   CHECK(says(holding("~\n"), "write a map"));

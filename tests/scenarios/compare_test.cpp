@@ -224,16 +224,106 @@ TEST_CASE("one run has nothing to be compared with") {
 TEST_CASE("what makes runs hard to compare is noted") {
   RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000), c = run("c", "asgd", 2000, 0);
   a.target_accuracy = 0.8;
-  b.data = "blobs";
+  b.model = "softmax";
+  b.data_path = "/mnist";
+  c.data_path = "/other";
   b.outcome = "diverged";
   c.outcome = "interrupted";
   c.data = c.model = "";  // not known: says nothing
   const Comparison comparison = compare({a, b, c});
-  CHECK(noted(comparison, "the runs differ in data: fashion_mnist (a), blobs (b)"));
+  CHECK(noted(comparison, "the runs differ in model: mlp (a), softmax (b)"));
+  CHECK(noted(comparison, "the runs differ in the folder of their data: /mnist (b), /other (c)"));
   CHECK(noted(comparison, "the runs differ in target accuracy: 0.8 (a), none (b, c)"));
   CHECK(noted(comparison, "'b' diverged"));
   CHECK(noted(comparison, "'c' was interrupted"));
-  CHECK_FALSE(noted(comparison, "model"));
+  CHECK_FALSE(noted(comparison, "differ in data"));
+}
+
+TEST_CASE("accuracies on different data name no winner") {
+  RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000), c = run("c", "easgd", 2000, 20'000);
+  b.data = c.data = "coordinates samples=2000";
+  const Comparison comparison = compare({a, b, c});
+  CHECK_FALSE(comparison.winner);
+  CHECK_FALSE(comparison.deciding);
+  CHECK(comparison.verdict ==
+        "No run wins: their accuracies do not compare, as they learn from different data: fashion_mnist (a), coordinates samples=2000 (b, "
+        "c).");
+  CHECK_FALSE(noted(comparison, "differ in data"));  // said
+  CHECK_FALSE(mentions(comparison_table(comparison), "speed-up"));
+
+  // Without accuracies only speeds are compared.
+  CHECK(compare({timing_only(a), timing_only(b)}).winner == 1u);
+  CHECK(noted(compare({timing_only(a), timing_only(b)}), "the runs differ in data"));
+}
+
+TEST_CASE("a run for timing alone among runs with accuracies is named as that, and takes no part") {
+  // It was asked for 0.8 as well, but has no accuracy; it ended before the winner was there.
+  RunResult timing = run("fast", "ssgd", 5000, 0), sync = run("sync", "ssgd", 1000, 20'000), free = run("free", "asgd", 2000, 20'000);
+  timing.final_test_accuracy.reset();
+  timing.simulated_seconds = 3;
+  timing.target_accuracy = 0.9;  // no business of those that learn
+  ThresholdResult row;
+  row.threshold = 0.9;
+  timing.thresholds.push_back(row);
+  const Comparison comparison = compare({timing, sync, free});
+  CHECK_FALSE(comparison.timing_only);
+  CHECK(comparison.reference == 1);
+  CHECK(comparison.deciding == 0.8);
+  CHECK(comparison.winner == 2u);
+  CHECK(mentions(comparison.verdict, "2 times as fast as synchronous SGD ('sync') (20 s)"));
+  CHECK(noted(comparison, "'fast' was run for timing alone"));
+  CHECK_FALSE(noted(comparison, "might win"));
+  CHECK_FALSE(noted(comparison, "'fast' was not asked"));
+  CHECK(mentions(comparison_table(comparison), "n/a"));
+}
+
+TEST_CASE("a run that has nobody to beat does not win") {
+  const RunResult one = run("one", "asgd", 1000, 20'000);
+  const Comparison timed = compare({timing_only(run("sync", "ssgd", 1000, 0)), one});
+  CHECK_FALSE(timed.winner);
+  CHECK(timed.verdict ==
+        "No run wins: 'one' (asgd) reaches 80 % test accuracy in 20 s, and synchronous SGD ('sync') was run for timing alone.");
+  CHECK_FALSE(noted(timed, "timing alone"));  // said
+
+  RunResult unasked = run("sync", "ssgd", 1000, 0);
+  unasked.thresholds.clear();
+  const Comparison alone = compare({unasked, one});
+  CHECK_FALSE(alone.winner);
+  CHECK(alone.verdict ==
+        "No run wins: 'one' (asgd) reaches 80 % test accuracy in 20 s, and no other run was asked for that (evaluate.thresholds).");
+  CHECK(alone.notes.empty());
+}
+
+TEST_CASE("the winner is held against a run that was asked, and who was not asked for what is one line") {
+  RunResult unasked = run("sync", "ssgd", 1000, 0), another = run("other", "ssp", 1000, 0);
+  unasked.thresholds.clear();
+  another.thresholds.clear();
+  const Comparison comparison = compare({unasked, run("a", "asgd", 2000, 20'000), run("b", "easgd", 1000, 20'000), another});
+  CHECK(comparison.winner == 1u);
+  CHECK(mentions(comparison.verdict, "2 times as fast as 'b' (easgd) (20 s)"));
+  CHECK(comparison.notes == std::vector<std::string>{"'sync', 'other' were not asked for 0.8 (evaluate.thresholds)"});
+}
+
+TEST_CASE("a run that diverged is not told to run longer") {
+  RunResult lost = run("sync", "ssgd", 1000, 0);
+  lost.outcome = "diverged";
+  lost.simulated_seconds = 1;
+  const Comparison comparison = compare({lost, run("free", "asgd", 500, 20'000)});
+  CHECK(mentions(comparison.verdict, "which synchronous SGD ('sync') does not: it diverged"));
+  CHECK_FALSE(noted(comparison, "might win"));
+}
+
+TEST_CASE("the target is one of the accuracies, marked once") {
+  RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000);
+  a.target_accuracy = b.target_accuracy = 0.8;
+  ThresholdResult high;
+  high.threshold = 0.9;
+  a.thresholds.push_back(high);
+  b.thresholds.push_back(high);
+  const std::string table = comparison_table(compare({a, b}));
+  CHECK(mentions(table, "\ntime to 0.8 (target) "));
+  CHECK(mentions(table, "\ntime to 0.9 "));
+  CHECK(table.find("0.8") == table.rfind("0.8", table.find("speed-up")));  // not a second time
 }
 
 TEST_CASE("runs of one name are told apart by their folders") {

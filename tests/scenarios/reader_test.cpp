@@ -180,3 +180,21 @@ TEST_CASE("every kind may be written by its name alone") {
   CHECK(s.workload.partition.name == "iid");
   CHECK(s.workload.data.parameters.text("normalize") == "standard");
 }
+
+TEST_CASE("a relative path starts from the file's folder if it stands in the file, from the current one if in a --set") {
+  namespace fs = std::filesystem;
+  const auto path = [](const std::string& file, const std::string& in_file, const std::vector<std::string>& sets) {
+    std::string text = good;
+    if (!in_file.empty()) text.replace(text.find("normalize: unit"), 15, "path: " + in_file);
+    return read_scenario_text(text, file, sets, options()).workload.data.parameters.text("path");
+  };
+  const std::string here = fs::current_path().lexically_normal().string();
+  CHECK(path("/studies/first/good.yaml", "../data/./mnist/", {}) == "/studies/data/mnist");
+  CHECK(path("/studies/good.yaml", "/data", {}) == "/data");
+  CHECK(path("/studies/good.yaml", "/", {}) == "/");
+  CHECK(path("good.yaml", "data", {}) == here + "/data");
+  CHECK(path("studies/good.yaml", "data", {}) == here + "/studies/data");
+  CHECK(path("/studies/good.yaml", "", {"workload.data.path=data/"}) == here + "/data");
+  CHECK(path("/studies/good.yaml", "data", {"workload.data={kind: fashion_mnist, path: ./other}"}) == here + "/other");
+  CHECK(path("/studies/good.yaml", "data", {"seed=2"}) == "/studies/data");
+}

@@ -64,6 +64,31 @@ TEST_CASE("a target that is listed among the thresholds stands there once") {
   CHECK(read_run_result(written(scratch, record)).thresholds.size() == 3);
 }
 
+TEST_CASE("what was learnt is read from scenario.yaml: the data, on which part of it, and where it was") {
+  const ScratchFolder scratch;
+  const fs::path out = written(scratch, sample_record());
+  const auto with = [&](const std::string& data, const std::string& split) {
+    put(out / "scenario.yaml",
+        "straggler: 1\n"
+        "devices: {node: {compute: {affine: {overhead: 2ms}}}}\n"
+        "cluster: {workers: [{device: node}], network: {link: {bandwidth: 1Gbps, latency: 50us}}}\n"
+        "workload: {model: {kind: mlp, hidden: [20]}, data: " +
+            data +
+            "}\n"
+            "training: {scheme: ssgd, batch: {per_worker: 8}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {epochs: 1}, evaluate: "
+            "{split: " +
+            split + "}}\n");
+    return read_run_result(out);
+  };
+  const RunResult plain = with("{kind: fashion_mnist, normalize: unit}", "test");
+  CHECK(plain.data == "fashion_mnist normalize=unit");
+  CHECK(plain.data_path.empty());
+  CHECK(mentions(plain.model, "hidden=[20]"));
+  const RunResult elsewhere = with("{kind: fashion_mnist, normalize: unit, path: mnist}", "validation");
+  CHECK(elsewhere.data == "fashion_mnist normalize=unit split=validation");
+  CHECK(elsewhere.data_path == (out / "mnist").string());
+}
+
 TEST_CASE("what is no result folder is refused with what is missing") {
   const ScratchFolder scratch;
   CHECK(mentions(refusal(scratch / "nowhere"), "there is no such folder"));

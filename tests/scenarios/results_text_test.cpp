@@ -50,4 +50,10 @@ TEST_CASE("figures for people") {
   CHECK(readable_share(0.4321) == "43.2 %");
   CHECK(readable_number(123'456.7) == "123457");
   CHECK(readable_number(0.0234567) == "0.02346");
+  CHECK(readable_number(11'990.4) == "11990");  // epochs, say
+  CHECK(readable_number(3.25) == "3.25");
+  CHECK(readable_score(0.87084) == "0.8708");
+  CHECK(readable_score(12.5) == "12.5000");
+  CHECK(readable_score(2.2345e30) == "2.23e+30");  // a loss on its way out
+  CHECK(readable_score(-std::nan("")) == "nan");
 }

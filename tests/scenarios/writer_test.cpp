@@ -51,7 +51,20 @@ TEST_CASE("every default is written out") {
     CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
 }
 
-TEST_CASE("a path stays as it was given") {
-  const std::string text = write_scenario(read(good, {"workload.data.path=../data"}), vocabulary());
-  CHECK(text.find("path: \"../data\"") != std::string::npos);
+TEST_CASE("a relative path is written as the absolute one that it stands for, so that the text can be put anywhere") {
+  const auto written_from = [](const std::string& file) {
+    std::string text = good;
+    text.replace(text.find("normalize: unit"), 15, "path: ../data");
+    return write_scenario(read_scenario_text(text, file, {}, options()), vocabulary());
+  };
+  const std::string text = written_from("/studies/first/good.yaml");
+  CHECK(text.find("path: \"/studies/data\"") != std::string::npos);
+  const Scenario moved = read_scenario_text(text, "/elsewhere/result/scenario.yaml", {}, options());
+  CHECK(moved.workload.data.parameters.text("path") == "/studies/data");
+}
+
+TEST_CASE("a device's jitter is shown as a scenario has it") {
+  const Scenario scenario = read(good, {"devices.v100.jitter=none"});
+  CHECK(write_jitter(scenario.devices.at("node"), vocabulary()) == "{kind: lognormal, sigma: 0.2, every: batch}");
+  CHECK(write_jitter(scenario.devices.at("v100"), vocabulary()) == "none");
 }

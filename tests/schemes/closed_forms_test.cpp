@@ -10,10 +10,9 @@ using namespace straggler::test;
 
 namespace {
 
-constexpr double batch_seconds = 0.1;                                 // 100 samples of 1 ms
-constexpr std::uint64_t parameters = 2 * 16 + 16 + 16 * 4 + 4;        // mlp 2-16-4
+constexpr double batch_seconds = 0.1;                           // 100 samples of 1 ms
+constexpr std::uint64_t parameters = 2 * 16 + 16 + 16 * 4 + 4;  // mlp 2-16-4
 constexpr std::uint64_t model_bytes = 4 * parameters;
-
 
 }  // namespace
 
@@ -21,7 +20,8 @@ TEST_CASE("synchronous SGD with exponential compute takes H_p / mu an update on 
   // The longest of p exponential times of mean m has mean m H_p and variance m^2 sum 1/k^2.
   for (const int p : {2, 8}) {
     const int updates = 4000;
-    const Result result = run_timing(cluster(p), {"devices.node.jitter={kind: exponential}", "training.stop.updates=" + std::to_string(updates)});
+    const Result result =
+        run_timing(cluster(p), {"devices.node.jitter={kind: exponential}", "training.stop.updates=" + std::to_string(updates)});
     double harmonic = 0, variance = 0;
     for (int k = 1; k <= p; ++k) {
       harmonic += 1.0 / k;
@@ -64,7 +64,8 @@ TEST_CASE("ring all-reduce takes 2(p-1) alpha + 2((p-1)/p) n beta + ((p-1)/p) n 
       CAPTURE(p);
       CAPTURE(fidelity);
       CHECK(std::abs(result.record.end.seconds() / updates - expected) < 1e-9);
-      CHECK(result.record.bytes_sent == static_cast<std::uint64_t>(updates) * 2 * static_cast<std::uint64_t>(p - 1) * static_cast<std::uint64_t>(bytes));
+      CHECK(result.record.bytes_sent ==
+            static_cast<std::uint64_t>(updates) * 2 * static_cast<std::uint64_t>(p - 1) * static_cast<std::uint64_t>(bytes));
       CHECK(result.record.bytes_lost == 0);
     }
   }
@@ -72,7 +73,8 @@ TEST_CASE("ring all-reduce takes 2(p-1) alpha + 2((p-1)/p) n beta + ((p-1)/p) n 
 
 TEST_CASE("a ring whose bytes do not divide loses none of them") {
   for (const char* fidelity : {"fluid", "stepwise"}) {
-    const Result result = run_timing(cluster(7), {"workload.cost={bytes: 1000003B}", "cluster.network.collective.fidelity=" + std::string(fidelity)});
+    const Result result =
+        run_timing(cluster(7), {"workload.cost={bytes: 1000003B}", "cluster.network.collective.fidelity=" + std::string(fidelity)});
     CHECK(result.record.bytes_sent == 10u * 2 * 6 * 1'000'003);
     for (const WorkerRecord& worker : result.record.workers) CHECK(worker.bytes_sent > 0);
   }
@@ -82,8 +84,8 @@ TEST_CASE("a synchronous parameter server: p gradients share the way in, p weigh
   // Push: p n / B through the server's link; pull the same; each message pays the latency of two links once.
   const double bandwidth = 125e6, latency = 50e-6;
   for (const int p : {1, 2, 6}) {
-    const Result result = run_timing(cluster(p), {"training.scheme={kind: ssgd, via: server}", "cluster.network.link={bandwidth: 1Gbps, latency: 50us}",
-                                                  "training.stop.updates=5"});
+    const Result result = run_timing(cluster(p), {"training.scheme={kind: ssgd, via: server}",
+                                                  "cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "training.stop.updates=5"});
     const double one_way = static_cast<double>(p) * static_cast<double>(model_bytes) / bandwidth + 2 * latency;
     // Publishing comes after the push; the last pull is not part of the run.
     const double expected = 5 * (batch_seconds + one_way) + 4 * one_way;
@@ -98,7 +100,8 @@ TEST_CASE("a server's update rate and per-message cost serialize what it does") 
   const Result result = run_timing(cluster(1), {"training.scheme={kind: asgd}", "cluster.network.link={bandwidth: 1Gbps, latency: 50us}",
                                                 "cluster.servers={count: 1, update: 1MB/s, per_message: 20us}", "training.stop.updates=5"});
   const double move = static_cast<double>(model_bytes) / bandwidth + 2 * latency;
-  CHECK(result.record.end.seconds() == doctest::Approx(5 * (batch_seconds + move + handling + update) + 4 * (handling + move)).epsilon(1e-9));
+  CHECK(result.record.end.seconds() ==
+        doctest::Approx(5 * (batch_seconds + move + handling + update) + 4 * (handling + move)).epsilon(1e-9));
 }
 
 TEST_CASE("a global batch is divided over the workers, the first take the remainder") {
@@ -118,7 +121,8 @@ TEST_CASE("epochs, batches and the last partial batch") {
   CHECK(result.record.end.seconds() == doctest::Approx(2 * 0.250).epsilon(1e-6));
   REQUIRE(result.record.epochs_record.size() == 2);
   CHECK(result.record.epochs_record[0].end.seconds() == doctest::Approx(0.250).epsilon(1e-6));
-  const Result dropped = run_timing(cluster(4), {"workload.data.samples=1000", "training.batch.drop_last=true", "training.stop={updates: 6}"});
+  const Result dropped =
+      run_timing(cluster(4), {"workload.data.samples=1000", "training.batch.drop_last=true", "training.stop={updates: 6}"});
   CHECK(dropped.record.samples == 6 * 400);
 }
 
@@ -133,8 +137,9 @@ TEST_CASE("a run stops at its simulated time, exactly") {
 
 TEST_CASE("a shared pool lets fast workers do more") {
   // One worker is three times slower: of four batches of the pool it takes one.
-  const Result result = run_timing(cluster(1), {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 3}]",
-                                                "workload.data.partition={kind: shared}", "training.scheme={kind: asgd}", "training.stop={updates: 400}"});
+  const Result result =
+      run_timing(cluster(1), {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 3}]",
+                              "workload.data.partition={kind: shared}", "training.scheme={kind: asgd}", "training.stop={updates: 400}"});
   CHECK(result.record.workers[0].updates == doctest::Approx(300).epsilon(0.01));
   CHECK(result.record.workers[1].updates == doctest::Approx(100).epsilon(0.02));
 }

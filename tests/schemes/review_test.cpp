@@ -34,7 +34,8 @@ TEST_CASE("a client that is sampled later deals with the averaged momentum like 
   for (int seed = 1; seed <= 6; ++seed) {
     std::vector<Result> results;
     for (const char* mode : {"reset", "average"})
-      results.push_back(run(cluster(2), {"workload.data.samples=1000", "training.optimizer.momentum=0.9", "training.stop={updates: 2}", "seed=" + std::to_string(seed),
+      results.push_back(run(cluster(2), {"workload.data.samples=1000", "training.optimizer.momentum=0.9", "training.stop={updates: 2}",
+                                         "seed=" + std::to_string(seed),
                                          "training.scheme={kind: fedavg, fraction: 0.5, momentum_at_sync: " + std::string(mode) + "}"}));
     told_apart = told_apart || results[0].weights != results[1].weights;
     const bool changed_client = results[0].sink.order[0].worker != results[0].sink.order[1].worker;
@@ -44,14 +45,15 @@ TEST_CASE("a client that is sampled later deals with the averaged momentum like 
 }
 
 TEST_CASE("no evaluation is lost to rounding") {
-  const Result result = run_timing(cluster(4), {"workload.data.samples=1000", "training.batch.per_worker=25", "training.evaluate={every: {epochs: 0.1}}",
-                                                "training.stop={epochs: 3}"});
+  const Result result = run_timing(cluster(4), {"workload.data.samples=1000", "training.batch.per_worker=25",
+                                                "training.evaluate={every: {epochs: 0.1}}", "training.stop={epochs: 3}"});
   REQUIRE(result.record.curve.size() == 31);
   for (std::size_t i = 0; i < 31; ++i) CHECK(result.record.curve[i].samples == 100 * i);
 }
 
 TEST_CASE("a target that holds from the start ends the run at once") {
-  const Result result = run(cluster(2), {"training.stop={updates: 50, target_accuracy: 0.01}", "training.evaluate={every: {updates: 1}, sustain: 1}"});
+  const Result result =
+      run(cluster(2), {"training.stop={updates: 50, target_accuracy: 0.01}", "training.evaluate={every: {updates: 1}, sustain: 1}"});
   CHECK(result.record.outcome == Outcome::target_reached);
   CHECK(result.record.end == Time());
   CHECK(result.record.updates == 0);
@@ -66,13 +68,14 @@ TEST_CASE("a target with a single evaluation cannot be reached, and the run says
 
 TEST_CASE("what drop_last leaves out belongs to no epoch") {
   // 1,000 samples at batch 600: one batch a pass.
-  const Result result = run_timing(cluster(1), {"workload.data.samples=1000", "training.batch={per_worker: 600, drop_last: true}", "training.stop={epochs: 3}",
-                                                "training.scheme=sequential"});
+  const Result result = run_timing(cluster(1), {"workload.data.samples=1000", "training.batch={per_worker: 600, drop_last: true}",
+                                                "training.stop={epochs: 3}", "training.scheme=sequential"});
   CHECK(result.record.updates == 3);
   CHECK(result.record.epochs == 3);
   for (const char* partition : {"iid", "shared"})
-    CHECK_THROWS_AS(run_timing(cluster(10), {"workload.data.samples=1000", "workload.data.partition=" + std::string(partition), "training.scheme=fedavg",
-                                             "training.batch={per_worker: 256, drop_last: true}", "training.stop={epochs: 3}"}),
+    CHECK_THROWS_AS(run_timing(cluster(10),
+                               {"workload.data.samples=1000", "workload.data.partition=" + std::string(partition), "training.scheme=fedavg",
+                                "training.batch={per_worker: 256, drop_last: true}", "training.stop={epochs: 3}"}),
                     ScenarioErrors);
 }
 

@@ -31,8 +31,8 @@ class KeepingSink final : public RecordSink {
   std::vector<Span> spans;
 
  private:
-  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t position, std::uint32_t steps,
-                    std::uint64_t samples) override {
+  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t position,
+                    std::uint32_t steps, std::uint64_t samples) override {
     order.push_back({update, time, worker, read_version, position, steps, samples});
   }
   void choice(std::uint32_t process, std::int32_t choice) override { choices.emplace_back(process, choice); }

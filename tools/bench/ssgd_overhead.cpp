@@ -76,7 +76,8 @@ double plain_loop(const Scenario& scenario) {
       Batch batch;
       batch.stream = static_cast<std::uint32_t>(worker);
       batch.position = position[worker];
-      batch.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.plan.batch), part - position[worker] % part));
+      batch.size = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.plan.batch), part - position[worker] % part));
       partition->samples(batch, at);
       const float weight = 1.0f / (static_cast<float>(workers) * static_cast<float>(batch.size));
       model.gradient(weights.data(), block.rows(data.train, features, at, weight), worker > 0, gradient.data(), *workspace);
@@ -102,7 +103,8 @@ int main(int count, char** arguments) try {
   const std::string file = count > 1 ? arguments[1] : "scenarios/quickstart.yaml";
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
   // No scaling of the rate and nothing but the final evaluation: what the plain loop does.
-  std::vector<std::string> sets = {"training.schedule=constant", "training.stop={epochs: 5}", "training.evaluate={}", "training.scheme=ssgd"};
+  std::vector<std::string> sets = {"training.schedule=constant", "training.stop={epochs: 5}", "training.evaluate={}",
+                                   "training.scheme=ssgd"};
   for (int i = 3; i < count; ++i) sets.push_back(arguments[i]);
   const Scenario scenario = read_scenario(file, sets);
   std::vector<double> ratios;
@@ -117,8 +119,8 @@ int main(int count, char** arguments) try {
       return 1;
     }
     ratios.push_back((end - middle) / (middle - start));
-    fmt::print("plain loop {:.3f} s, simulated run {:.3f} s of CPU time, ratio {:.3f} (final training loss {:.6f}, {:.6f})\n", middle - start,
-               end - middle, ratios.back(), plain_loss, loss);
+    fmt::print("plain loop {:.3f} s, simulated run {:.3f} s of CPU time, ratio {:.3f} (final training loss {:.6f}, {:.6f})\n",
+               middle - start, end - middle, ratios.back(), plain_loss, loss);
   }
   std::sort(ratios.begin(), ratios.end());
   fmt::print("median ratio {:.3f}\n", ratios[ratios.size() / 2]);

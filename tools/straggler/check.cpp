@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/writer.hpp"
+#include "sim/base/quantity.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -15,15 +18,16 @@ void line(const char* label, const std::string& value) {
   if (!value.empty()) fmt::print("{:<16}  {}\n", label, value);
 }
 
-void print_groups(const Explanation& explanation) {
+void print_groups(const Scenario& scenario, const Explanation& explanation) {
   std::int64_t workers = 0;
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   line("workers", fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
                               explanation.groups.size() == 1 ? "" : "s"));
   for (const Explanation::Group& group : explanation.groups)
-    line("", fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
-                         explanation.batch_per_worker, readable_seconds(group.batch_seconds), group.jitter,
-                         readable_rate(group.bytes_per_second), readable_seconds(group.latency)));
+    line("",
+         fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
+                     explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
+                     format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)));
 }
 
 void print_layers(const Explanation& explanation) {
@@ -34,11 +38,11 @@ void print_layers(const Explanation& explanation) {
                readable_number(layer.activation_bytes));
 }
 
-void print(const Scenario& scenario, const Explanation& explanation) {
+void print(const Scenario& scenario, const Explanation& explanation, bool timing_only) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
-  print_groups(explanation);
+  print_groups(scenario, explanation);
   line("topology", explanation.topology);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
@@ -50,12 +54,17 @@ void print(const Scenario& scenario, const Explanation& explanation) {
   line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
+  if (timing_only) return;
+  if (const std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
+    fmt::print("warning: {}\n", warning);
 }
 
 int execute(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
-  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario first; repeatable");
+  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
+      "changes the scenario first; repeatable. A relative path in VALUE starts from the current folder (one in the file: from the file's "
+      "folder)");
   add("timing-only", "as a run without the math: no data files needed");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
@@ -65,7 +74,7 @@ int execute(const std::vector<std::string>& given) {
   RunOptions options;
   options.threads = arguments.common().threads;
   options.timing_only = arguments.flag("timing-only");
-  print(scenario, Experiment(scenario, options).explain());
+  print(scenario, Experiment(scenario, options).explain(), options.timing_only);
   return Exit::done;
 }
 

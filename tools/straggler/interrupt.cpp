@@ -1,19 +1,25 @@
 #include "tools/straggler/interrupt.hpp"
 
+#include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace straggler::cli {
 
 namespace {
 
-volatile std::sig_atomic_t requested = 0;
+std::atomic<std::int64_t> first{0};  // when the first came, in ns of the monotonic clock; 0: none has
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 extern "C" void note(int signal) {
-  if (requested) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);  // delivered when this handler returns
-  }
-  requested = 1;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t at = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + 1;
+  std::int64_t before = 0;
+  if (first.compare_exchange_strong(before, at) || at - before < 1'000'000'000) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // delivered when this handler returns
 }
 
 }  // namespace
@@ -27,6 +33,6 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupt_requested() { return requested != 0; }
+bool interrupt_requested() { return first.load() != 0; }
 
 }  // namespace straggler::cli

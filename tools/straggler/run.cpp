@@ -31,7 +31,8 @@ po::options_description own_options() {
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-      "changes the scenario, as --set training.batch.per_worker=64; repeatable");
+      "changes the scenario, as --set training.batch.per_worker=64; repeatable. A relative path in VALUE starts from the current folder "
+      "(one in the file: from the file's folder)");
   add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
   add("timing-only", "when things happen, without the math: no accuracies, no data files needed");
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
@@ -81,9 +82,7 @@ class Run {
   explicit Run(const Arguments& arguments) : options_(run_options(arguments)), common_(arguments.common()) {
     std::vector<std::string> sets;
     if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-    ReadOptions reading;
-    reading.memory = options_.memory_budget;
-    scenario_ = read_scenario(arguments.positional().front(), sets, reading);
+    scenario_ = read_scenario(arguments.positional().front(), sets);
     if (arguments.has("seed")) scenario_.seed = arguments.count("seed", 0);
     request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
     request_.scenario_name = scenario_.name;

@@ -13,34 +13,41 @@ namespace {
 
 class Lines {
  public:
-  void add(const std::string& label, const std::string& value) { text_ += fmt::format("{:<16}  {}\n", label, value); }
-  std::string take() { return std::move(text_); }
+  void add(const std::string& label, const std::string& value) { all_.emplace_back(label, value); }
+  std::string text() const {
+    std::size_t width = 16;
+    for (std::size_t i = 1; i < all_.size(); ++i) width = std::max(width, all_[i].first.size());  // the first is a name of any length
+    std::string out;
+    for (const auto& [label, value] : all_) out += fmt::format("{:<{}}  {}\n", label, width, value);
+    return out;
+  }
 
  private:
-  std::string text_;
+  std::vector<std::pair<std::string, std::string>> all_;
 };
 
 std::string outcome_text(const RunRecord& record) {
-  switch (record.outcome) {
-    case Outcome::completed:
-      return "completed";
-    case Outcome::target_reached:
-      return "reached its target";
-    case Outcome::diverged:
-      return "diverged: the loss is no longer finite";
-    case Outcome::interrupted:
-      return "interrupted; these are the results so far";
-  }
-  return name_of(record.outcome);
+  const std::string name = name_of(record.outcome);
+  if (record.outcome == Outcome::diverged) return name + " (the loss is no longer finite)";
+  if (record.outcome == Outcome::interrupted) return name + " (these are the results so far)";
+  return name;
 }
 
-void add_threshold(Lines& lines, const RunRecord& record, double accuracy, const char* word) {
+void add_time(Lines& lines, const RunRecord& record, double accuracy) {
   const Reached first = reached(record.curve, accuracy, record.sustain);
   std::string value = "not reached";
   if (first.at)
-    value = fmt::format("{} ({} updates, epoch {:.4g}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update),
-                        first.at->epoch, readable_bytes(static_cast<double>(first.at->bytes_sent)));
-  lines.add(fmt::format("{} {}", word, number_text(accuracy)), value);
+    value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update),
+                        readable_number(first.at->epoch), readable_bytes(static_cast<double>(first.at->bytes_sent)));
+  lines.add(time_to(accuracy, accuracy == record.target_accuracy), value);
+}
+
+void add_times(Lines& lines, const RunRecord& record) {
+  std::vector<double> accuracies = record.thresholds;
+  if (record.target_accuracy && std::find(accuracies.begin(), accuracies.end(), *record.target_accuracy) == accuracies.end())
+    accuracies.push_back(*record.target_accuracy);
+  std::sort(accuracies.begin(), accuracies.end());
+  for (const double accuracy : accuracies) add_time(lines, record, accuracy);
 }
 
 std::string where_time_went(const RunRecord& record) {
@@ -48,7 +55,7 @@ std::string where_time_went(const RunRecord& record) {
   for (std::size_t i = 0; i < phase_count; ++i) {
     const auto phase = static_cast<Phase>(i);
     const double share = mean_share(record.workers, phase).value_or(0);
-    if (share > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(phase), readable_share(share));
+    if (share > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", readable_phase(phase), readable_share(share));
   }
   return text.empty() ? "no time passed" : text;
 }
@@ -68,7 +75,7 @@ std::string staleness_text(const RunRecord& record) {
 std::string final_text(const RunRecord& record) {
   std::string text;
   const auto add = [&text](const char* what, const std::optional<double>& value) {
-    if (value) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", what, *value);
+    if (value) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, readable_score(*value));
   };
   add("test accuracy", record.final_test_accuracy);
   add("test loss", record.final_test_loss);
@@ -86,14 +93,12 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
                                      record.workers.size() == 1 ? "" : "s", record.seed));
   lines.add("outcome", outcome_text(record));
   lines.add("simulated time", readable_seconds(seconds));
-  lines.add("updates", fmt::format("{} in {:.4g} epochs", readable_count(record.updates), record.epochs));
+  lines.add("updates", fmt::format("{} in {} epochs", readable_count(record.updates), readable_number(record.epochs)));
   lines.add("samples",
             fmt::format("{}{}", readable_count(record.samples),
                         seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
-  if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); })) {
-    for (const double threshold : record.thresholds) add_threshold(lines, record, threshold, "time to");
-    if (record.target_accuracy) add_threshold(lines, record, *record.target_accuracy, "target");
-  }
+  if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); }))
+    add_times(lines, record);
   lines.add("workers' time", where_time_went(record));
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());
@@ -102,7 +107,7 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
   lines.add("final", final_text(record));
   lines.add("results", folder.string());
-  return lines.take();
+  return lines.text();
 }
 
 }  // namespace straggler::cli
