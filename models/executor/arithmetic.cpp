@@ -54,7 +54,7 @@ std::size_t Arithmetic::samples(const LineageNode& node) {
 std::size_t Arithmetic::parts(const LineageNode& node) const {
   // Where a layer couples the samples of a batch, each batch is one call, whatever its size.
   if (couples_) return node.formula.batches.size();
-  return (samples(node) + rows_at_once - 1) / rows_at_once;
+  return (samples(node) + rows_a_part - 1) / rows_a_part;
 }
 
 std::size_t Arithmetic::lanes(const LineageNode& node) const {
@@ -115,10 +115,14 @@ void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t par
     from = rows * part / parts;
     to = rows * (part + 1) / parts;
   }
-  gather(node, from, to, scratch);
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  const Rows rows{to - from, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data()};
-  model_.gradient(static_cast<const float*>(node.inputs[0]->value), rows, accumulate, out, *scratch.workspace);
+  const std::size_t block = couples_ ? to - from : rows_at_once;
+  for (std::size_t at = from; at < to; at += block, accumulate = true) {
+    const std::size_t end = std::min(to, at + block);
+    gather(node, at, end, scratch);
+    const Rows rows{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data()};
+    model_.gradient(static_cast<const float*>(node.inputs[0]->value), rows, accumulate, out, *scratch.workspace);
+  }
 }
 
 /// Rows [from, to) of the node's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch

@@ -26,9 +26,11 @@ struct Scratch {
   std::vector<const float*> operands;
 };
 
-/// A gradient over at most this many rows is exactly one call of Model::gradient; more are cut into equal parts of at most
-/// as many.
-inline constexpr std::size_t rows_at_once = 1024;
+/// A gradient over more rows than this is cut into equal parts of at most as many.
+inline constexpr std::size_t rows_a_part = 1024;
+/// A part is gathered and given to Model::gradient in blocks of this many rows, which the second-level cache still holds when
+/// the model reads them, added up in order.
+inline constexpr std::size_t rows_at_once = 256;
 /// The parts of a large gradient are dealt to at most this many lanes, contiguously. Lanes may be evaluated at the same time;
 /// each adds up its parts in order, and the lanes are added in order.
 inline constexpr std::size_t most_lanes = 16;

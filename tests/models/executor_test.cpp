@@ -87,7 +87,7 @@ TEST_CASE("a fused gradient is the mean of the batches' mean gradients, also of 
   check_close(fused, mean);
 }
 
-TEST_CASE("up to 1,024 rows are one call of the model, more are equal parts whatever the threads") {
+TEST_CASE("up to 256 rows are one call of the model, more than 1,024 are equal parts, whatever the threads") {
   for (const unsigned threads : {1u, 2u, 8u}) {
     CAPTURE(threads);
     World world(threads, 3);
@@ -102,12 +102,17 @@ TEST_CASE("up to 1,024 rows are one call of the model, more are equal parts what
       return rows;
     };
     using Sizes = std::vector<std::size_t>;
-    CHECK(calls({batch(0, 0, 1024)}) == Sizes{1024});
-    CHECK(calls({batch(0, 0, 512), batch(1, 0, 256), batch(2, 0, 256)}) == Sizes{1024});
-    CHECK(calls({batch(0, 0, 1025)}) == Sizes{512, 513});
-    CHECK(calls({batch(0, 0, 1000), batch(1, 0, 1000), batch(2, 0, 100)}) == Sizes{700, 700, 700});
-    // 40,000 rows in 40 parts of 1,000, dealt to 16 lanes
-    CHECK(calls(std::vector<Batch>(20, batch(5, 0, 2000))) == Sizes(40, 1000));
+    CHECK(calls({batch(0, 0, 256)}) == Sizes{256});
+    CHECK(calls({batch(0, 0, 257)}) == Sizes{1, 256});
+    CHECK(calls({batch(0, 0, 512), batch(1, 0, 256), batch(2, 0, 256)}) == Sizes(4, 256));
+    // Two parts of 512 and 513 rows, each in blocks of 256.
+    CHECK(calls({batch(0, 0, 1025)}) == Sizes{1, 256, 256, 256, 256});
+    // Three parts of 700.
+    CHECK(calls({batch(0, 0, 1000), batch(1, 0, 1000), batch(2, 0, 100)}) == Sizes{188, 188, 188, 256, 256, 256, 256, 256, 256});
+    // 40,000 rows in 40 parts of 1,000, dealt to 16 lanes: each is 3 blocks of 256 and one of 232.
+    Sizes blocks(40, 232);
+    blocks.insert(blocks.end(), 120, 256);
+    CHECK(calls(std::vector<Batch>(20, batch(5, 0, 2000))) == blocks);
     CHECK(world.executor->statistics().values == 1);  // the initial weights alone
   }
 }
@@ -320,7 +325,7 @@ TEST_CASE("a long lineage of many branches needs no more memory on many threads 
 
 TEST_CASE("a lane of a large gradient that does not fit is refused, and its buffers come back") {
   for (const unsigned threads : {1u, 4u}) {
-    World world(threads, 8, 3000, 8 * 64 + 1024 * 48);  // 8 values, and a workspace for 1,024 rows
+    World world(threads, 8, 3000, 8 * 64 + 256 * 48);  // 8 values, and a workspace for 256 rows
     const Handle initial = world.lineage.initial();
     CHECK_THROWS_AS(world.executor->force(world.lineage.mean_gradient(initial, std::vector<Batch>(10, batch(0, 0, 1024)))),
                     MemoryBudgetExceeded);

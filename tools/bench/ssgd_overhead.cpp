@@ -102,8 +102,8 @@ double simulated(const Scenario& scenario) {
 int main(int count, char** arguments) try {
   const std::string file = count > 1 ? arguments[1] : "scenarios/quickstart.yaml";
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
-  // No scaling of the rate and nothing but the final evaluation: what the plain loop does.
-  std::vector<std::string> sets = {"training.schedule=constant", "training.stop={epochs: 5}", "training.evaluate={}",
+  // No scaling of the rate, and no evaluation but the final one on the full sets: what the plain loop does.
+  std::vector<std::string> sets = {"training.schedule=constant", "training.stop={epochs: 5}", "training.evaluate={train_samples: 1}",
                                    "training.scheme=ssgd"};
   for (int i = 3; i < count; ++i) sets.push_back(arguments[i]);
   const Scenario scenario = read_scenario(file, sets);
