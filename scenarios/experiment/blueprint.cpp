@@ -25,6 +25,16 @@ Hasher& add(Hasher& hasher, const Kind& kind) {
   return hasher;
 }
 
+/// Says where in the scenario the data was named whose files are wrong.
+template <class Read>
+auto with_data_place(const Scenario& scenario, const Read& read) {
+  try {
+    return read();
+  } catch (const DataError& wrong) {
+    throw_error(scenario, scenario.workload.data.parameters.has("path") ? "workload.data.path" : "workload.data", wrong.what());
+  }
+}
+
 /// Turns a factory's std::invalid_argument into an error at a place of the scenario.
 template <class Make>
 auto at_place(const Scenario& scenario, const char* path, const Make& make) {
@@ -36,6 +46,12 @@ auto at_place(const Scenario& scenario, const char* path, const Make& make) {
 }
 
 }  // namespace
+
+Dataset Blueprint::load_data(const Scenario& scenario) const {
+  Dataset loaded = with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed); });
+  if (evaluation.set == EvaluationSet::validation) hold_out_validation(loaded, validation_share, scenario.seed);
+  return loaded;
+}
 
 Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
     : scheme_entry(&Registry<SchemeEntry>::instance().at(scenario.training.scheme.name)),
@@ -50,7 +66,7 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
 }
 
 void Blueprint::resolve_data(const Scenario& scenario) {
-  data = data_entry->inspect(scenario.workload.data.parameters, base);
+  data = with_data_place(scenario, [&] { return data_entry->inspect(scenario.workload.data.parameters, base); });
   if (scenario.training.evaluate.split == "validation")
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);

@@ -42,6 +42,8 @@ struct Blueprint {
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
+  /// The data with its validation split, if one is held out. Throws ScenarioErrors where its files are wrong.
+  Dataset load_data(const Scenario& scenario) const;
   std::vector<WorkerCompute> worker_compute(const Scenario& scenario) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.

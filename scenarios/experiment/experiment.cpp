@@ -35,8 +35,7 @@ struct Experiment::Implementation {
 
 Experiment::Implementation::MathPlane::MathPlane(const Implementation& owner) {
   const Blueprint& blueprint = owner.blueprint;
-  data = blueprint.data_entry->load(owner.scenario.workload.data.parameters, blueprint.base, owner.scenario.seed);
-  if (blueprint.evaluation.set == EvaluationSet::validation) hold_out_validation(data, validation_share, owner.scenario.seed);
+  data = blueprint.load_data(owner.scenario);
   PartitionRequest request = blueprint.partition_request(owner.scenario);
   request.labels = data.train.labels;
   partition = blueprint.partition_entry->make(owner.scenario.workload.partition.parameters, request);

@@ -242,7 +242,7 @@ TEST_CASE("wrong scenarios: a line with the place, exit 2, nothing written") {
   refuses("small.yaml --set cluster.network.link.latency=10", "10ms");
   refuses("small.yaml --set training.batch.per_worker=100000", "2000");
   refuses("small.yaml --set cluster.servers.count=0", "server");
-  refuses("small.yaml --set \"workload.data={kind: fashion_mnist, path: nowhere}\"", "nowhere");
+  refuses("small.yaml --set \"workload.data={kind: fashion_mnist, path: nowhere}\"", "workload.data.path: ");
   place.write("twice.yaml", std::string(small) + "seed: 4\n");
   refuses("twice.yaml", "twice.yaml:19:1");
   place.write("deep.yaml", std::string(100'000, '['));
