@@ -1,4 +1,4 @@
-// Slips that a review found before the first release, each with what should happen instead.
+// Slips that a review found before the first release: each case is one, and says what should happen instead.
 #include <doctest/doctest.h>
 
 #include "support/run.hpp"
