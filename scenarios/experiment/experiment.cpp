@@ -23,7 +23,7 @@ struct Experiment::Implementation {
   };
 
   RunRecord run(RecordSink* sink, ProgressListener* progress);
-  void describe(RunRecord& record, const Network& network, Time end) const;
+  void describe(RunRecord& record, const Network& network) const;
   SimulatedCluster cluster() const;
 
   Scenario scenario;
@@ -101,7 +101,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     } catch (const TimeOverflow& overflow) {
       throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
     }
-    describe(recorder.record(), backend.network(), recorder.record().end);
+    describe(recorder.record(), backend.network());
   }
   RunRecord& record = recorder.record();
   if (executor) {
@@ -119,7 +119,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   return std::move(record);
 }
 
-void Experiment::Implementation::describe(RunRecord& record, const Network& network, Time) const {
+void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;

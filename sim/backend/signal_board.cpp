@@ -66,7 +66,9 @@ void SignalBoard::arrive(Rank at, std::uint64_t number) {
 void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
   if (known_.number && *known_.number >= number) {
     if (known_.except == anyone || known_.except == from) return;
-    return arrive(std::exchange(known_.except, anyone), number);
+    arrive(known_.except, number);
+    if (number == *known_.number) known_.except = anyone;  // a late signal of an earlier round does not make up for this one
+    return;
   }
   known_.number = number;
   known_.except = from;

@@ -68,10 +68,6 @@ class Mailbox {
     last_ = &receiver;
     return std::nullopt;
   }
-  template <class Predicate>
-  void discard_if(Predicate predicate) {
-    items_.remove_if(predicate);
-  }
   std::size_t size() const { return items_.size(); }
   /// The receiver that has waited longest; null if none waits.
   const Receiver* first_waiting() const { return first_; }

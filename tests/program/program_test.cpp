@@ -147,6 +147,14 @@ TEST_CASE("a replay of another scenario is refused") {
   CHECK(done.code == 2);
   CHECK(done.err.find("its seed differs") != std::string::npos);
   CHECK_FALSE(fs::exists(place.folder() / "r"));
+  // A branch that a wait of two does not have.
+  const std::string nonblocking = " --set \"training.scheme={kind: nonblocking, minibatch: 16}\"";
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --out waits" + nonblocking).code == 0);
+  place.write("waits/choices.csv", "process,choice\n0,3\n");
+  const auto branch = place.shell("straggler run small.yaml --timing-only --replay waits --out r" + nonblocking);
+  CHECK(branch.code == 2);
+  CHECK_MESSAGE(branch.err.find("worker 0 is to take branch 3 of two") != std::string::npos, branch.err);
+  CHECK_FALSE(fs::exists(place.folder() / "r"));
   place.write("first/choices.csv", "process,choice\n4,x\n");
   const auto broken = place.shell("straggler run small.yaml --replay first --out r");
   CHECK(broken.code == 2);
