@@ -55,8 +55,8 @@ void EventQueue::at(Time when, Event& event) {
   event.queue_ = this;
 }
 
-EventQueue::Kind EventQueue::register_handler(Handler handler, void* context) {
-  handlers_.push_back({handler, context});
+EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch) {
+  handlers_.push_back({handler, context, fetch});
   return static_cast<Kind>(handlers_.size() - 1);
 }
 
@@ -130,6 +130,18 @@ std::uint32_t EventQueue::pop_heap() {
   return slot;
 }
 
+/// What happens next lies in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
+void EventQueue::prefetch(const Target& next) const {
+  if (!next.event) {
+    if (next.kind < handlers_.size() && handlers_[next.kind].fetch) handlers_[next.kind].fetch(handlers_[next.kind].context, next.id);
+    return;
+  }
+  const char* at = reinterpret_cast<const char*>(next.event);
+  __builtin_prefetch(at);
+  __builtin_prefetch(at + 64);
+  __builtin_prefetch(at - 64);
+}
+
 void EventQueue::fire_next() {
   Target target;
   if (!heap_.empty() && (instant_.empty() || time_of(heap_.top()) == now_)) {
@@ -138,12 +150,13 @@ void EventQueue::fire_next() {
     target = slots_[slot];
     vacate(slot);
     if (dead_ > 0) drop_dead_heads();
-    if (!heap_.empty()) __builtin_prefetch(&slots_[head_slot()]);
+    if (!heap_.empty()) prefetch(slots_[head_slot()]);
   } else if (!instant_.empty()) {
     target = instant_.front();
     instant_.pop_front();
     --instant_live_;
     trim_instant();
+    if (!instant_.empty()) prefetch(instant_.front());
   } else {
     throw std::logic_error("the next event is asked for, but none is pending");
   }

@@ -71,7 +71,8 @@ class EventQueue {
   void at(Time when, Event& event);
   void after(Time delay, Event& event) { at(later(delay), event); }
 
-  Kind register_handler(Handler handler, void* context);
+  /// `fetch`: told which timer comes next while something else happens, so that it may fetch what that needs into the cache; may be null.
+  Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
   Timer at(Time when, Kind kind, std::uint32_t id);
   Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
   /// The timer must be scheduled.
@@ -102,6 +103,7 @@ class EventQueue {
   void take_out(std::uint32_t place) noexcept;
   std::uint32_t pop_heap();
   std::uint32_t head_slot() const;
+  void prefetch(const Target& next) const;
   void trim_instant() noexcept;
   void drop_dead_heads() noexcept;
   void compact() noexcept;
@@ -122,6 +124,7 @@ class EventQueue {
   struct Callback {
     Handler handler;
     void* context;
+    Handler fetch;
   };
   std::vector<Callback> handlers_;
 };

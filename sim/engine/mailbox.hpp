@@ -1,9 +1,12 @@
 // A mailbox: items wait for receivers, receivers wait for items.
 #pragma once
-#include <list>
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/engine/simulation.hpp"
 
@@ -51,15 +54,13 @@ class Mailbox {
       r->take(std::move(item));
       return;
     }
-    items_.push_back(std::move(item));
+    if (!kept_) kept_ = std::make_unique<Kept>();
+    kept_->items.push_back(std::move(item));
   }
   /// The oldest item that `receiver` wants; none: it waits from now on.
   std::optional<T> receive(Receiver& receiver) {
-    for (auto at = items_.begin(); at != items_.end(); ++at) {
-      if (!receiver.wants(*at)) continue;
-      std::optional<T> item(std::move(*at));
-      items_.erase(at);
-      return item;
+    if (kept_) {
+      if (std::optional<T> item = kept_->take_for(receiver)) return item;
     }
     receiver.mailbox_ = this;
     receiver.previous_ = last_;
@@ -68,10 +69,17 @@ class Mailbox {
     last_ = &receiver;
     return std::nullopt;
   }
-  std::size_t size() const { return items_.size(); }
+  std::size_t size() const { return kept_ ? kept_->items.size() - kept_->taken : 0; }
   /// The receiver that has waited longest; null if none waits.
   const Receiver* first_waiting() const { return first_; }
-  void clear() { items_.clear(); }
+  void clear() { kept_.reset(); }
+  /// Items that nobody has taken.
+  template <class Condition>
+  void remove_if(Condition condition) {
+    if (!kept_) return;
+    std::vector<T>& items = kept_->items;
+    items.erase(std::remove_if(items.begin() + static_cast<std::ptrdiff_t>(kept_->taken), items.end(), condition), items.end());
+  }
 
   /// `T item = co_await mailbox.take(simulation);`
   class Take final : public Wakeup, private Receiver {
@@ -103,7 +111,31 @@ class Mailbox {
     r.mailbox_ = nullptr;
     r.previous_ = r.next_ = nullptr;
   }
-  std::list<T> items_;
+  /// Items that came when nobody wanted them. Most mailboxes never have any.
+  struct Kept {
+    std::vector<T> items;  // the first `taken` of them are gone: cleared away when they are half of all
+    std::size_t taken = 0;
+
+    std::optional<T> take_for(const Receiver& receiver) {
+      for (std::size_t at = taken; at < items.size(); ++at) {
+        if (!receiver.wants(items[at])) continue;
+        std::optional<T> item(std::move(items[at]));
+        if (at == taken)
+          drop_first();
+        else
+          items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
+        return item;
+      }
+      return std::nullopt;
+    }
+    void drop_first() {
+      if (++taken < items.size() && 2 * taken < items.size() + 16) return;
+      items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(taken));
+      taken = 0;
+    }
+  };
+
+  std::unique_ptr<Kept> kept_;  // null: none yet
   Receiver *first_ = nullptr, *last_ = nullptr;
 };
 

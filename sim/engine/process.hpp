@@ -7,6 +7,7 @@
 // one call whose arguments are named variables or values built by constructors (tools/check_coroutines looks for others).
 #pragma once
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -16,7 +17,7 @@ namespace straggler {
 /// Told when a process ended, by itself or by an exception. Called from inside the frame: it must not destroy it.
 class ProcessWatcher {
  public:
-  virtual void process_ended(std::exception_ptr failure) noexcept = 0;
+  virtual void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept = 0;
 
  protected:
   ~ProcessWatcher() = default;
@@ -26,14 +27,16 @@ class [[nodiscard]] Process {
  public:
   struct promise_type {
     ProcessWatcher* watcher = nullptr;
+    std::uint32_t id = 0;  // the watcher's name for it
+    bool started = false;
     Process get_return_object() { return Process(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }  // its owner destroys it: never from inside
     void return_void() noexcept {
-      if (watcher) watcher->process_ended(nullptr);
+      if (watcher) watcher->process_ended(id, nullptr);
     }
     void unhandled_exception() noexcept {
-      if (watcher) watcher->process_ended(std::current_exception());
+      if (watcher) watcher->process_ended(id, std::current_exception());
     }
   };
 
@@ -51,7 +54,15 @@ class [[nodiscard]] Process {
 
   explicit operator bool() const { return static_cast<bool>(handle_); }
   bool done() const { return handle_.done(); }
-  void watch(ProcessWatcher& watcher) { handle_.promise().watcher = &watcher; }
+  void watch(ProcessWatcher& watcher, std::uint32_t id) {
+    handle_.promise().watcher = &watcher;
+    handle_.promise().id = id;
+  }
+  /// Nothing if it has been started.
+  void start() {
+    const auto handle = handle_;  // the process may be moved meanwhile
+    if (!std::exchange(handle.promise().started, true)) handle.resume();
+  }
   std::coroutine_handle<> handle() const { return handle_; }
   /// Cancels it. The handle is null first: a destructor that looks sees it gone.
   void reset() {

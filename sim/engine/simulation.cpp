@@ -1,6 +1,7 @@
 #include "sim/engine/simulation.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace straggler {
 
@@ -10,43 +11,51 @@ void Simulation::set_pulse(std::uint64_t events, std::function<void()> pulse) {
   pulse_ = std::move(pulse);
 }
 
-void Simulation::Life::begin(Process process) {
-  process_ = std::move(process);
-  process_.watch(*this);
-  simulation_.queue_.after(Time(), *this);
+// A process that was killed before it could start leaves its timer: whoever has its place then is started by it or has been already.
+void Simulation::start(void* self, std::uint32_t id) {
+  Process& process = static_cast<Simulation*>(self)->processes_[id];
+  if (process && !process.done()) process.start();
 }
 
-void Simulation::Life::end() {
-  cancel();
-  process_.reset();
+void Simulation::process_ended(std::uint32_t id, std::exception_ptr failure) noexcept {
+  --living_;
+  ended_.push_back(id);
+  if (failure && !failure_) failure_ = failure;
 }
 
-void Simulation::Life::process_ended(std::exception_ptr failure) noexcept {
-  --simulation_.living_;
-  simulation_.ended_.push_back(id_);
-  if (failure && !simulation_.failure_) simulation_.failure_ = failure;
-}
-
-Simulation::ProcessId Simulation::spawn(Process process) {
+Simulation::ProcessId Simulation::take_in(Process process) {
   ProcessId id = processes_.size();
   if (ended_.empty()) {
-    processes_.emplace_back(*this, id);
+    if (id >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("a simulation has more than 2^32 processes");
+    processes_.emplace_back();
+    if (ended_.capacity() < processes_.capacity()) ended_.reserve(processes_.capacity());  // process_ended must not throw
   } else {
     id = ended_.back();
     ended_.pop_back();
   }
   ++living_;
-  ended_.reserve(processes_.size());  // process_ended must not throw
-  processes_[id].begin(std::move(process));
+  process.watch(*this, static_cast<std::uint32_t>(id));
+  processes_[id] = std::move(process);
+  return id;
+}
+
+Simulation::ProcessId Simulation::spawn(Process process) {
+  const ProcessId id = take_in(std::move(process));
+  queue_.after(Time(), start_, static_cast<std::uint32_t>(id));
+  return id;
+}
+
+Simulation::ProcessId Simulation::spawn_now(Process process) {
+  const ProcessId id = take_in(std::move(process));
+  start(this, static_cast<std::uint32_t>(id));
   return id;
 }
 
 void Simulation::kill(ProcessId id) {
-  Life& life = processes_[id];
-  if (!life.living()) return;
+  if (!lives(id)) return;
   --living_;
-  life.end();
   ended_.push_back(id);
+  Process killed = std::move(processes_[id]);  // its frame's destructors may spawn
 }
 
 void Simulation::kill_all() {

@@ -3,10 +3,8 @@
 #pragma once
 #include <coroutine>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
-#include <list>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,9 +37,9 @@ class WaitingPlace {
   WaitingPlace *previous_ = nullptr, *next_ = nullptr;
 };
 
-class Simulation final {
+class Simulation final : private ProcessWatcher {
  public:
-  Simulation() = default;
+  Simulation() : start_(queue_.register_handler(&Simulation::start, this)) {}
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
@@ -56,6 +54,8 @@ class Simulation final {
   using ProcessId = std::size_t;
   /// The process starts at this instant, through the queue. Its id may be given to another once it has ended.
   ProcessId spawn(Process process);
+  /// The same, but it starts before this returns: for the many that are there from the beginning.
+  ProcessId spawn_now(Process process);
   /// Cancels it: its frame dies, and with it all it waits in. Nothing if it has ended.
   void kill(ProcessId id);
   void kill_all();
@@ -90,21 +90,10 @@ class Simulation final {
   Delay delay(Time span) { return Delay(*this, span); }
 
  private:
-  /// A process and its first event. Its place is used again once it has ended.
-  class Life final : public Event, private ProcessWatcher {
-   public:
-    explicit Life(Simulation& simulation, ProcessId id) : simulation_(simulation), id_(id) {}
-    void begin(Process process);
-    void end();
-    bool living() const { return process_ && !process_.done(); }
-
-   private:
-    void happen() override { process_.handle().resume(); }
-    void process_ended(std::exception_ptr failure) noexcept override;
-    Simulation& simulation_;
-    ProcessId id_;
-    Process process_;
-  };
+  ProcessId take_in(Process process);
+  static void start(void* self, std::uint32_t id);
+  void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;
+  bool lives(ProcessId id) const { return processes_[id] && !processes_[id].done(); }
 
   [[noreturn]] void report_deadlock() const;
 
@@ -117,7 +106,8 @@ class Simulation final {
   bool stopped_ = false;
   std::exception_ptr failure_;
   std::vector<ProcessId> ended_;
-  std::deque<Life> processes_;  // last: frames die first, while all they refer to lives
+  EventQueue::Kind start_;          // timers that start processes
+  std::vector<Process> processes_;  // last: frames die first, while all they refer to lives
 };
 
 /// Base of awaiters that somebody else completes: wakes its coroutine through the queue at this instant, never inline.

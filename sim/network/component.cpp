@@ -22,10 +22,14 @@ void Component::solve() {
   }
   apply();
   flag();
-  for (const LinkId l : links_) number_of_link_[l] = none;
+  for (const LinkId l : links_) {
+    number_of_link_[l] = none;
+    if (sharing_.links_[l].bucket) sharing_.weigh_bucket(l);
+  }
   for (const FlowIndex i : flows_) sharing_.flows_[i].in_component = false;
   links_.clear();
   flows_.clear();
+  volumes_ = mosts_ = false;
 }
 
 void Component::collect() {
@@ -33,10 +37,12 @@ void Component::collect() {
   number_of_flow_.resize(sharing_.flows_.places());
   for (const LinkId l : sharing_.disturbed_) {
     Link& link = sharing_.links_[l];
-    if (link.flows >= 2 || link.bound > 0 || link.disturbance == Disturbance::capacity) {
+    if (link.flows >= 2 || link.bound > 0 || link.bucket || link.disturbance == Disturbance::capacity) {
       include_link(l);
     } else {
-      link.entangled = link.exceeded = false;
+      link.exceeded = false;
+      link.general = link.general && sharing_.any_flow(l, [&](FlowIndex i) { return sharing_.flows_[i].general; });
+      link.entangled = link.general;
     }
     link.disturbance = Disturbance::none;
   }
@@ -59,6 +65,7 @@ void Component::include_link(LinkId l) {
   if (number_of_link_[l] != none) return;
   number_of_link_[l] = static_cast<std::uint32_t>(links_.size());
   links_.push_back(l);
+  if (sharing_.links_[l].bucket) sharing_.look_into_bucket(l);
 }
 
 bool Component::include_flow(FlowIndex index) {
@@ -67,15 +74,25 @@ bool Component::include_flow(FlowIndex index) {
   flow.in_component = true;
   number_of_flow_[index] = static_cast<std::uint32_t>(flows_.size());
   flows_.push_back(index);
-  double narrowest_shared = infinity;
+  double narrowest_shared = infinity, own_limit = infinity;
   LinkId narrowest_own = none;
-  for (const LinkId l : flow.route()) {
+  const double* const volumes = flow.volumes();
+  const auto route = flow.route();
+  for (std::size_t k = 0; k < route.size(); ++k) {
+    const LinkId l = route[k];
     const Link& link = sharing_.links_[l];
-    if (link.flows >= 2) narrowest_shared = std::min(narrowest_shared, link.capacity);
-    if (link.flows >= 2 || link.bound > 0) include_link(l);
-    if (link.flows < 2 && (narrowest_own == none || link.capacity < sharing_.links_[narrowest_own].capacity)) narrowest_own = l;
+    if (link.flows >= 2 || link.bound > 0 || link.bucket) include_link(l);
+    const double limit = volumes ? link.capacity / volumes[k] : link.capacity;
+    if (link.flows >= 2) {
+      narrowest_shared = std::min(narrowest_shared, limit);
+    } else if (narrowest_own == none || limit < own_limit) {
+      narrowest_own = l;
+      own_limit = limit;
+    }
   }
-  if (narrowest_own != none && sharing_.links_[narrowest_own].capacity < narrowest_shared) include_link(narrowest_own);
+  if (narrowest_own != none && own_limit < narrowest_shared) include_link(narrowest_own);
+  volumes_ |= volumes != nullptr;
+  mosts_ |= flow.uneven && flow.far->most < infinity;
   return true;
 }
 
@@ -85,20 +102,26 @@ void Component::fill() {
     double left = sharing_.links_[l].capacity;
     sharing_.for_each_flow(l, [&](FlowIndex i) {
       const Flow& flow = sharing_.flows_[i];
-      if (!flow.in_component) left -= sharing_.level(flow) * flow.weight;
+      if (!flow.in_component) left -= sharing_.level(flow) * flow.weight * flow.volume(l);
     });
     problem_.capacity.push_back(std::max(0.0, left));
   }
-  for (const FlowIndex i : flows_) {
-    const Flow& flow = sharing_.flows_[i];
-    problem_.weight.push_back(flow.weight);
-    for (const LinkId l : flow.route()) {
-      if (number_of_link_[l] != none) problem_.crossed.push_back(number_of_link_[l]);
-    }
-    problem_.first.push_back(static_cast<std::uint32_t>(problem_.crossed.size()));
-  }
+  for (const FlowIndex i : flows_) pose(sharing_.flows_[i]);
   solver_.solve(problem_);
   filled_ = flows_.size();
+}
+
+void Component::pose(const Flow& flow) {
+  problem_.weight.push_back(flow.weight);
+  if (mosts_) problem_.most.push_back(flow.uneven ? flow.far->most : infinity);
+  const double* const volumes = flow.volumes();
+  const auto route = flow.route();
+  for (std::size_t k = 0; k < route.size(); ++k) {
+    if (number_of_link_[route[k]] == none) continue;
+    problem_.crossed.push_back(number_of_link_[route[k]]);
+    if (volumes_) problem_.volume.push_back(volumes ? volumes[k] : 1);
+  }
+  problem_.first.push_back(static_cast<std::uint32_t>(problem_.crossed.size()));
 }
 
 double Component::level_of(FlowIndex index) const {
@@ -114,7 +137,7 @@ bool Component::examine(LinkId l) {
   sharing_.for_each_flow(l, [&](FlowIndex i) {
     const Flow& flow = flows[i];
     const double level = level_of(i);
-    carried += level * flow.weight;
+    carried += level * flow.weight * flow.volume(l);
     highest = std::max(highest, level);
     if (flow.in_component && number_of_flow_[i] < filled_) {
       if (solver_.bottleneck()[number_of_flow_[i]] == number_of_link_[l]) filled = level;
@@ -149,24 +172,26 @@ void Component::apply() {
   bytes_.resize(flows_.size());
   for (std::size_t n = 0; n < flows_.size(); ++n) {
     const Flow& flow = s.flows_[flows_[n]];
-    const LinkId l = links_[solver_.bottleneck()[n]];
-    const bool stays = flow.bound == l && (flow.state == FlowState::grouped || s.links_[l].flows == 1);
+    const LinkId l = bottleneck_of(n);
+    const bool may_be_solo = l == none || s.links_[l].flows == 1;
+    const bool stays = flow.bound == l && (flow.state == FlowState::grouped || (flow.state == FlowState::solo && may_be_solo));
     bytes_[n] = stays ? -1 : s.remaining(flow);
   }
   for (std::size_t n = 0; n < flows_.size(); ++n) {
     if (bytes_[n] >= 0 && s.flows_[flows_[n]].state != FlowState::pending) s.unbind(flows_[n]);
   }
   for (std::size_t n = 0; n < flows_.size(); ++n) {
-    const LinkId l = links_[solver_.bottleneck()[n]];
-    if (bytes_[n] >= 0 && s.links_[l].flows == 1) {
+    if (bytes_[n] < 0) continue;
+    const LinkId l = bottleneck_of(n);
+    if (l == none || s.links_[l].flows == 1) {
       s.bind_solo(flows_[n], l, bytes_[n]);
-    } else if (bytes_[n] >= 0) {
+    } else {
       s.bind(flows_[n], l, bytes_[n]);
     }
   }
   for (std::size_t n = 0; n < flows_.size(); ++n) {
     if (s.flows_[flows_[n]].state != FlowState::grouped) continue;
-    Group& group = s.groups_[s.links_[links_[solver_.bottleneck()[n]]].group];
+    Group& group = s.groups_[s.links_[bottleneck_of(n)].group];
     group.level = solver_.level()[n];
     s.mark_changed(group);
   }
@@ -176,13 +201,15 @@ void Component::apply() {
 void Component::flag() {
   for (const LinkId l : links_) {
     Link& link = sharing_.links_[l];
-    link.entangled = link.exceeded = false;
+    if (link.general) link.general = link.bucket || sharing_.any_flow(l, [&](FlowIndex i) { return sharing_.flows_[i].general; });
+    link.exceeded = false;
+    link.entangled = link.general;
     if (link.bound == link.flows) continue;
     if (link.bound == 0) {
       const double limit = link.share() * (1 + Sharing::tolerance);
       link.exceeded = sharing_.any_flow(l, [&](FlowIndex i) { return sharing_.level(sharing_.flows_[i]) > limit; });
     }
-    link.entangled = link.bound > 0 || link.exceeded;
+    link.entangled |= link.bound > 0 || link.exceeded;
   }
   for (const LinkId l : links_) flag_one(l);
 }
@@ -194,6 +221,7 @@ void Component::flag_one(LinkId l) {
   double safe = infinity;
   s.for_each_flow(l, [&](FlowIndex i) {
     const Flow& flow = s.flows_[i];
+    if (flow.bound == none) return;
     Link& bottleneck = s.links_[flow.bound];
     if (flow.bound != l) {
       if (link.bound > 0 || link.exceeded) bottleneck.entangled = true;

@@ -16,7 +16,7 @@ class Sharing;
 /// break this join it, and it is filled again. When all links pass, the allocation is the max-min one, since that is unique.
 ///
 /// A link with one flow only limits that flow by a constant: of those only the narrowest is looked at, and only if a shared
-/// link could not be tighter.
+/// link could not be tighter. Links with a token bucket are always among those touched, since every rate on them counts.
 class Component {
  public:
   explicit Component(Sharing& sharing) : sharing_(sharing) {}
@@ -32,11 +32,17 @@ class Component {
   void include_link(LinkId l);
   bool include_flow(FlowIndex index);
   void fill();
+  void pose(const Flow& flow);
   bool examine(LinkId l);
   void apply();
   void flag();
   void flag_one(LinkId l);
   double level_of(FlowIndex index) const;
+  /// none: its own most.
+  LinkId bottleneck_of(std::size_t number) const {
+    const std::uint32_t supply = solver_.bottleneck()[number];
+    return supply == MaxMinSolver::own_most ? none : links_[supply];
+  }
 
   Sharing& sharing_;
   std::vector<RosterEntry> newcomers_;
@@ -45,6 +51,7 @@ class Component {
   std::vector<std::uint32_t> number_of_link_;  // in links_; none for those outside
   std::vector<std::uint32_t> number_of_flow_;  // in flows_; valid if Flow::in_component
   std::vector<double> bytes_;                  // what remains of each flow; negative: it keeps its tag
+  bool volumes_ = false, mosts_ = false;       // some flow has such
   std::size_t filled_ = 0;                     // flows_ that the solver has given a level
   MaxMinProblem problem_;
   MaxMinSolver solver_;

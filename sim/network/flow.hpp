@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
@@ -19,8 +21,19 @@ enum class FlowState : std::uint8_t {
   latent,   // its latency passes; then it flows
   empty,    // its latency passes; then it has arrived: no bytes or no route
   pending,  // on its links, at level 0 until this instant is settled
-  solo,     // bound to a link with a timer of its own: its rate is that link's capacity as long as it is bound to it
+  solo,     // it has a timer of its own: its rate is the capacity of the link it is bound to as long as it is bound to it, or its own
   grouped,  // bound to a link whose group finishes it
+};
+
+/// What few flows have: a route that is long, or what makes a flow *uneven*: volumes other than 1, or a rate that it never exceeds.
+struct FarSide {
+  std::vector<LinkId> links;    // ascending if there are volumes
+  std::vector<double> volumes;  // of each link; empty: 1 on all
+  double most = 0;              // bytes per tick, infinite if it has no such rate; uneven flows only, as `rate` is
+  double rate = 0;              // while solo
+  std::uint32_t cursor = 0;     // where the last look-up was: links are mostly asked for in their order
+
+  double volume_on(LinkId link);
 };
 
 /// One cache line. `bytes` is what remained at `since` if solo, the finish tag if grouped, what remains otherwise.
@@ -29,25 +42,39 @@ struct alignas(64) Flow {
 
   std::span<const LinkId> route() const {
     if (length <= inline_links) return {links, length};
-    return {long_route + 1, long_route[0]};
+    return far->links;
   }
-  bool has_long_route() const { return length > inline_links; }
+  bool has_far_side() const { return length > inline_links; }
+  double volume(LinkId link) const { return uneven ? far->volume_on(link) : 1; }
+  /// Of each link of the route; null: 1 on all.
+  const double* volumes() const { return uneven && !far->volumes.empty() ? far->volumes.data() : nullptr; }
 
   union {
     LinkId links[inline_links];
-    LinkId* long_route;  // number of links, then the links
+    FarSide* far;  // of the table
   };
   double bytes;
   Time since;
   double weight;
-  LinkId bound;              // bottleneck; none unless solo or grouped
+  LinkId bound;              // bottleneck; none unless solo or grouped, and if solo at the most it may have
   std::uint32_t generation;  // of this place in the table; a roster entry with another one is of a flow that left
   std::uint32_t stamp;       // of the latest binding; a tag with another one is stale
-  std::uint8_t length;       // of the route; inline_links + 1 if it is long
+  std::uint8_t length;       // of the route; inline_links + 1 if it is on the far side
   FlowState state;
   bool in_component;  // the general solver is working on it
+  bool uneven : 1;
+  bool general : 1;  // on its links, and of no use to the fast tiers: it is uneven, or crosses a token bucket, or there is no contention
 };
 static_assert(sizeof(Flow) == 64);
+
+inline double FarSide::volume_on(LinkId link) {
+  if (volumes.empty()) return 1;
+  if (links[cursor] != link) {
+    if (++cursor == links.size()) cursor = 0;
+    if (links[cursor] != link) cursor = static_cast<std::uint32_t>(std::lower_bound(links.begin(), links.end(), link) - links.begin());
+  }
+  return volumes[cursor];
+}
 
 /// What only the beginning and the end of a flow need.
 struct Owner {
@@ -62,15 +89,13 @@ class FlowTable {
   FlowTable() = default;
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
-  ~FlowTable() {
-    for (Flow& flow : flows_) free_route(flow);
-  }
 
   Flow& operator[](FlowIndex i) { return flows_[i]; }
   const Flow& operator[](FlowIndex i) const { return flows_[i]; }
   Owner& owner(FlowIndex i) { return owners_[i]; }
   std::size_t places() const { return flows_.size(); }
   std::size_t size() const { return size_; }
+  std::uint64_t started() const { return started_; }  // ever
 
   FlowId id(FlowIndex i) const { return FlowId{flows_[i].generation} << 32 | i; }
   /// none if that flow is no more.
@@ -80,26 +105,27 @@ class FlowTable {
   }
 
   FlowIndex add(std::span<const LinkId> route, double bytes, double weight, Arrival& arrival) {
-    if (vacant_.empty()) {
-      if (flows_.size() >= none) throw std::length_error("more than 2^32 flows are under way");
-      flows_.emplace_back();
-      owners_.emplace_back();
-      flows_.back().generation = 1;
-      flows_.back().stamp = 0;
-      flows_.back().length = 0;
-      flows_.back().in_component = false;
-      vacant_.push_back(static_cast<FlowIndex>(flows_.size() - 1));
-    }
-    const FlowIndex i = vacant_.back();
+    const FlowIndex i = vacant_place();
     Flow& flow = flows_[i];
-    set_route(flow, route);
-    vacant_.pop_back();
-    flow.bytes = bytes;
-    flow.weight = weight;
-    flow.bound = none;
-    flow.state = FlowState::latent;
-    owners_[i] = Owner{&arrival, {}, false};
-    ++size_;
+    if (route.size() <= Flow::inline_links) {
+      flow.length = static_cast<std::uint8_t>(route.size());
+      std::copy(route.begin(), route.end(), flow.links);
+    } else {
+      far_side(flow).links.assign(route.begin(), route.end());
+    }
+    occupy(i, bytes, weight, arrival);
+    return i;
+  }
+  /// With volumes (empty: 1 everywhere) and the most bytes per tick it may have.
+  FlowIndex add_uneven(std::span<const LinkId> route, std::span<const double> volumes, double most, double bytes, double weight,
+                       Arrival& arrival) {
+    const FlowIndex i = vacant_place();
+    FarSide& far = far_side(flows_[i]);
+    set_volumes(far, route, volumes);
+    far.most = most;
+    far.cursor = 0;
+    occupy(i, bytes, weight, arrival);
+    flows_[i].uneven = true;
     return i;
   }
 
@@ -112,34 +138,75 @@ class FlowTable {
   }
 
   void release(FlowIndex i) {
-    free_route(flows_[i]);
+    Flow& flow = flows_[i];
+    if (flow.has_far_side()) spare_.push_back(flow.far);
+    flow.length = 0;
     // Before its numbers repeat, a place is given up: 64 bytes for every billion flows.
     constexpr std::uint32_t last = std::numeric_limits<std::uint32_t>::max() / 2;
-    if (flows_[i].generation < last && flows_[i].stamp < last) vacant_.push_back(i);
+    if (flow.generation < last && flow.stamp < last) vacant_.push_back(i);
   }
 
  private:
-  static void set_route(Flow& flow, std::span<const LinkId> route) {
-    if (route.size() <= Flow::inline_links) {
-      flow.length = static_cast<std::uint8_t>(route.size());
-      std::copy(route.begin(), route.end(), flow.links);
-      return;
-    }
-    LinkId* links = new LinkId[route.size() + 1];
-    links[0] = static_cast<LinkId>(route.size());
-    std::copy(route.begin(), route.end(), links + 1);
-    flow.long_route = links;
-    flow.length = Flow::inline_links + 1;
+  FlowIndex vacant_place() {
+    if (vacant_.empty()) make_place();
+    return vacant_.back();
   }
-  static void free_route(Flow& flow) {
-    if (flow.has_long_route()) delete[] flow.long_route;
-    flow.length = 0;
+  void make_place() {
+    if (flows_.size() >= none) throw std::length_error("more than 2^32 flows are under way");
+    flows_.emplace_back();
+    owners_.emplace_back();
+    flows_.back().generation = 1;
+    flows_.back().stamp = 0;
+    flows_.back().length = 0;
+    flows_.back().in_component = false;
+    vacant_.push_back(static_cast<FlowIndex>(flows_.size() - 1));
+  }
+  void occupy(FlowIndex i, double bytes, double weight, Arrival& arrival) {
+    Flow& flow = flows_[i];
+    vacant_.pop_back();
+    flow.bytes = bytes;
+    flow.weight = weight;
+    flow.bound = none;
+    flow.state = FlowState::latent;
+    flow.uneven = flow.general = false;
+    owners_[i] = Owner{&arrival, {}, false};
+    ++size_;
+    ++started_;
+  }
+
+  FarSide& far_side(Flow& flow) {
+    if (spare_.empty()) {
+      far_sides_.push_back(std::make_unique<FarSide>());
+      spare_.push_back(far_sides_.back().get());
+    }
+    FarSide* const far = spare_.back();
+    far->volumes.clear();
+    spare_.pop_back();
+    flow.far = far;
+    flow.length = Flow::inline_links + 1;
+    return *far;
+  }
+  void set_volumes(FarSide& far, std::span<const LinkId> route, std::span<const double> volumes) {
+    far.links.assign(route.begin(), route.end());
+    far.volumes.assign(volumes.begin(), volumes.end());
+    if (volumes.empty() || std::is_sorted(route.begin(), route.end())) return;
+    sorted_.clear();
+    for (std::size_t k = 0; k < route.size(); ++k) sorted_.emplace_back(route[k], volumes[k]);
+    std::sort(sorted_.begin(), sorted_.end());
+    for (std::size_t k = 0; k < route.size(); ++k) {
+      far.links[k] = sorted_[k].first;
+      far.volumes[k] = sorted_[k].second;
+    }
   }
 
   std::vector<Flow> flows_;
   std::vector<Owner> owners_;
   std::vector<FlowIndex> vacant_;
+  std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as there ever were at once
+  std::vector<FarSide*> spare_;                      // those in no flow
+  std::vector<std::pair<LinkId, double>> sorted_;    // scratch
   std::size_t size_ = 0;
+  std::uint64_t started_ = 0;
 };
 
 }  // namespace straggler::fluid

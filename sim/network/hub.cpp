@@ -17,7 +17,7 @@ LinkId Sharing::cap_of(const Flow& flow, LinkId l) const {
 }
 
 bool Sharing::hub_can_take(const Flow& flow, LinkId l) const {
-  if (flow.has_long_route()) return false;
+  if (flow.has_far_side() || flow.general) return false;
   for (const LinkId other : flow.route()) {
     const Link& link = links_[other];
     if (other != l && (link.flows != 1 || link.hub || link.disturbance != Disturbance::none)) return false;
@@ -95,7 +95,7 @@ void Sharing::leave_hub(LinkId l, const Flow& gone) {
 /// Nobody on an undisturbed link is pending but a newcomer.
 bool Sharing::make_hub(LinkId l) {
   Link& link = links_[l];
-  if (link.hub || link.disturbance != Disturbance::none) return false;
+  if (link.hub || link.general || link.disturbance != Disturbance::none) return false;
   if (any_flow(l, [&](FlowIndex i) { return !hub_can_take(flows_[i], l); })) return false;
   Group& group = advanced_group(l);
   if (!group.hub) group.hub = std::make_unique<Hub>();
@@ -136,7 +136,7 @@ void Sharing::drop_hubs_around(LinkId l) {
   drop_hub(l);
   if (links_[l].flows > 2) return;  // with a newcomer, two flows at most are on a link that was one flow's own
   for_each_flow(l, [&](FlowIndex i) {
-    if (flows_[i].has_long_route()) return;
+    if (flows_[i].has_far_side()) return;
     for (const LinkId other : flows_[i].route()) drop_hub(other);
   });
 }

@@ -77,8 +77,8 @@ struct alignas(64) Link {
 
   double share() const { return capacity / weight; }
 
-  double capacity;        // bytes per tick
-  double weight = 0;      // of the flows on it, together
+  double capacity;        // bytes per tick; of a token bucket: at present
+  double weight = 0;      // of the flows on it, each times its volume, together
   double promised = 0;    // bytes of all flows that ever came, less what cancelled ones left; flows still owe what remains
   std::int64_t busy = 0;  // ticks with a flow; while there is one, less the tick at which the first came
   Roster roster;
@@ -90,6 +90,10 @@ struct alignas(64) Link {
   bool entangled : 1 = false;  // what happens here may change the levels of flows bound elsewhere, or the other way round
   bool exceeded : 1 = false;   // nothing is bound here, yet some flow has a level above share() (others have less)
   bool hub : 1 = false;        // see hub.hpp
+  bool general : 1 = false;    // has a token bucket, or a flow that only the general tier may change; entangled then
+  bool bucket : 1 = false;     // see bucket.hpp
+  bool unsteady : 1 = false;   // its capacity has changed while it was known: Sharing keeps an account of it
 };
+static_assert(sizeof(Link) == 64);
 
 }  // namespace straggler::fluid

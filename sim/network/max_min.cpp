@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint32_t unbound = ~0u;
 constexpr std::size_t scan_limit = 64;  // up to so many supplies looking at all of them beats a heap
 constexpr double lost_digits = 1e-4;
+
+double volume(const MaxMinProblem& problem, std::uint32_t crossing) { return problem.volume.empty() ? 1 : problem.volume[crossing]; }
 }  // namespace
 
 void MaxMinSolver::solve(const MaxMinProblem& problem) {
@@ -19,6 +21,7 @@ void MaxMinSolver::solve(const MaxMinProblem& problem) {
   weight_.assign(left_.size(), 0);
   rising_.assign(left_.size(), 0);
   index_demands(problem);
+  order_mosts(problem);
   unfrozen_ = demands;
   if (left_.size() <= scan_limit) {
     solve_by_scan(problem);
@@ -32,7 +35,7 @@ void MaxMinSolver::index_demands(const MaxMinProblem& problem) {
   for (std::size_t d = 0; d < demands; ++d) {
     for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
       ++rising_[problem.crossed[k]];
-      weight_[problem.crossed[k]] += problem.weight[d];
+      weight_[problem.crossed[k]] += problem.weight[d] * volume(problem, k);
     }
   }
   precise_.resize(weight_.size());
@@ -42,28 +45,55 @@ void MaxMinSolver::index_demands(const MaxMinProblem& problem) {
   for (std::size_t s = 0; s < rising_.size(); ++s) begin_[s] = end += rising_[s];
   begin_[rising_.size()] = end;
   demands_.resize(end);
+  crossings_.resize(problem.volume.empty() ? 0 : end);
   for (std::size_t d = demands; d-- > 0;) {  // backwards, so that each supply has its demands in ascending order
     for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
-      demands_[--begin_[problem.crossed[k]]] = static_cast<std::uint32_t>(d);
+      const std::uint32_t i = --begin_[problem.crossed[k]];
+      demands_[i] = static_cast<std::uint32_t>(d);
+      if (!problem.volume.empty()) crossings_[i] = k;
     }
   }
 }
 
-void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t supply, double level) {
+void MaxMinSolver::order_mosts(const MaxMinProblem& problem) {
+  mosts_.clear();
+  next_most_ = 0;
+  for (std::size_t d = 0; d < problem.most.size(); ++d) {
+    if (problem.most[d] < std::numeric_limits<double>::infinity())
+      mosts_.emplace_back(problem.most[d] / problem.weight[d], static_cast<std::uint32_t>(d));
+  }
+  std::sort(mosts_.begin(), mosts_.end());
+}
+
+/// Freezes the demands that reach their most at a level of up to `lowest`; false if there are none.
+bool MaxMinSolver::freeze_at_mosts(const MaxMinProblem& problem, double lowest) {
+  bool any = false;
+  for (; next_most_ < mosts_.size() && mosts_[next_most_].first <= lowest; ++next_most_) {
+    const auto [level, demand] = mosts_[next_most_];
+    if (bottleneck_[demand] != unbound) continue;
+    freeze(problem, demand, own_most, level);
+    any = true;
+  }
+  return any;
+}
+
+void MaxMinSolver::freeze_all(const MaxMinProblem& problem, std::uint32_t supply, double level) {
   for (std::uint32_t i = begin_[supply]; i < begin_[supply + 1]; ++i) {
-    const std::uint32_t d = demands_[i];
-    if (bottleneck_[d] != unbound) continue;
-    bottleneck_[d] = supply;
-    level_[d] = level;
-    --unfrozen_;
-    const double rate = level * problem.weight[d];
-    for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
-      const std::uint32_t s = problem.crossed[k];
-      left_[s] = std::max(0.0, left_[s] - rate);
-      weight_[s] -= problem.weight[d];
-      --rising_[s];
-      if (weight_[s] < precise_[s]) weigh_again(problem, s);
-    }
+    if (bottleneck_[demands_[i]] == unbound) freeze(problem, demands_[i], supply, level);
+  }
+}
+
+void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t d, std::uint32_t bottleneck, double level) {
+  bottleneck_[d] = bottleneck;
+  level_[d] = level;
+  --unfrozen_;
+  const double rate = level * problem.weight[d];
+  for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
+    const std::uint32_t s = problem.crossed[k];
+    left_[s] = std::max(0.0, left_[s] - rate * volume(problem, k));
+    weight_[s] -= problem.weight[d] * volume(problem, k);
+    --rising_[s];
+    if (weight_[s] < precise_[s]) weigh_again(problem, s);
   }
 }
 
@@ -71,7 +101,9 @@ void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t supply, do
 void MaxMinSolver::weigh_again(const MaxMinProblem& problem, std::uint32_t supply) {
   double weight = 0;
   for (std::uint32_t i = begin_[supply]; i < begin_[supply + 1]; ++i) {
-    if (bottleneck_[demands_[i]] == unbound) weight += problem.weight[demands_[i]];
+    const std::uint32_t d = demands_[i];
+    if (bottleneck_[d] != unbound) continue;
+    weight += problem.volume.empty() ? problem.weight[d] : problem.weight[d] * problem.volume[crossings_[i]];
   }
   weight_[supply] = weight;
   precise_[supply] = weight * lost_digits;
@@ -88,7 +120,7 @@ void MaxMinSolver::solve_by_scan(const MaxMinProblem& problem) {
       lowest = level;
       fullest = s;
     }
-    freeze(problem, fullest, lowest);
+    if (!freeze_at_mosts(problem, lowest)) freeze_all(problem, fullest, lowest);
   }
 }
 
@@ -101,16 +133,20 @@ void MaxMinSolver::solve_by_heap(const MaxMinProblem& problem) {
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
   while (unfrozen_ > 0) {
+    if (heap_.empty()) {
+      freeze_at_mosts(problem, std::numeric_limits<double>::infinity());
+      continue;
+    }
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const auto [level, supply] = heap_.back();
     heap_.pop_back();
     if (rising_[supply] == 0) continue;
     const double now = left_[supply] / weight_[supply];
-    if (now > level) {
+    if (now > level || freeze_at_mosts(problem, level)) {
       heap_.emplace_back(now, supply);
       std::push_heap(heap_.begin(), heap_.end(), later);
     } else {
-      freeze(problem, supply, level);
+      freeze_all(problem, supply, level);
     }
   }
 }

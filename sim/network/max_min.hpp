@@ -1,32 +1,43 @@
 // Weighted max-min fair shares of a set of links, by progressive filling. It knows neither time nor flows in motion.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace straggler::fluid {
 
-/// Demands (flows) each cross some supplies (links). Demand d crosses crossed[first[d] .. first[d + 1]).
-/// Every demand crosses at least one supply, none twice; capacities are not negative, weights positive.
+/// Demands (flows) each cross some supplies (links). Demand d crosses crossed[first[d] .. first[d + 1]); at rate x it takes x times its
+/// volume of each. Every demand crosses at least one supply, none twice, or has a finite most; capacities are not negative, weights,
+/// volumes and mosts positive.
 struct MaxMinProblem {
   std::vector<double> capacity;         // of each supply
   std::vector<double> weight;           // of each demand
+  std::vector<double> most;             // rate that each demand never exceeds; empty: infinite for all
   std::vector<std::uint32_t> first{0};  // one more than demands
   std::vector<std::uint32_t> crossed;
+  std::vector<double> volume;  // of each crossing; empty: 1 for all
 
   void clear() {
     capacity.clear();
     weight.clear();
+    most.clear();
     first.assign(1, 0);
     crossed.clear();
+    volume.clear();
   }
 };
 
-/// Raise the levels (rate per weight) of all demands together; when a supply is full, its demands keep theirs; repeat with
-/// the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2). O(crossings * log supplies).
+/// Raise the levels (rate per weight) of all demands together; when a supply is full, its demands keep theirs, and so does a demand at
+/// its most; repeat with the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2; a most is a supply of the demand's own).
+/// O(crossings * log supplies + capped demands * log demands).
 class MaxMinSolver {
  public:
-  /// Fills level() and bottleneck(). Of two supplies that fill up together the one with the smaller index goes first.
+  /// Stands for a demand's own most among bottlenecks.
+  static constexpr std::uint32_t own_most = ~0u - 1;
+
+  /// Fills level() and bottleneck(). Of two supplies that fill up together the one with the smaller index goes first, and a demand's
+  /// most before both.
   void solve(const MaxMinProblem& problem);
   const std::vector<double>& level() const { return level_; }
   /// The supply whose filling ended the demand's rise.
@@ -34,7 +45,10 @@ class MaxMinSolver {
 
  private:
   void index_demands(const MaxMinProblem& problem);
-  void freeze(const MaxMinProblem& problem, std::uint32_t supply, double level);
+  void order_mosts(const MaxMinProblem& problem);
+  bool freeze_at_mosts(const MaxMinProblem& problem, double lowest);
+  void freeze_all(const MaxMinProblem& problem, std::uint32_t supply, double level);
+  void freeze(const MaxMinProblem& problem, std::uint32_t demand, std::uint32_t bottleneck, double level);
   void weigh_again(const MaxMinProblem& problem, std::uint32_t supply);
   void solve_by_scan(const MaxMinProblem& problem);
   void solve_by_heap(const MaxMinProblem& problem);
@@ -42,12 +56,15 @@ class MaxMinSolver {
   std::vector<double> level_;
   std::vector<std::uint32_t> bottleneck_;
   std::vector<double> left_;           // capacity that frozen demands leave
-  std::vector<double> weight_;         // of the demands still rising
+  std::vector<double> weight_;         // of the demands still rising, times their volumes
   std::vector<double> precise_;        // below this, weight_ is summed afresh
   std::vector<std::uint32_t> rising_;  // their number
   std::vector<std::uint32_t> begin_;   // demands of supply s: demands_[begin_[s] .. begin_[s + 1])
   std::vector<std::uint32_t> demands_;
+  std::vector<std::uint32_t> crossings_;  // of the same; empty if all volumes are 1
   std::vector<std::pair<double, std::uint32_t>> heap_;
+  std::vector<std::pair<double, std::uint32_t>> mosts_;  // level of a demand's most, demand; ascending
+  std::size_t next_most_ = 0;
   std::size_t unfrozen_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/network/network.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -12,11 +13,22 @@ namespace straggler {
 using fluid::FlowIndex;
 using fluid::FlowState;
 
+namespace {
+constexpr double ticks_per_second = static_cast<double>(Time::ticks_per_second);
+}
+
 /// The life of a message: latent (or empty), on its links, arrived. Sharing moves it while it is on its links.
 struct Network::Inside {
   explicit Inside(EventQueue& its_queue)
-      : queue(its_queue), timer_kind(queue.register_handler(&Inside::on_timer, this)), sharing(flows, queue, timer_kind) {}
+      : queue(its_queue), timer_kind(queue.register_handler(&Inside::on_timer, this, &Inside::on_fetch)), sharing(flows, queue, timer_kind) {}
 
+  /// Where many flows come and go, the links of the next one are out of the cache.
+  static void on_fetch(void* self, std::uint32_t index) {
+    const Inside& in = *static_cast<const Inside*>(self);
+    const fluid::Flow& flow = in.flows[index];
+    if (flow.state != FlowState::latent || flow.has_far_side()) return;
+    for (const LinkId link : flow.route()) __builtin_prefetch(&in.sharing.link(link), 1);
+  }
   static void on_timer(void* self, std::uint32_t index) { static_cast<Inside*>(self)->timer(index); }
 
   void timer(FlowIndex index) {
@@ -42,8 +54,9 @@ struct Network::Inside {
 
   [[noreturn]] void throw_late(FlowIndex index) const {
     const auto route = flows[index].route();
-    throw TimeOverflow("a message over link " + std::to_string(route[0]) + " and " + std::to_string(route.size() - 1) +
-                       " others would not arrive within 100 simulated days: look for a link that is too slow");
+    const std::string over =
+        route.empty() ? "no link" : "link " + std::to_string(route[0]) + " and " + std::to_string(route.size() - 1) + " others";
+    throw TimeOverflow("a message over " + over + " would not arrive within 100 simulated days: look for a link that is too slow");
   }
 
   void check(std::span<const LinkId> route, double bytes, double weight) {
@@ -74,8 +87,43 @@ struct Network::Inside {
       throw std::invalid_argument("there is no link " + std::to_string(link) + ": add_link() has made " + std::to_string(sharing.links()));
     }
   }
+  void check(const FlowRequest& request) {
+    check(request.route, request.bytes, request.weight);
+    if (!(request.most_bytes_per_second > 0)) {
+      throw std::invalid_argument("a flow may have at most " + std::to_string(request.most_bytes_per_second) +
+                                  " bytes per second: give a number above 0");
+    }
+    if (!request.volumes.empty() && request.volumes.size() != request.route.size()) {
+      throw std::invalid_argument("a flow has " + std::to_string(request.volumes.size()) + " volumes on " +
+                                  std::to_string(request.route.size()) + " links: give one for each link, or none");
+    }
+    for (const double volume : request.volumes) {
+      if (!(volume > 0) || !std::isfinite(volume))
+        throw std::invalid_argument("a flow has a volume of " + std::to_string(volume) + " on a link: give a finite number above 0");
+    }
+  }
+  void check_latency(Time latency) const {
+    if (latency < Time()) throw std::invalid_argument("a message has a latency below 0");
+    if (latency > Time::limit() - queue.now()) throw TimeOverflow("a message's latency passes 100 simulated days");
+  }
+  void check_unused(const char* call) const {
+    if (flows.started() > 0) throw std::logic_error(std::string(call) + " after a flow was started: call it before the first one");
+  }
   [[noreturn]] static void throw_twice(LinkId link) {
     throw std::invalid_argument("a route crosses link " + std::to_string(link) + " twice: list each link once");
+  }
+
+  /// A flow that has just been added begins its life.
+  FlowId begin(FlowIndex index, bool empty, Time latency) {
+    const FlowId id = flows.id(index);
+    if (empty) flows[index].state = FlowState::empty;
+    if (!empty && latency == Time()) {
+      sharing.join(index);
+    } else {
+      flows.owner(index).timer = queue.after(latency, timer_kind, index);
+      flows.owner(index).timed = true;
+    }
+    return id;
   }
 
   EventQueue& queue;
@@ -98,7 +146,7 @@ LinkId Network::add_link(double bytes_per_second) {
     throw std::invalid_argument("a link has a capacity of " + std::to_string(bytes_per_second) +
                                 " bytes per second: give a finite number above 0");
   }
-  return inside_->sharing.add_link(bytes_per_second / static_cast<double>(Time::ticks_per_second));
+  return inside_->sharing.add_link(bytes_per_second / ticks_per_second);
 }
 
 void Network::set_capacity(LinkId link, double bytes_per_second) {
@@ -107,25 +155,54 @@ void Network::set_capacity(LinkId link, double bytes_per_second) {
     throw std::invalid_argument("link " + std::to_string(link) + " is given a capacity of " + std::to_string(bytes_per_second) +
                                 " bytes per second: give a finite number, 0 or more");
   }
-  inside_->sharing.set_capacity(link, bytes_per_second / static_cast<double>(Time::ticks_per_second));
+  inside_->sharing.set_capacity(link, bytes_per_second / ticks_per_second);
+}
+
+void Network::set_bucket(LinkId link, double burst_bytes, double peak_bytes_per_second) {
+  inside_->check(link);
+  inside_->check_unused("set_bucket()");
+  if (!inside_->sharing.contention()) throw std::logic_error("a token bucket without contention: nothing could drain it");
+  const std::string name = "the token bucket of link " + std::to_string(link);
+  if (!(burst_bytes > 0) || !std::isfinite(burst_bytes))
+    throw std::invalid_argument(name + " has a burst of " + std::to_string(burst_bytes) + " bytes: give a finite number above 0");
+  const double capacity = inside_->sharing.committed(link) * ticks_per_second;
+  if (!(peak_bytes_per_second > capacity) || !std::isfinite(peak_bytes_per_second)) {
+    throw std::invalid_argument(name + " has a peak of " + std::to_string(peak_bytes_per_second) +
+                                " bytes per second: give a finite number above the link's capacity of " + std::to_string(capacity));
+  }
+  inside_->sharing.set_bucket(link, burst_bytes, peak_bytes_per_second / ticks_per_second);
+}
+
+void Network::set_contention(bool contention) {
+  inside_->check_unused("set_contention()");
+  if (!contention && inside_->sharing.has_buckets()) throw std::logic_error("token buckets without contention: nothing could drain them");
+  inside_->sharing.set_contention(contention);
 }
 
 FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival, double weight) {
   Inside& in = *inside_;
   in.check(route, bytes, weight);
-  if (latency < Time()) throw std::invalid_argument("a message has a latency below 0");
-  if (latency > Time::limit() - in.queue.now()) throw TimeOverflow("a message's latency passes 100 simulated days");
-  const FlowIndex index = in.flows.add(route, bytes, weight, arrival);
-  const FlowId id = in.flows.id(index);
-  const bool empty = route.empty() || bytes == 0;
-  if (empty) in.flows[index].state = FlowState::empty;
-  if (!empty && latency == Time()) {
-    in.sharing.join(index);
-  } else {
-    in.flows.owner(index).timer = in.queue.after(latency, in.timer_kind, index);
-    in.flows.owner(index).timed = true;
+  in.check_latency(latency);
+  return in.begin(in.flows.add(route, bytes, weight, arrival), route.empty() || bytes == 0, latency);
+}
+
+FlowId Network::start(const FlowRequest& request, Arrival& arrival) {
+  Inside& in = *inside_;
+  in.check(request);
+  in.check_latency(request.latency);
+  const bool even = std::all_of(request.volumes.begin(), request.volumes.end(), [](double v) { return v == 1; });
+  const bool unbounded = std::isinf(request.most_bytes_per_second);
+  const bool empty = request.bytes == 0 || (request.route.empty() && unbounded);
+  if ((even && unbounded) || empty) {
+    return in.begin(in.flows.add(request.route, request.bytes, request.weight, arrival), empty, request.latency);
   }
-  return id;
+  const FlowIndex index = in.flows.add_uneven(request.route, even ? std::span<const double>() : request.volumes,
+                                              request.most_bytes_per_second / ticks_per_second, request.bytes, request.weight, arrival);
+  return in.begin(index, false, request.latency);
+}
+
+void Network::prefetch(std::span<const LinkId> route) const noexcept {
+  for (const LinkId link : route) __builtin_prefetch(&inside_->sharing.link(link), 1);
 }
 
 void Network::cancel(FlowId id) noexcept {
@@ -148,14 +225,27 @@ double Network::rate(FlowId id) const {
   if (index == fluid::none) return 0;
   if (inside_->sharing.unsettled()) inside_->sharing.settle();
   const fluid::Flow& flow = inside_->flows[index];
-  return inside_->sharing.level(flow) * flow.weight * static_cast<double>(Time::ticks_per_second);
+  return inside_->sharing.level(flow) * flow.weight * ticks_per_second;
 }
 
 LinkUse Network::use(LinkId id) const {
   inside_->check(id);
-  const fluid::Link& link = inside_->sharing.link(id);
-  const std::int64_t busy = link.flows > 0 ? link.busy + inside_->queue.now().ticks() : link.busy;
-  return {link.promised - inside_->sharing.owed(id), Time::from_ticks(busy)};
+  const fluid::Sharing& sharing = inside_->sharing;
+  return {sharing.link(id).promised - sharing.owed(id), sharing.busy(id), sharing.carriable(id)};
+}
+
+double Network::worst_overload() const {
+  const fluid::Sharing& sharing = inside_->sharing;
+  if (!sharing.contention()) return 0;
+  const double forgiven_ticks = 1e-3 * static_cast<double>(inside_->flows.started());  // Time::round_up
+  double worst = 0;
+  for (LinkId l = 0; l < sharing.links(); ++l) {
+    const LinkUse of = use(l);
+    const double rounding = 1e-12 * sharing.link(l).promised;  // matters while nearly all is still owed
+    const double excess = of.bytes - of.capacity_bytes - (forgiven_ticks + sharing.closings(l)) * sharing.highest_capacity(l) - rounding;
+    if (excess > 0) worst = std::max(worst, excess / of.capacity_bytes);
+  }
+  return worst;
 }
 
 std::size_t Network::flows() const { return inside_->flows.size(); }

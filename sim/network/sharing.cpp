@@ -10,43 +10,21 @@ LinkId Sharing::add_link(double bytes_per_tick) {
   return static_cast<LinkId>(links_.size() - 1);
 }
 
-void Sharing::set_capacity(LinkId l, double bytes_per_tick) {
-  Link& link = links_[l];
-  if (link.flows == 0 || link.capacity == bytes_per_tick) {
-    link.capacity = bytes_per_tick;
-    return;
-  }
-  drop_hubs_around(l);
-  // What flowed until now flowed at the old capacity. A group keeps its level until it is settled; a solo flow lives by the capacity
-  // itself.
-  scratch_.clear();
-  for_each_flow(l, [&](FlowIndex i) {
-    if (flows_[i].state == FlowState::solo && flows_[i].bound == l) scratch_.push_back(i);
-  });
-  for (const FlowIndex i : scratch_) {
-    const double bytes = remaining(flows_[i]), old = level(flows_[i]);
-    unbind(i);
-    advanced_group(l).level = old;
-    bind(i, l, bytes);
-  }
-  link.capacity = bytes_per_tick;
-  link.entangled = true;
-  disturb(l, Disturbance::capacity);
-}
-
 void Sharing::join(FlowIndex index) {
   Flow& flow = flows_[index];
+  if (flow.uneven || !contention_) return join_uneven(index);
   const auto route = flow.route();
   bool alone = true, entangled = false;
   LinkId hub = none;
   flow.state = FlowState::pending;
   for (const LinkId l : route) {
     Link& link = links_[l];
-    enter(link, index);
+    enter(l, index, flow.weight, flow.bytes);
     alone &= link.flows == 1;
     entangled |= link.entangled;
     if (link.hub) hub = l;
   }
+  if (entangled && crosses_bucket(route)) return join_general(index, false);
   if (alone) {
     for (const LinkId l : route) {
       if (links_[l].disturbance == Disturbance::none) links_[l].entangled = false;
@@ -66,6 +44,7 @@ void Sharing::join(FlowIndex index) {
 }
 
 void Sharing::leave(FlowIndex index, double unsent) {
+  if (flows_[index].general) return leave_general(index, unsent);
   const Flow gone = flows_[index];  // the route stays until the place is released
   const auto route = gone.route();
   const bool bound = gone.state == FlowState::solo || gone.state == FlowState::grouped;
@@ -77,15 +56,7 @@ void Sharing::leave(FlowIndex index, double unsent) {
     entangled |= link.entangled;
     others_bound |= l != gone.bound && link.bound > 0;
     if (link.hub) hub = l;
-    link.promised -= unsent;
-    link.weight -= gone.weight;
-    if (--link.flows > 0) {
-      deserted = false;
-      continue;
-    }
-    link.weight = 0;
-    link.busy += now().ticks();
-    if (link.disturbance == Disturbance::none) link.entangled = link.exceeded = false;
+    if (!exit(link, gone.weight, unsent)) deserted = false;
   }
   flows_.retire(index);
   if (!bound) return;  // this instant's settling has all its links on its list
@@ -95,31 +66,45 @@ void Sharing::leave(FlowIndex index, double unsent) {
   disturb_route(route);
 }
 
-void Sharing::enter(Link& link, FlowIndex index) {
-  const Flow& flow = flows_[index];
+void Sharing::enter(LinkId l, FlowIndex index, double weight, double bytes) {
+  Link& link = links_[l];
   if (link.flows == 0) {
     link.roster.truncate(0);
     link.busy -= now().ticks();
   } else if (link.roster.full()) {
-    clean_roster(link);
+    clean_roster(l);
     if (link.roster.capacity() == 1 || 2 * link.roster.size() > link.roster.capacity()) link.roster.grow();
   }
-  link.roster.add({index, flow.generation});
+  link.roster.add({index, flows_[index].generation});
   ++link.flows;
-  link.weight += flow.weight;
-  link.promised += flow.bytes;
+  link.weight += weight;
+  link.promised += bytes;
   link.peak = std::max(link.peak, static_cast<std::uint8_t>(std::bit_width(link.flows - 1)));
 }
 
+bool Sharing::exit(Link& link, double weight, double unsent) {
+  link.promised -= unsent;
+  link.weight -= weight;
+  if (--link.flows > 0) return false;
+  link.weight = 0;
+  link.busy += now().ticks();
+  if (link.disturbance != Disturbance::none) return true;
+  link.entangled = link.exceeded = false;
+  if (link.general) link.entangled = link.general = link.bucket;
+  return true;
+}
+
 // Sums up the weights afresh while at it: adding and taking away in turn would pile up rounding errors for ever.
-void Sharing::clean_roster(Link& link) {
+void Sharing::clean_roster(LinkId l) {
+  Link& link = links_[l];
   std::uint32_t kept = 0;
   double weight = 0;
   RosterEntry* const entries = link.roster.begin();
   for (const RosterEntry entry : link.roster) {
-    if (flows_[entry.flow].generation != entry.generation) continue;
+    const Flow& flow = flows_[entry.flow];
+    if (flow.generation != entry.generation) continue;
     entries[kept++] = entry;
-    weight += flows_[entry.flow].weight;
+    weight += flow.weight * flow.volume(l);
   }
   link.roster.truncate(kept);
   link.weight = weight;
@@ -127,12 +112,12 @@ void Sharing::clean_roster(Link& link) {
 
 bool Sharing::is_done(FlowIndex index) const {
   const Flow& flow = flows_[index];
-  return done_at(flow.since, flow.bytes, links_[flow.bound].capacity) <= now();
+  return done_at(flow.since, flow.bytes, solo_rate(flow)) <= now();
 }
 
 double Sharing::remaining(const Flow& flow) const {
   if (flow.state == FlowState::solo) {
-    return std::max(0.0, flow.bytes - static_cast<double>((now() - flow.since).ticks()) * links_[flow.bound].capacity);
+    return std::max(0.0, flow.bytes - static_cast<double>((now() - flow.since).ticks()) * solo_rate(flow));
   }
   if (flow.state == FlowState::grouped) {
     return std::max(0.0, (flow.bytes - groups_[links_[flow.bound].group].virtual_time_at(now())) * flow.weight);
@@ -143,7 +128,8 @@ double Sharing::remaining(const Flow& flow) const {
 double Sharing::owed(LinkId l) const {
   double bytes = 0;
   for (const RosterEntry& entry : links_[l].roster) {
-    if (links_[l].flows > 0 && flows_[entry.flow].generation == entry.generation) bytes += remaining(flows_[entry.flow]);
+    const Flow& flow = flows_[entry.flow];
+    if (links_[l].flows > 0 && flow.generation == entry.generation) bytes += remaining(flow) * flow.volume(l);
   }
   return bytes;
 }
@@ -166,20 +152,20 @@ void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   flow.bytes = bytes;
   flow.since = now();
   ++flow.stamp;
-  ++links_[l].bound;
-  const Time done = done_at(now(), bytes, links_[l].capacity);
+  if (l != none) ++links_[l].bound;
+  if (flow.uneven) flow.far->rate = l == none ? flow.far->most : links_[l].capacity / flow.volume(l);
+  const Time done = done_at(now(), bytes, solo_rate(flow));
   owner.timed = done != Time::never();
   if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
 }
 
 void Sharing::unbind(FlowIndex index) {
   Flow& flow = flows_[index];
-  Link& link = links_[flow.bound];
-  --link.bound;
+  if (flow.bound != none) --links_[flow.bound].bound;
   if (flow.state == FlowState::solo) {
     cancel_timer(index);
   } else {
-    mark_changed(groups_[link.group]);
+    mark_changed(groups_[links_[flow.bound].group]);
   }
   ++flow.stamp;
   flow.state = FlowState::pending;
@@ -239,6 +225,11 @@ FlowIndex Sharing::take_done(GroupIndex g) {
   if (!group.is_due(flows_, now())) return none;
   const FlowIndex index = group.first(flows_)->flow;
   group.pop_first();
+  if (!group.in_order.empty()) {  // who is told next, most likely out of the cache by now
+    const FlowIndex next = group.in_order.front().flow;
+    __builtin_prefetch(&flows_[next]);
+    __builtin_prefetch(flows_.owner(next).arrival);
+  }
   leave(index, 0);
   return index;
 }

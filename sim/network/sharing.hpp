@@ -10,18 +10,25 @@
 //  4. General. All other changes of an instant together, by progressive filling of as few flows as pass the test of a
 //     max-min allocation.                                                                     (component.hpp, .cpp)
 //
-// Invariants once settled (`level` of a flow: capacity / weight if solo, its group's level if grouped)
+// Uneven flows (with volumes, or with a most that their rate never exceeds) are solo or the general tier's; those over a link with a
+// token bucket are always the general tier's, so that every change of the link's load is seen. The other tiers never meet them: their
+// links are entangled. Without contention every flow is solo.
+//
+// Invariants once settled (`level` of a flow: rate / weight if solo, its group's level if grouped)
 //  - A flow is on the roster of every link of its route, once; `flows`, `weight` and `bound` of a link count them.
-//  - A solo flow is alone on the link it is bound to, or was when this instant began.
+//  - A solo flow is alone on the link it is bound to, or was when this instant began; or it is bound to none, at its own most.
+//  - A link with a bucket or a general flow is `general`, so entangled.
 //  - A link that is not entangled either has all its flows bound to it, and none of them crosses another link with bound flows
 //    or one that is exceeded; or it has no bound flows and is not exceeded. On such links alone the pure tier may work.
 //  - group.safe bounds share() of the other links of its members from below, unless the link is a hub.
 //  - Links with a disturbance are listed in `disturbed_`, changed groups in `changed_groups_`, hubs in `changed_hubs_`.
 #pragma once
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
+#include "sim/network/bucket.hpp"
 #include "sim/network/component.hpp"
 #include "sim/network/flow.hpp"
 #include "sim/network/group.hpp"
@@ -37,9 +44,17 @@ class Sharing {
       : flows_(flows), queue_(queue), timer_kind_(kind), heap_(groups_), component_(*this) {}
   Sharing(const Sharing&) = delete;
   Sharing& operator=(const Sharing&) = delete;
+  ~Sharing();
 
   LinkId add_link(double bytes_per_tick);
   void set_capacity(LinkId link, double bytes_per_tick);
+  /// Bytes and bytes per tick. Neither after the first flow.
+  void set_bucket(LinkId link, double burst, double peak);
+  void set_contention(bool contention) { contention_ = contention; }
+  bool contention() const { return contention_; }
+  bool has_buckets() const { return !buckets_.empty(); }
+  /// Its capacity, or what that is when its bucket is empty.
+  double committed(LinkId l) const { return links_[l].bucket ? bucket(l).committed : links_[l].capacity; }
   std::size_t links() const { return links_.size(); }
   const Link& link(LinkId l) const { return links_[l]; }
 
@@ -52,12 +67,19 @@ class Sharing {
 
   double remaining(const Flow& flow) const;
   double level(const Flow& flow) const {
-    if (flow.state == FlowState::solo) return links_[flow.bound].capacity / flow.weight;
+    if (flow.state == FlowState::solo) return solo_rate(flow) / flow.weight;
     if (flow.state == FlowState::grouped) return groups_[links_[flow.bound].group].level;
     return 0;
   }
   /// Bytes that the flows now on the link still have to send.
   double owed(LinkId link) const;
+  Time busy(LinkId link) const { return Time::from_ticks(busy_ticks(links_[link])); }
+  /// What it could have carried while it was busy; with a bucket, and all that this held beforehand or regained when it was not.
+  double carriable(LinkId link) const;
+  /// The largest rate it has ever had in an account of its capacity.
+  double highest_capacity(LinkId link) const;
+  /// How often its bucket has closed, which may have been up to a tick late each time.
+  double closings(LinkId l) const { return links_[l].bucket ? bucket(l).closings + 1 : 0; }
 
   bool unsettled() const { return unsettled_; }
   void settle();
@@ -77,8 +99,10 @@ class Sharing {
 
   // sharing.cpp: who is where
   Time now() const { return queue_.now(); }
-  void enter(Link& link, FlowIndex index);
-  void clean_roster(Link& link);
+  void enter(LinkId l, FlowIndex index, double weight, double bytes);
+  bool exit(Link& link, double weight, double unsent);  // true if it is deserted then
+  void clean_roster(LinkId l);
+  double solo_rate(const Flow& flow) const { return flow.uneven ? flow.far->rate : links_[flow.bound].capacity; }
   GroupIndex group_of(LinkId l) {
     if (links_[l].group == none) {
       links_[l].group = static_cast<GroupIndex>(groups_.size());
@@ -96,7 +120,8 @@ class Sharing {
     group.changed = unsettled_ = true;
     changed_groups_.push_back(links_[group.link].group);
   }
-  /// Binding and unbinding do not touch levels. bind() wants an unbound flow; bind_solo() one that is alone on the link.
+  /// Binding and unbinding do not touch levels. bind() wants an unbound flow; bind_solo() one that is alone on the link, or none: the
+  /// flow's own most.
   void bind(FlowIndex index, LinkId l, double bytes);
   void bind_solo(FlowIndex index, LinkId l, double bytes);
   void unbind(FlowIndex index);
@@ -104,6 +129,30 @@ class Sharing {
   void disturb(LinkId l, Disturbance disturbance);
   void disturb_route(std::span<const LinkId> route);
   LinkId narrowest(std::span<const LinkId> route) const;
+
+  // general.cpp: flows that the fast tiers never see
+  void join_uneven(FlowIndex index);
+  void join_general(FlowIndex index, bool solo);
+  void leave_general(FlowIndex index, double unsent);
+  LinkId narrowest(const Flow& flow) const;
+  bool crosses_bucket(std::span<const LinkId> route) const;
+
+  // capacity.cpp
+  struct Account {
+    double bytes = 0;       // that it could have carried in its first `busy` ticks
+    std::int64_t busy = 0;  // ticks
+    double highest = 0;     // capacity
+  };
+  static void on_bucket(void* self, std::uint32_t index) { static_cast<Sharing*>(self)->empty_bucket(index); }
+  void change_capacity(LinkId l, double bytes_per_tick);
+  void change_solo_capacity(LinkId l, double bytes_per_tick);
+  std::int64_t busy_ticks(const Link& link) const { return link.flows > 0 ? link.busy + now().ticks() : link.busy; }
+  void keep_account(LinkId l);
+  Bucket& bucket(LinkId l) { return buckets_[bucket_of_[l]]; }
+  const Bucket& bucket(LinkId l) const { return buckets_[bucket_of_[l]]; }
+  void empty_bucket(std::uint32_t index);
+  void look_into_bucket(LinkId l);  // before rates on the link may change
+  void weigh_bucket(LinkId l);      // after they have changed
 
   // pure.cpp
   bool join_pure(FlowIndex index);
@@ -135,7 +184,7 @@ class Sharing {
   /// neither come nor go meanwhile.
   template <class Visit>
   bool any_flow(LinkId l, Visit visit) {
-    if (links_[l].roster.size() > 2 * links_[l].flows + 8) clean_roster(links_[l]);
+    if (links_[l].roster.size() > 2 * links_[l].flows + 8) clean_roster(l);
     for (const RosterEntry& entry : links_[l].roster) {
       if (flows_[entry.flow].generation == entry.generation && visit(entry.flow)) return true;
     }
@@ -159,6 +208,11 @@ class Sharing {
   std::vector<FlowIndex> scratch_;
   std::size_t hubs_ = 0;    // links that are hubs now
   bool unsettled_ = false;  // one of the three lists above has something on it
+  bool contention_ = true;
+  EventQueue::Kind bucket_kind_{};  // once there are buckets
+  std::vector<Bucket> buckets_;
+  std::vector<std::uint32_t> bucket_of_;          // of each link up to the last with a bucket
+  std::unordered_map<LinkId, Account> accounts_;  // of unsteady links; never walked through
 };
 
 }  // namespace straggler::fluid

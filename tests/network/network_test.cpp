@@ -1,35 +1,13 @@
 // Closed forms. Capacities are in bytes per second; 1e6 bytes at 1e6 bytes per second take a second.
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "run.hpp"
+#include "world.hpp"
 
 using namespace straggler;
-
-namespace {
-
-struct World {
-  std::vector<LinkId> links(int number, double bytes_per_second) {
-    std::vector<LinkId> made;
-    for (int i = 0; i < number; ++i) made.push_back(network.add_link(bytes_per_second));
-    return made;
-  }
-  void run_until(double seconds) { straggler::run_until(queue, network, Time::from_seconds(seconds)); }
-  void run() { straggler::run(queue, network); }
-
-  EventQueue queue;
-  Network network{queue};
-};
-
-constexpr Time no_latency;
-Time seconds(double s) { return Time::from_seconds(s); }
-void check_about(Time a, Time b) { CHECK_MESSAGE(std::abs((a - b).ticks()) <= 2, a.ticks(), " and ", b.ticks(), " ticks"); }
-
-}  // namespace
 
 TEST_CASE("a message alone takes latency plus bytes over the narrowest link") {
   World w;
