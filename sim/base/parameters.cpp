@@ -16,6 +16,7 @@ std::string bound_text(double bound, ValueType type) {
     if (type == ValueType::time) return format_quantity(bound, Dimension::time);
     if (type == ValueType::bytes) return format_quantity(bound, Dimension::bytes);
     if (type == ValueType::rate) return format_quantity(bound, Dimension::rate);
+    if (type == ValueType::flops) return format_quantity(bound, Dimension::compute);
   }
   return format_number(bound);
 }
@@ -67,6 +68,8 @@ double parse_measure(ValueType type, std::string_view text) {
       return parse_quantity(text, Dimension::time);
     case ValueType::rate:
       return parse_quantity(text, Dimension::rate);
+    case ValueType::flops:
+      return parse_quantity(text, Dimension::compute);
     case ValueType::bytes:
       break;
     default:
@@ -80,7 +83,7 @@ double parse_measure(ValueType type, std::string_view text) {
 
 bool is_measure(ValueType type) {
   return type == ValueType::number || type == ValueType::fraction || type == ValueType::time || type == ValueType::bytes ||
-         type == ValueType::rate;
+         type == ValueType::rate || type == ValueType::flops;
 }
 
 /// A value given by the program, checked as parse_value checks text; whole numbers may stand for numbers.
@@ -138,6 +141,8 @@ std::string_view name_of(ValueType type) {
       return "a size";
     case ValueType::rate:
       return "a rate";
+    case ValueType::flops:
+      return "a compute rate";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -239,6 +244,8 @@ std::string format_value(ValueType type, const Value& value) {
       return format_quantity(std::get<double>(value), Dimension::bytes);
     case ValueType::rate:
       return format_quantity(std::get<double>(value), Dimension::rate);
+    case ValueType::flops:
+      return format_quantity(std::get<double>(value), Dimension::compute);
     case ValueType::boolean:
       return std::get<bool>(value) ? "true" : "false";
     case ValueType::counts: {

@@ -11,8 +11,8 @@
 
 namespace straggler {
 
-/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second.
-enum class ValueType { count, number, fraction, time, bytes, rate, boolean, choice, counts, path, text };
+/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second.
+enum class ValueType { count, number, fraction, time, bytes, rate, flops, boolean, choice, counts, path, text };
 std::string_view name_of(ValueType type);
 
 /// Bounds of a numeric parameter, in SI.
@@ -48,7 +48,7 @@ class Parameters {
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
   bool has(std::string_view name) const { return values_.find(std::string(name)) != values_.end(); }
   std::int64_t count(std::string_view name) const;       // ValueType::count
-  double number(std::string_view name) const;            // number, fraction, time, bytes, rate (and count)
+  double number(std::string_view name) const;            // number, fraction, time, bytes, rate, flops (and count)
   bool flag(std::string_view name) const;                // boolean
   const std::string& text(std::string_view name) const;  // choice, path, text
   const std::vector<std::int64_t>& counts(std::string_view name) const;

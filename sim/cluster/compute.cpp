@@ -103,9 +103,10 @@ WorkerCompute::WorkerCompute(const ComputeTime& time, double slowdown, std::uniq
     : time_(&time),
       slowdown_(slowdown),
       jitter_(std::move(jitter)),
-      quantum_(quantum),
+      quantum_(quantum.unit == Quantum::Unit::time ? quantum.span.ticks() : quantum.samples),
       stream_(RandomStream::stream_key(seed, "worker/" + std::to_string(worker) + "/compute")),
-      worker_(worker) {
+      worker_(static_cast<std::uint32_t>(worker)),
+      unit_(quantum.unit) {
   const std::string where = "worker " + std::to_string(worker) + ": ";
   require(std::isfinite(slowdown) && slowdown > 0, where + "slowdown is " + std::to_string(slowdown) + "; it must be above 0");
   if (quantum.unit == Quantum::Unit::samples)
@@ -127,7 +128,7 @@ double WorkerCompute::factor(std::uint64_t quantum) {
 /// Within a block of a quantum the time of samples [a, b) is C(b) - C(a), C being the rounded time of all samples of the block
 /// before it: pieces telescope, so the ticks of a stretch of samples do not depend on how it is cut.
 std::int64_t WorkerCompute::over_samples(const Work& work, std::uint64_t first) {
-  const std::uint64_t length = jitter_ ? static_cast<std::uint64_t>(quantum_.samples) : rounding_block;
+  const std::uint64_t length = jitter_ ? static_cast<std::uint64_t>(quantum_) : rounding_block;
   const std::uint64_t end = first + static_cast<std::uint64_t>(work.samples);
   std::int64_t ticks = 0;
   double factors = 0;  // summed over the samples
@@ -148,7 +149,7 @@ std::int64_t WorkerCompute::over_samples(const Work& work, std::uint64_t first) 
 
 /// Work flows at speed 1 / factor of the window that simulated time is in.
 std::int64_t WorkerCompute::over_windows(const Work& work, Time start) {
-  const std::int64_t span = quantum_.span.ticks();
+  const std::int64_t span = quantum_;
   std::int64_t at = start.ticks();
   double left = work.all(), lost = 0;  // compensated (Kahan): thousands of windows must not add up to a tick
   for (std::int64_t crossed = 0; crossed < most_windows; ++crossed) {
@@ -171,8 +172,8 @@ Time WorkerCompute::duration(std::uint64_t first, std::int64_t samples, std::uin
   const double scale = slowdown_ * static_cast<double>(Time::ticks_per_second);
   const Work work{split.overhead * scale, split.per_sample * scale, samples};
   const auto taken = [&]() -> std::int64_t {
-    if (!jitter_ || quantum_.unit == Quantum::Unit::samples) return over_samples(work, first);
-    if (quantum_.unit == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
+    if (!jitter_ || unit_ == Quantum::Unit::samples) return over_samples(work, first);
+    if (unit_ == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
     return over_windows(work, start);
   };
   try {

@@ -32,6 +32,14 @@ std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample);
 /// So t(b) > 0 everywhere. Throws std::invalid_argument unless sizes are at least 1 and ascend, and seconds are positive.
 std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, double>> points, double launch);
 
+/// launch + max(b · flops_per_sample / (peak · efficiency), (fixed_bytes + b · bytes_per_sample) / memory_bandwidth), in seconds
+/// (Williams, Waterman & Patterson, Roofline, 2009); overhead is launch plus what does not grow with b. FLOPs are of training (forward
+/// and backward). Throws std::invalid_argument on what is negative, not finite, or no rate.
+struct Roofline {
+  double launch = 0, flops_per_sample = 0, peak = 0, efficiency = 1, fixed_bytes = 0, bytes_per_sample = 0, memory_bandwidth = 0;
+};
+std::unique_ptr<ComputeTime> roofline_time(const Roofline& roofline);
+
 /// One kind of jitter: the factor of quantum k, drawn from the worker's own stream. Mean 1 unless its parameters say otherwise.
 class Jitter {
  public:
@@ -45,12 +53,17 @@ struct JitterEntry {
   std::vector<Parameter> parameters;
   /// One object a worker: it may keep a cache. Null means none. Throws std::invalid_argument on values that exclude each other.
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
+  /// For kinds in which it matters which worker it is; null: `make` serves all. Without a worker at hand, `make` works for these too.
+  std::function<std::unique_ptr<Jitter>(const Parameters&, std::int64_t worker)> make_for = {};
+  std::unique_ptr<Jitter> make_of(const Parameters& parameters, std::int64_t worker) const {
+    return make_for ? make_for(parameters, worker) : make(parameters);
+  }
 };
 
 /// How much work shares one factor: `samples` of the worker's own sequence (quantum k is [k·samples, (k+1)·samples)), a `span`
 /// of simulated time (quantum k is [k·span, (k+1)·span): a process of speeds, whatever the work), or one call (k is its number).
 struct Quantum {
-  enum class Unit { samples, time, call } unit = Unit::samples;
+  enum class Unit : std::uint8_t { samples, time, call } unit = Unit::samples;
   std::int64_t samples = 1;
   Time span;
 };
@@ -83,10 +96,11 @@ class WorkerCompute {
   const ComputeTime* time_;
   double slowdown_;
   std::unique_ptr<Jitter> jitter_;
-  Quantum quantum_;
+  std::int64_t quantum_;  // samples or ticks
   std::uint64_t stream_;
-  std::int64_t worker_;  // named in errors
+  std::uint32_t worker_;  // named in errors
+  Quantum::Unit unit_;
 };
-static_assert(sizeof(WorkerCompute) <= 64, "a million workers must fit");
+static_assert(sizeof(WorkerCompute) <= 48, "a million workers must fit");
 
 }  // namespace straggler

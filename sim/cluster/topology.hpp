@@ -1,4 +1,4 @@
-// Who is connected how: nodes, directed links and routes.
+// Who is connected how: end points (hosts), switches, directed links and routes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,24 +12,36 @@
 
 namespace straggler {
 
-/// A network card: one direction each way (full duplex), both with this bandwidth and latency.
+/// A host's network card: an up-link and a down-link (full duplex), each with this latency.
 struct Nic {
-  double bytes_per_second = 0;
+  double up_bytes_per_second = 0, down_bytes_per_second = 0;
   Time latency;
+  bool operator==(const Nic&) const = default;
 };
 
 struct LinkDescription {
-  std::string name, from, to;
+  std::string name, from, to;  // nodes: end points and switches
   double bytes_per_second = 0;
   Time latency;
 };
 
 struct Route {
-  std::vector<LinkId> links;
-  Time latency;  // the sum over its links
+  std::vector<LinkId> links;  // each once
+  Time latency;               // the sum over its links
 };
 
-/// End points are numbered as ranks: workers 0 .. p-1, then servers. Built once, then constant.
+/// What `straggler check` prints of a topology.
+struct TopologyFacts {
+  std::size_t switches = 0, cables = 0;
+  std::size_t diameter_hops = 0;  // links of the longest route between two end points
+  Time diameter_latency;          // of the slowest one
+  /// Least bandwidth, in bytes per second and one direction, between two halves of the end points.
+  double bisection_bytes_per_second = 0;
+  bool bisection_is_bound = false;  // only known to be at most that
+};
+
+/// Built once, then constant. Memory does not grow with pairs of end points.
+/// Invariant: links 2c and 2c + 1 are the two directions of cable c, so the reverse of link l is l ^ 1.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -37,19 +49,32 @@ class Topology {
   /// Every directed link, by LinkId: what the network is built from, and the rows of links.csv. May be computed on the fly.
   virtual std::size_t links() const = 0;
   virtual LinkDescription link(LinkId id) const = 0;
-  /// Shortest by latency, then hops, then name; deterministic. `out` is overwritten (kept to reuse its memory). from != to.
+  /// link(id).bytes_per_second, without its names.
+  virtual double bytes_per_second(LinkId id) const = 0;
+  /// The end point's name, as in link().from.
+  virtual std::string name(std::uint32_t endpoint) const = 0;
+  /// Both directions of every cable that ends at the end point: of most kinds its NIC, 2 e (up) and 2 e + 1 (down).
+  virtual std::vector<LinkId> own_links(std::uint32_t endpoint) const = 0;
+  /// Shortest by latency, then hops, then name; where the topology spreads over equal paths (`multipath`), the choice among these
+  /// depends on (from, to) only. Deterministic. `out` is overwritten (kept to reuse its memory). from != to.
   virtual void route(std::uint32_t from, std::uint32_t to, Route& out) const = 0;
+  virtual TopologyFacts facts() const = 0;
+};
+
+struct TopologyRequest {
+  std::vector<Nic> nics;                         // [end points], bandwidths positive
+  std::function<std::string(std::size_t)> name;  // of an end point; unique
+  // Between switches, unless parameters say otherwise: the network's `link`.
+  double bytes_per_second = 0;
+  Time latency;
 };
 
 struct TopologyEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  /// `nics`: one an end point, `workers` of them workers, the rest servers.
-  /// Throws std::invalid_argument if a NIC has no bandwidth or a negative latency.
-  std::function<std::unique_ptr<Topology>(const Parameters&, std::vector<Nic> nics, std::size_t workers)> make;
+  /// Throws std::invalid_argument ("what is wrong; what would be right") on what cannot be built, such as a number of end points that
+  /// does not fit, or a file that is not what it says.
+  std::function<std::unique_ptr<Topology>(const Parameters&, TopologyRequest)> make;
 };
-
-/// Adds every link of `topology` to an empty network, so that both number them alike. Throws std::logic_error if it was not empty.
-void build_links(const Topology& topology, Network& network);
 
 }  // namespace straggler

@@ -117,3 +117,19 @@ TEST_CASE("ranges read as sentences") {
   CHECK(Range::above_to(0, 1).contains(1));
   CHECK_FALSE(Range::above_to(0, 1).contains(0));
 }
+
+TEST_CASE("compute rates are read and written in GFLOPS and TFLOPS") {
+  Parameter peak;
+  peak.name = "peak";
+  peak.type = ValueType::flops;
+  peak.range = Range::above(0);
+  CHECK(std::get<double>(parse_value(peak, "14TFLOPS")) == 14e12);
+  CHECK(std::get<double>(parse_value(peak, "0.5 GFLOPS")) == 0.5e9);
+  CHECK(format_value(ValueType::flops, 14e12) == "14TFLOPS");
+  for (const double value : {1.0, 15.7e12, 1.0 / 3 * 1e13, 989.4e12})
+    CHECK(std::get<double>(parse_value(peak, format_value(ValueType::flops, value))) == value);
+  CHECK(refusal(peak, "14") == "14 has no unit; write 14GFLOPS or 14TFLOPS");
+  CHECK(refusal(peak, "14GB/s") == "'14GB/s' has an unknown unit 'GB/s'; units of a compute rate: GFLOPS, TFLOPS");
+  CHECK(refusal(peak, "0TFLOPS") == "0TFLOPS is out of range; it must be above 0GFLOPS");
+  CHECK(complete({peak}, {{"peak", 2}}).number("peak") == 2.0);
+}

@@ -96,6 +96,24 @@ inline JitterCase markov_case(double p_slow, double p_recover, double factor) {
           {0.9, 1, factor - 0.1, factor}};
 }
 
+/// The values of tests/data/jitter_trace.csv, each as often as the others.
+inline JitterCase trace_case(bool normalized) {
+  const double mean = (1 + 1 + 0.9 + 1.1 + 4 + 1 + 0.8) / 7, scale = normalized ? mean : 1;
+  double variance = 0;
+  for (const double factor : {1.0, 1.0, 0.9, 1.1, 4.0, 1.0, 0.8}) variance += (factor - mean) * (factor - mean) / 7;
+  return {"trace",
+          {{"path", std::string(STRAGGLER_SOURCE_DIR "/tests/data/jitter_trace.csv")}, {"normalize", normalized}},
+          mean / scale,
+          variance / (scale * scale),
+          1,
+          [=](double x) {
+            int below = 0;
+            for (const double factor : {1.0, 1.0, 0.9, 1.1, 4.0, 1.0, 0.8}) below += factor <= x * scale;
+            return below / 7.0;
+          },
+          {0.5 / scale, 0.85 / scale, 1.05 / scale, 2 / scale, 5 / scale}};
+}
+
 inline std::vector<JitterCase> jitter_cases() {
   return {
       {"none", {}, 1, 0, 1, [](double x) { return x < 1 ? 0 : 1; }, {}},
@@ -130,6 +148,8 @@ inline std::vector<JitterCase> jitter_cases() {
       {"uniform", {{"low", 0.5}, {"high", 2.0}}, 1.25, 1.5 * 1.5 / 12, 1, [](double x) { return (x - 0.5) / 1.5; }, {0.5, 0.8, 1.25, 2}},
       markov_case(0.05, 0.2, 4),
       markov_case(0.9, 0.7, 3),
+      trace_case(false),
+      trace_case(true),
   };
 }
 

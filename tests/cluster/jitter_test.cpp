@@ -40,7 +40,7 @@ TEST_CASE("every kind of jitter has a case, a summary and good defaults") {
     if (all_optional) CHECK_NOTHROW(entry.make(complete(entry.parameters, {})));
   }
   CHECK(Registry<JitterEntry>::instance().names() ==
-        "exponential, gamma, lognormal, markov, none, normal, pareto, shifted_exponential, uniform");
+        "exponential, gamma, lognormal, markov, none, normal, pareto, shifted_exponential, trace, uniform");
 }
 
 TEST_CASE("no jitter needs no object") { CHECK(jitter_cases().front().make() == nullptr); }

@@ -1,0 +1,28 @@
+// NVIDIA A100 (SXM4, 80 GB).
+//
+// efficiency: 1066 images/s of ResNet-50 at 640 a batch, "fp32" (TF32 by default), synthetic data, on one A100 80GB SXM4 (github.com/
+//   lambdal/deeplearning-benchmark, pytorch/pytorch-train-throughput-fp32.csv; batch size in pytorch-train-bs-fp32.csv):
+//   1066 x 24.535 GFLOP is 26.15 TFLOP/s, 0.168 of the peak.
+// launch: no measurement at two batch sizes was found. It is 0 here, so small batches come out too fast.
+#include "sim/base/registry.hpp"
+#include "sim/cluster/device_profile.hpp"
+
+namespace straggler {
+namespace {
+
+const Register<DeviceProfile> entry({
+    .name = "a100",
+    .summary = "NVIDIA A100 SXM4 80 GB, fp32 by TF32 tensor cores; no launch overhead known",
+    .peak_flops = 156e12,
+    .efficiency = 0.1677,
+    .memory_bandwidth = 2039e9,
+    .launch = 0,
+    .memory = 80e9,
+    .host_to_device = 32e9,
+    .source = "peak (TF32 without sparsity: the default of frameworks for fp32 convolutions), memory, its bandwidth and PCIe 4.0 x16 "
+              "(64 GB/s for both directions): NVIDIA A100 data sheet; efficiency: 1066 images/s of ResNet-50 at 640 (lambdal/"
+              "deeplearning-benchmark); launch: not measured, 0",
+});
+
+}  // namespace
+}  // namespace straggler

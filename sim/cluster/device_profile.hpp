@@ -1,0 +1,23 @@
+// Built-in devices: figures of data sheets and of published measurements, each with its source.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+struct DeviceProfile {
+  std::string name, summary;
+  double peak_flops = 0;                   // FLOP per second on fp32 tensors: by TF32 tensor cores where frameworks use them for that
+  double efficiency = 1;                   // share of the peak that training reaches on one model; others differ, up to 3 times
+  double memory_bandwidth = 0;             // bytes per second
+  double launch = 0;                       // seconds a mini-batch costs whatever its size
+  double memory = 0;                       // bytes
+  double host_to_device = 0;               // bytes per second; 0: there is no copy
+  std::string source;                      // where each of these is from
+  std::vector<Parameter> parameters = {};  // none: for the registry
+};
+
+}  // namespace straggler

@@ -1,0 +1,199 @@
+#include "sim/cluster/fabric.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+namespace {
+
+/// Nodes where every rank has a host of its own. Holds nothing for each.
+std::function<std::string(std::size_t)> names_of_ranks(std::size_t workers) {
+  return [workers](std::size_t rank) {
+    return rank < workers ? "worker/" + std::to_string(rank) : "server/" + std::to_string(rank - workers);
+  };
+}
+
+/// Nodes where ranks share hosts. A host that carries only servers is named after the first of them.
+std::function<std::string(std::size_t)> names_of_hosts(const Placement& placement) {
+  constexpr std::uint32_t free = ~std::uint32_t{0}, host = free - 1;
+  std::vector<std::uint32_t> server(placement.nics.size(), free);
+  bool dedicated = false;
+  for (std::size_t rank = 0; rank < placement.host_of.size(); ++rank) {
+    std::uint32_t& name = server[placement.host_of[rank]];
+    if (rank < placement.workers) name = host;
+    if (name != free) continue;
+    name = static_cast<std::uint32_t>(rank - placement.workers);
+    dedicated = true;
+  }
+  if (!dedicated) return [](std::size_t index) { return "host/" + std::to_string(index); };
+  return [server = std::move(server)](std::size_t index) {
+    return server[index] >= host ? "host/" + std::to_string(index) : "server/" + std::to_string(server[index]);
+  };
+}
+
+void check(const Placement& placement) {
+  const std::size_t ranks = placement.workers + placement.servers;
+  if (ranks == 0) throw std::invalid_argument("there are neither workers nor servers; a network needs at least one of them");
+  if (placement.host_of.empty() && placement.nics.size() != ranks)
+    throw std::invalid_argument("there are " + std::to_string(ranks) + " workers and servers but " + std::to_string(placement.nics.size()) +
+                                " hosts; give each a host, or say who shares one");
+  if (placement.host_of.empty()) return;
+  if (placement.host_of.size() != ranks)
+    throw std::invalid_argument("hosts are given for " + std::to_string(placement.host_of.size()) + " workers and servers, but there are " +
+                                std::to_string(ranks) + "; give one for each");
+  for (const std::uint32_t host : placement.host_of)
+    if (host >= placement.nics.size())
+      throw std::invalid_argument("there is no host " + std::to_string(host) + "; there are " + std::to_string(placement.nics.size()));
+}
+
+void check(const Placement::Intra& intra) {
+  if (!(intra.bytes_per_second > 0 && intra.bytes_per_second <= std::numeric_limits<double>::max()))
+    throw std::invalid_argument("intra: bandwidth is " + std::to_string(intra.bytes_per_second) + " B/s; it must be above 0");
+  if (intra.latency < Time() || intra.latency > Time::limit())
+    throw std::invalid_argument("intra: latency is " + std::to_string(intra.latency.seconds()) +
+                                " s; it must be at least 0, at most 100 days");
+}
+
+/// One link has one bandwidth and one latency.
+void check_half_duplex(const Topology& topology) {
+  for (std::size_t id = 0; id < topology.links(); id += 2) {
+    const LinkDescription there = topology.link(static_cast<LinkId>(id)), back = topology.link(static_cast<LinkId>(id + 1));
+    if (there.bytes_per_second != back.bytes_per_second || there.latency != back.latency)
+      throw std::invalid_argument("half duplex: " + in_quotes(there.name) + " and " + in_quotes(back.name) +
+                                  " differ in bandwidth or latency; a cable that both directions share has one of each");
+  }
+}
+
+}  // namespace
+
+struct Fabric::Inside {
+  std::unique_ptr<const Topology> topology;
+  std::size_t workers = 0, ranks = 0;
+  std::vector<std::uint32_t> host_of;
+  std::optional<Placement::Intra> intra;  // only if some ranks share a host
+  bool half_duplex = false;
+  bool direct = false;    // the topology's routes as they are
+  std::size_t buses = 0;  // the first link of a bus
+
+  std::uint32_t host(std::uint32_t rank) const { return host_of.empty() ? rank : host_of[rank]; }
+};
+
+Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second,
+               Time core_latency) {
+  check(placement);
+  auto inside = std::make_shared<Inside>();
+  inside->workers = placement.workers;
+  inside->ranks = placement.workers + placement.servers;
+  const std::size_t hosts = placement.nics.size();
+  TopologyRequest request;
+  request.name = placement.host_of.empty() ? names_of_ranks(placement.workers) : names_of_hosts(placement);
+  request.nics = std::move(placement.nics);
+  request.bytes_per_second = core_bytes_per_second;
+  request.latency = core_latency;
+  inside->topology = entry.make(complete(entry.parameters, parameters), std::move(request));
+  inside->host_of = std::move(placement.host_of);
+  inside->half_duplex = placement.half_duplex;
+  if (inside->half_duplex) check_half_duplex(*inside->topology);
+  inside->direct = inside->host_of.empty() && !inside->half_duplex;
+  inside->buses = inside->topology->links() / (inside->half_duplex ? 2 : 1);
+  std::vector<bool> taken(inside->host_of.empty() ? 0 : hosts, false);
+  bool shared = false;
+  for (const std::uint32_t host : inside->host_of) {
+    shared = shared || taken[host];
+    taken[host] = true;
+  }
+  if (placement.intra) check(*placement.intra);
+  if (shared) inside->intra = placement.intra;
+  inside_ = std::move(inside);
+  if (links() > std::numeric_limits<LinkId>::max())
+    throw std::invalid_argument(std::to_string(links()) + " links are too many; at most 2^32 - 1 can be numbered");
+}
+
+std::size_t Fabric::ranks() const { return inside_->ranks; }
+std::size_t Fabric::workers() const { return inside_->workers; }
+std::size_t Fabric::hosts() const { return inside_->topology->endpoints(); }
+std::uint32_t Fabric::host(std::uint32_t rank) const { return inside_->host(rank); }
+
+std::string Fabric::name(std::uint32_t rank) const {
+  return rank < inside_->workers ? "worker/" + std::to_string(rank) : "server/" + std::to_string(rank - inside_->workers);
+}
+
+std::size_t Fabric::links() const { return inside_->buses + (inside_->intra ? 2 * inside_->ranks : 0); }
+
+LinkDescription Fabric::link(LinkId id) const {
+  const Inside& in = *inside_;
+  if (id >= links()) throw std::out_of_range("there is no link " + std::to_string(id) + "; there are " + std::to_string(links()));
+  if (id < in.buses) {
+    LinkDescription found = in.topology->link(in.half_duplex ? 2 * id : id);
+    if (in.half_duplex && found.name.ends_with(":up")) found.name.resize(found.name.size() - 3);
+    return found;
+  }
+  const std::size_t place = id - in.buses;
+  const std::uint32_t rank = static_cast<std::uint32_t>(place / 2);
+  const std::string end = name(rank), bus = in.topology->name(in.host(rank)) + "/bus";
+  // The latency of the whole way, once.
+  if (place % 2 == 0) return {end + ":onto_bus", end, bus, in.intra->bytes_per_second, in.intra->latency};
+  return {end + ":off_bus", bus, end, in.intra->bytes_per_second, Time()};
+}
+
+LinkId Fabric::reverse(LinkId id) const {
+  const Inside& in = *inside_;
+  if (id < in.buses) return in.half_duplex ? id : id ^ 1;
+  return static_cast<LinkId>(in.buses + ((id - in.buses) ^ 1));
+}
+
+double Fabric::bytes_per_second(LinkId id) const {
+  const Inside& in = *inside_;
+  if (id >= links()) throw std::out_of_range("there is no link " + std::to_string(id) + "; there are " + std::to_string(links()));
+  if (id >= in.buses) return in.intra->bytes_per_second;
+  return in.topology->bytes_per_second(in.half_duplex ? 2 * id : id);
+}
+
+void Fabric::route(std::uint32_t from, std::uint32_t to, Route& out) const {
+  const Inside& in = *inside_;
+  if (in.direct) return in.topology->route(from, to, out);
+  if (from == to || from >= in.ranks || to >= in.ranks)
+    throw std::out_of_range("no route from rank " + std::to_string(from) + " to " + std::to_string(to) +
+                            "; give two different ones below " + std::to_string(in.ranks));
+  const std::uint32_t a = in.host(from), b = in.host(to);
+  if (a != b) {
+    in.topology->route(a, b, out);
+    if (in.half_duplex)
+      for (LinkId& link : out.links) link >>= 1;
+    return;
+  }
+  out.links.clear();
+  out.latency = Time();
+  if (!in.intra) return;
+  out.links.push_back(static_cast<LinkId>(in.buses + 2 * from));
+  out.links.push_back(static_cast<LinkId>(in.buses + 2 * to + 1));
+  out.latency = in.intra->latency;
+}
+
+std::vector<LinkId> Fabric::nic_links(std::uint32_t rank) const {
+  const Inside& in = *inside_;
+  if (rank >= in.ranks) throw std::out_of_range("there is no rank " + std::to_string(rank) + "; there are " + std::to_string(in.ranks));
+  std::vector<LinkId> own = in.topology->own_links(in.host(rank));
+  if (!in.half_duplex) return own;
+  for (LinkId& link : own) link >>= 1;
+  own.erase(std::unique(own.begin(), own.end()), own.end());
+  return own;
+}
+
+TopologyFacts Fabric::facts() const { return inside_->topology->facts(); }
+const Topology& Fabric::topology() const { return *inside_->topology; }
+
+void build_links(const Fabric& fabric, Network& network) {
+  for (std::size_t id = 0; id < fabric.links(); ++id) {
+    const LinkId added = network.add_link(fabric.bytes_per_second(static_cast<LinkId>(id)));
+    if (added != id)
+      throw std::logic_error("the network numbers link " + std::to_string(id) + " of the fabric " + std::to_string(added) +
+                             "; start from an empty one");
+  }
+}
+
+}  // namespace straggler

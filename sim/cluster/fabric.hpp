@@ -1,0 +1,66 @@
+// The network as ranks see it: ranks live on hosts, hosts are the end points of a topology.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/topology.hpp"
+
+namespace straggler {
+
+/// Which rank lives where. Ranks: workers 0 .. p-1, then servers.
+struct Placement {
+  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole way.
+  struct Intra {
+    double bytes_per_second = 0;
+    Time latency;
+  };
+  std::size_t workers = 1, servers = 0;
+  std::vector<std::uint32_t> host_of;  // [ranks]; empty: rank r is alone on host r
+  std::vector<Nic> nics;               // [hosts]
+  std::optional<Intra> intra;          // none: inside a host messages cross no link and have no latency
+  bool half_duplex = false;            // both directions of a cable are one link
+};
+
+/// Routes between ranks over one numbering of links: those of the topology (one a cable if half duplex), then two a rank for the
+/// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given. Constant.
+class Fabric {
+ public:
+  /// Nodes are called worker/N and server/N where each rank has a host of its own, else host/N (server/N for a server's own host).
+  /// `core`: bandwidth and latency of links between switches. Throws what TopologyEntry::make throws.
+  Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second, Time core_latency);
+
+  std::size_t ranks() const;
+  std::size_t workers() const;
+  std::size_t hosts() const;
+  std::uint32_t host(std::uint32_t rank) const;
+  /// worker/N or server/N.
+  std::string name(std::uint32_t rank) const;
+
+  std::size_t links() const;
+  LinkDescription link(LinkId id) const;
+  /// The other direction of the cable; itself if half duplex.
+  LinkId reverse(LinkId id) const;
+  double bytes_per_second(LinkId id) const;
+  /// As Topology::route; no links and no latency between ranks of one host without `intra`. from != to.
+  void route(std::uint32_t from, std::uint32_t to, Route& out) const;
+  /// The rank's own two links: its host's NIC. For faults.
+  std::vector<LinkId> nic_links(std::uint32_t rank) const;
+  TopologyFacts facts() const;
+  const Topology& topology() const;
+
+ private:
+  struct Inside;
+  std::shared_ptr<const Inside> inside_;
+};
+
+/// Adds every link of `fabric` to an empty network, so that both number them alike. Throws std::logic_error if it was not empty.
+void build_links(const Fabric& fabric, Network& network);
+
+/// Writes hosts, switches and cables as GraphML (`.graphml`) or DOT (`.dot`): what topology `file` reads back.
+/// Throws std::invalid_argument on another ending, std::runtime_error if it cannot be written.
+void write_graph(const Topology& topology, const std::string& path);
+
+}  // namespace straggler

@@ -1,0 +1,44 @@
+// A network in a file: hosts, switches and cables, checked.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+struct GraphNode {
+  std::string name;
+  bool host = false;
+  std::optional<std::int64_t> rank;
+};
+
+/// [0]: from `a` to `b`; [1]: back.
+struct GraphCable {
+  std::uint32_t a = 0, b = 0;  // nodes
+  std::string names[2];
+  double bytes_per_second[2] = {0, 0};
+  Time latency[2];
+};
+
+struct NetworkGraph {
+  std::vector<GraphNode> nodes;
+  std::vector<GraphCable> cables;
+  /// The hosts in the order of end points: by rank if all have one, else by natural order of their names.
+  std::vector<std::uint32_t> hosts;
+};
+
+/// Reads GraphML (.graphml) or DOT (.dot). Nodes have a `name` (default: their id), a `kind`, host or switch, and hosts may have a `rank`;
+/// edges have a `bandwidth` and a `latency`, as scenarios write them or plain numbers in bytes per second and seconds, and may have a
+/// `name`. A cable is an undirected edge, whose directions are called name:up (from its source) and name:down, or a pair of directed ones.
+/// Bandwidths are positive, latencies not negative, names unique, all nodes connected. Throws std::invalid_argument ("PATH: what is wrong;
+/// what would be right") where that is not so, or where the file is not what its ending says.
+NetworkGraph read_network_graph(const std::string& path);
+
+/// Runs of digits compare as numbers: node2 before node10.
+bool natural_less(std::string_view a, std::string_view b);
+
+}  // namespace straggler

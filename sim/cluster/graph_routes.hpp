@@ -1,0 +1,66 @@
+// Shortest ways through any graph: by latency, then hops, then the graph's own order of preference among equals.
+#pragma once
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sim/cluster/topology.hpp"
+
+namespace straggler {
+
+/// Edsger W. Dijkstra, A note on two problems in connexion with graphs, 1959, from each destination backwards, when it is first asked for.
+/// The trees of the destinations used last are kept, as many as fit into the memory given. May be called from several threads.
+class GraphRoutes {
+ public:
+  struct Edge {
+    std::uint32_t from = 0, to = 0;
+    Time latency;
+    LinkId link = 0;
+  };
+  struct Distance {
+    std::int64_t ticks = 0;
+    std::uint32_t hops = 0;
+    auto operator<=>(const Distance&) const = default;
+  };
+
+  /// Every node reaches every other. Of the edges out of a node, an earlier one is preferred among equals; latencies sum up to
+  /// Time::limit() at most. `multipath`: any of the equals may be taken.
+  GraphRoutes(std::size_t nodes, std::vector<Edge> edges, bool multipath, std::size_t memory_bytes = std::size_t{64} << 20);
+
+  /// Appends the links of the way and adds its latency. `choice` decides between equals.
+  void append(std::uint32_t from, std::uint32_t to, std::uint64_t choice, Route& out) const;
+  /// Of every node to this one.
+  std::vector<Distance> distances_to(std::uint32_t to) const;
+  /// Trees in memory now, at most as many as fit.
+  std::size_t trees() const;
+
+ private:
+  /// next[first[n]] .. next[first[n + 1] - 1]: the edges that begin a shortest way from n. Without multipath, next[n] alone.
+  struct Tree {
+    std::vector<std::uint32_t> first, next;
+  };
+  using Backwards =
+      boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, std::uint32_t, boost::no_property, std::uint32_t>;
+
+  std::shared_ptr<const Tree> tree_to(std::uint32_t to) const;
+  Tree build(std::uint32_t to) const;
+
+  std::vector<Edge> edges_;            // by `from`, in order of preference
+  std::vector<std::uint32_t> out_of_;  // [nodes + 1]: where a node's edges begin
+  Backwards backwards_;                // every edge turned round, with its place in edges_
+  bool multipath_;
+  std::size_t most_trees_;
+
+  mutable std::mutex mutex_;
+  struct Kept {
+    std::shared_ptr<const Tree> tree;
+    std::list<std::uint32_t>::iterator used;
+  };
+  mutable std::vector<Kept> kept_;              // [nodes]
+  mutable std::list<std::uint32_t> last_used_;  // the latest first
+};
+
+}  // namespace straggler

@@ -1,0 +1,27 @@
+// A graph file as it stands, GraphML or DOT, before anything in it is understood.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace straggler {
+
+/// Attributes that a file does not give are empty.
+struct NodeText {
+  std::string id, name, kind, rank;
+};
+struct EdgeText {
+  std::string name, bandwidth, latency;
+  std::size_t source = 0, target = 0;  // nodes
+};
+struct GraphText {
+  bool directed = false;
+  std::vector<NodeText> nodes;
+  std::vector<EdgeText> edges;  // in the order of the file
+};
+
+/// By the ending of its name, .graphml or .dot. Throws std::invalid_argument ("PATH: what is wrong; what would be right") on another
+/// ending, a file that cannot be read, or one that is not what its ending says. Never crashes, whatever the file holds.
+GraphText read_graph_text(const std::string& path);
+
+}  // namespace straggler

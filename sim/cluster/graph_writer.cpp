@@ -1,0 +1,130 @@
+// write_graph of fabric.hpp. Where both directions of every cable are alike the graph is undirected and an edge has the name that both have
+// in common; else every link is a directed edge of its own. End points carry their number as `rank`, for the order of names is another.
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+#include "sim/cluster/fabric.hpp"
+
+namespace straggler {
+namespace {
+
+/// "worker/3" of "worker/3:up" and "worker/3:down"; empty if they are not such a pair.
+std::string common_name(const LinkDescription& there, const LinkDescription& back) {
+  if (!there.name.ends_with(":up")) return {};
+  const std::string stem = there.name.substr(0, there.name.size() - 3);
+  return back.name == stem + ":down" ? stem : std::string();
+}
+
+struct Edge {
+  std::string name, from, to, bandwidth, latency;
+};
+Edge edge_of(const LinkDescription& link) {
+  return {link.name, link.from, link.to, format_quantity(link.bytes_per_second, Dimension::rate),
+          format_quantity(link.latency.seconds(), Dimension::time)};
+}
+
+struct Picture {
+  bool directed = false;
+  std::vector<std::string> hosts, switches;
+  std::vector<Edge> edges;
+};
+
+Picture picture_of(const Topology& topology) {
+  Picture picture;
+  std::set<std::string> known;
+  for (std::uint32_t e = 0; e < topology.endpoints(); ++e) {
+    picture.hosts.push_back(topology.name(e));
+    known.insert(picture.hosts.back());
+  }
+  for (std::size_t id = 0; id < topology.links() && !picture.directed; id += 2) {
+    const LinkDescription there = topology.link(static_cast<LinkId>(id)), back = topology.link(static_cast<LinkId>(id + 1));
+    picture.directed = there.bytes_per_second != back.bytes_per_second || there.latency != back.latency || common_name(there, back).empty();
+  }
+  for (std::size_t id = 0; id < topology.links(); id += picture.directed ? 1 : 2) {
+    const LinkDescription link = topology.link(static_cast<LinkId>(id));
+    for (const std::string& node : {link.from, link.to})
+      if (known.insert(node).second) picture.switches.push_back(node);
+    picture.edges.push_back(edge_of(link));
+    if (!picture.directed) picture.edges.back().name = common_name(link, topology.link(static_cast<LinkId>(id + 1)));
+  }
+  return picture;
+}
+
+std::string xml(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+void write_graphml(const Picture& picture, std::ostream& out) {
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
+  for (const char* key : {"name", "kind", "rank"})
+    out << "  <key id=\"node_" << key << "\" for=\"node\" attr.name=\"" << key << "\" attr.type=\"string\"/>\n";
+  for (const char* key : {"name", "bandwidth", "latency"})
+    out << "  <key id=\"edge_" << key << "\" for=\"edge\" attr.name=\"" << key << "\" attr.type=\"string\"/>\n";
+  out << "  <graph id=\"network\" edgedefault=\"" << (picture.directed ? "directed" : "undirected") << "\">\n";
+  const auto data = [&](const std::string& key, const std::string& value) {
+    out << "<data key=\"" << key << "\">" << xml(value) << "</data>";
+  };
+  std::map<std::string, std::size_t> ids;
+  const auto node = [&](const std::string& name, const char* kind) {
+    const std::size_t id = ids.size();
+    ids[name] = id;
+    out << "    <node id=\"n" << id << "\">";
+    data("node_name", name);
+    data("node_kind", kind);
+    if (id < picture.hosts.size()) data("node_rank", std::to_string(id));
+    out << "</node>\n";
+  };
+  for (const std::string& name : picture.hosts) node(name, "host");
+  for (const std::string& name : picture.switches) node(name, "switch");
+  for (const Edge& edge : picture.edges) {
+    out << "    <edge source=\"n" << ids[edge.from] << "\" target=\"n" << ids[edge.to] << "\">";
+    data("edge_name", edge.name);
+    data("edge_bandwidth", edge.bandwidth);
+    data("edge_latency", edge.latency);
+    out << "</edge>\n";
+  }
+  out << "  </graph>\n</graphml>\n";
+}
+
+void write_dot(const Picture& picture, std::ostream& out) {
+  out << (picture.directed ? "digraph" : "graph") << " network {\n";
+  for (std::size_t h = 0; h < picture.hosts.size(); ++h) out << "  \"" << picture.hosts[h] << "\" [kind=host, rank=" << h << "];\n";
+  for (const std::string& name : picture.switches) out << "  \"" << name << "\" [kind=switch, shape=box];\n";
+  for (const Edge& edge : picture.edges)
+    out << "  \"" << edge.from << (picture.directed ? "\" -> \"" : "\" -- \"") << edge.to << "\" [name=\"" << edge.name
+        << "\", bandwidth=\"" << edge.bandwidth << "\", latency=\"" << edge.latency << "\"];\n";
+  out << "}\n";
+}
+
+}  // namespace
+
+void write_graph(const Topology& topology, const std::string& path) {
+  const bool graphml = path.ends_with(".graphml");
+  if (!graphml && !path.ends_with(".dot"))
+    throw std::invalid_argument(path + ": is neither .graphml nor .dot; give the file one of these endings");
+  std::ofstream out(path, std::ios::binary);
+  const Picture picture = picture_of(topology);
+  if (graphml)
+    write_graphml(picture, out);
+  else
+    write_dot(picture, out);
+  out.close();
+  if (!out) throw std::runtime_error(path + ": cannot be written");
+}
+
+}  // namespace straggler

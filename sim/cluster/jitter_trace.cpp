@@ -1,0 +1,199 @@
+// Factors replayed from a file: what a real worker was measured to do. The file is a CSV of positive numbers with '#' comments and,
+// if its first row is of words, a header; row k of a column is the factor of quantum k, and a column that runs out begins
+// again. One column serves all workers. With several, worker w has column w modulo their number, so real workers keep what they had
+// in common at a time; where no worker is at hand, the column is drawn from the stream.
+// The mean is that of the file unless `normalize` divides by it: by the mean of the whole file, so that columns keep their differences.
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+#include "sim/base/quantity.hpp"
+#include "sim/cluster/jitter_kind.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::uintmax_t largest_file = 256ull << 20;    // bytes
+constexpr double smallest = 1e-9, largest = 1e9;         // beyond, a file holds something else than factors
+constexpr std::uint64_t start_draw = ~std::uint64_t{0};  // item of the stream that a trace's draws belong to
+
+struct Trace {
+  std::size_t columns = 0;
+  std::vector<double> factors;  // row by row
+  double mean = 1;
+  std::size_t rows() const { return factors.size() / columns; }
+};
+
+[[noreturn]] void fail(const std::string& path, const std::string& sentence) { throw std::invalid_argument(path + ": " + sentence); }
+[[noreturn]] void fail(const std::string& path, std::size_t line, const std::string& sentence) {
+  throw std::invalid_argument(path + ":" + std::to_string(line) + ": " + sentence);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(blanks);
+  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (;;) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+/// A word: not a number, and nothing that was meant as one ("1.O", "nan", "").
+bool is_heading(std::string_view cell) {
+  std::string word(cell);
+  for (char& letter : word) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const bool begins_as_word = !word.empty() && (std::isalpha(static_cast<unsigned char>(word[0])) || word[0] == '"' || word[0] == '_');
+  return begins_as_word && !word.starts_with("nan") && !word.starts_with("inf");
+}
+
+class TraceReader {
+ public:
+  explicit TraceReader(const std::string& path) : path_(path) {}
+
+  Trace read() {
+    open();
+    for (std::string line; std::getline(file_, line);) {
+      if (++line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // the byte order mark of spreadsheets
+      const std::string_view text = trimmed(line);
+      if (!text.empty() && text.front() != '#') take(cells_of(text));
+    }
+    if (file_.bad()) fail(path_, line_, "cannot be read any further; check the disk");
+    if (trace_.factors.empty()) fail(path_, "there are no factors in it; give one positive number a line");
+    double sum = 0;
+    for (const double factor : trace_.factors) sum += factor;
+    trace_.mean = sum / static_cast<double>(trace_.factors.size());
+    return std::move(trace_);
+  }
+
+ private:
+  void open() {
+    std::error_code error;
+    if (!std::filesystem::exists(path_, error)) fail(path_, "no such file; give the path of a CSV of factors");
+    if (!std::filesystem::is_regular_file(path_, error)) fail(path_, "not a file; give the path of a CSV of factors");
+    if (std::filesystem::file_size(path_, error) > largest_file) fail(path_, "more than 256 MiB; give a shorter trace, it repeats");
+    file_.open(path_);
+    if (!file_) fail(path_, "cannot be opened; make it readable");
+  }
+
+  void take(const std::vector<std::string_view>& cells) {
+    if (trace_.columns == 0) {
+      trace_.columns = cells.size();
+      if (std::all_of(cells.begin(), cells.end(), is_heading)) return;
+    }
+    if (cells.size() != trace_.columns)
+      fail(path_, line_,
+           "there are " + std::to_string(cells.size()) + " columns, but " + std::to_string(trace_.columns) +
+               " in the first row; every row has a factor for each column");
+    for (const std::string_view cell : cells) trace_.factors.push_back(factor(cell));
+  }
+
+  double factor(std::string_view cell) const {
+    double value = 0;
+    try {
+      value = parse_number(cell);
+    } catch (const std::invalid_argument& error) {
+      fail(path_, line_, error.what());
+    }
+    if (!(value >= smallest && value <= largest))
+      fail(path_, line_, format_number(value) + " is no factor; factors are above 0 (from 1e-9 to 1e9), 1 is neither slower nor faster");
+    return value;
+  }
+
+  std::string path_;
+  std::ifstream file_;
+  std::size_t line_ = 0;
+  Trace trace_;
+};
+
+/// Read once for all jitters that are alive together: a run's workers, whatever their number.
+std::shared_ptr<const Trace> shared_trace(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<const Trace>> known;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const Trace>& slot = known[path];
+  std::shared_ptr<const Trace> trace = slot.lock();
+  if (!trace) {
+    trace = std::make_shared<const Trace>(TraceReader(path).read());
+    slot = trace;
+  }
+  return trace;
+}
+
+class TraceJitter final : public Jitter {
+ public:
+  /// `column` none: drawn from the stream.
+  TraceJitter(std::shared_ptr<const Trace> trace, std::optional<std::size_t> column, bool random_start, bool normalize)
+      : trace_(std::move(trace)), column_(column), random_start_(random_start), normalize_(normalize) {}
+
+  double factor(std::uint64_t stream, std::uint64_t quantum) override {
+    if (!placed_ || stream != stream_) place(stream);
+    const std::uint64_t rows = trace_->rows(), row = (quantum % rows + start_) % rows;
+    const double factor = trace_->factors[row * trace_->columns + used_column_];
+    return normalize_ ? factor / trace_->mean : factor;
+  }
+
+ private:
+  void place(std::uint64_t stream) {
+    RandomStream draws(stream, start_draw);
+    const std::uint64_t start = draws.below(trace_->rows());
+    start_ = random_start_ ? start : 0;
+    used_column_ = column_ ? *column_ : draws.below(trace_->columns);
+    stream_ = stream;
+    placed_ = true;
+  }
+
+  std::shared_ptr<const Trace> trace_;
+  std::optional<std::size_t> column_;
+  bool random_start_, normalize_, placed_ = false;
+  std::uint64_t stream_ = 0, start_ = 0, used_column_ = 0;
+};
+
+/// `auto`: at the beginning of a column that is the worker's alone, else at a place of its own, so that workers that share a column
+/// do not straggle in step.
+bool starts_at_random(const std::string& offset, const Trace& trace, std::optional<std::int64_t> worker) {
+  if (offset != "auto") return offset == "random";
+  return trace.columns == 1 || !worker || *worker >= static_cast<std::int64_t>(trace.columns);
+}
+
+std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<std::int64_t> worker) {
+  std::shared_ptr<const Trace> trace = shared_trace(parameters.text("path"));
+  std::optional<std::size_t> column;
+  if (worker) column = static_cast<std::size_t>(*worker) % trace->columns;
+  const bool random_start = starts_at_random(parameters.text("offset"), *trace, worker);
+  return std::make_unique<TraceJitter>(std::move(trace), column, random_start, parameters.flag("normalize"));
+}
+
+const Register<JitterEntry> entry({
+    .name = "trace",
+    .summary = "factors replayed from a file; the mean is the file's, or 1 if normalized",
+    .parameters = {{.name = "path",
+                    .type = ValueType::path,
+                    .required = true,
+                    .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
+                   {.name = "offset",
+                    .type = ValueType::choice,
+                    .fallback = "auto",
+                    .meaning = "where a worker starts: at the first row, at a row of its own, or that only where it shares its column",
+                    .choices = {"auto", "none", "random"}},
+                   {.name = "normalize",
+                    .type = ValueType::boolean,
+                    .fallback = "false",
+                    .meaning = "divide the factors by the mean of the whole file"}},
+    .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
+    .make_for = [](const Parameters& parameters, std::int64_t worker) { return make(parameters, worker); },
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,27 @@
+// Sharing model `none`: every message has the whole bandwidth of its narrowest link, whatever else is under way: latency plus bytes over
+// bandwidth (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20, 1994). A baseline: what contention costs is the
+// difference from it.
+#include "sim/base/registry.hpp"
+#include "sim/cluster/transport.hpp"
+
+namespace straggler {
+namespace {
+
+class NoContention final : public SharingModel {
+ public:
+  void prepare(const Fabric&, Network& network) const override { network.set_contention(false); }
+  void shape(const Path& path, double bytes, std::vector<LinkId>&, std::vector<double>&, Carriage& out) const override {
+    out = {.before = {}, .after = Time::from_seconds(path.latency), .bytes = bytes, .links = path.links, .volumes = {}};
+  }
+  bool plain() const override { return true; }
+  bool contention() const override { return false; }
+};
+
+const Register<SharingEntry> entry({"none",
+                                    "no contention: every message has the whole bandwidth of its narrowest link",
+                                    "Hockney, Parallel Computing 20, 1994",
+                                    {},
+                                    [](const Parameters&) { return std::make_unique<NoContention>(); }});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,11 @@
+// One switch, which never limits, and everyone's NIC on it: the kinds `star` and `hosts`.
+#pragma once
+#include <memory>
+
+#include "sim/cluster/topology.hpp"
+
+namespace straggler {
+
+std::unique_ptr<Topology> make_star(const TopologyRequest& request);
+
+}  // namespace straggler

@@ -1,0 +1,15 @@
+// Topology `hosts`: a star of hosts, for clusters where several workers share a host and its NIC (`per_host`, `servers.host`) and talk to
+// each other over its bus (`network.intra`). Which rank lives where is the Placement's matter; where nobody shares a host this is a star.
+#include "sim/base/registry.hpp"
+#include "sim/cluster/star.hpp"
+
+namespace straggler {
+namespace {
+
+const Register<TopologyEntry> entry({"hosts",
+                                     "one switch that never limits; the workers of a host share its link (see per_host and intra)",
+                                     {},
+                                     [](const Parameters&, TopologyRequest request) { return make_star(request); }});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,40 @@
+// Topology `star`: every end point hangs on one switch by its own NIC, an up-link and a down-link, which carry its latency
+// each; the switch itself never limits. End point i has links 2i (up) and 2i + 1 (down); the route i -> j is {2i, 2j + 1}.
+// Bisection: the smallest ⌊n/2⌋ up-links, or down-links, together.
+#include "sim/base/registry.hpp"
+#include "sim/cluster/star.hpp"
+#include "sim/cluster/switched.hpp"
+
+namespace straggler {
+namespace {
+
+class Star final : public SwitchedTopology {
+ public:
+  explicit Star(const TopologyRequest& request) : SwitchedTopology(request) { set_core(1, 0, {}); }
+
+  void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
+    check_route(from, to);
+    out.links.resize(2);
+    out.links[0] = 2 * from;
+    out.links[1] = 2 * to + 1;
+    out.latency = nics_[from].latency + nics_[to].latency;
+  }
+
+ private:
+  std::size_t home(std::size_t) const override { return 0; }
+  std::string switch_name(std::size_t) const override { return "switch"; }
+  Cable cable(std::size_t) const override { return {}; }
+  Way between(std::size_t, std::size_t) const override { return {}; }
+  Bisection bisection() const override { return {nics_.halves(), false}; }
+};
+
+const Register<TopologyEntry> entry({"star",
+                                     "one switch that never limits, one full-duplex link to every worker and server",
+                                     {},
+                                     [](const Parameters&, TopologyRequest request) { return make_star(request); }});
+
+}  // namespace
+
+std::unique_ptr<Topology> make_star(const TopologyRequest& request) { return std::make_unique<Star>(request); }
+
+}  // namespace straggler

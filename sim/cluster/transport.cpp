@@ -1,0 +1,67 @@
+#include "sim/cluster/transport.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace straggler {
+namespace {
+
+void check(const std::vector<ProtocolSegment>& segments) {
+  double last = 0;
+  for (const ProtocolSegment& segment : segments) {
+    if (!(segment.up_to > last)) {
+      throw std::invalid_argument("protocol.segments: a segment up to " + std::to_string(segment.up_to) + " bytes comes after one up to " +
+                                  std::to_string(last) + "; give them in ascending order");
+    }
+    last = segment.up_to;
+    if (!(segment.latency_factor >= 0) || !std::isfinite(segment.latency_factor)) {
+      throw std::invalid_argument("protocol.segments: a latency factor of " + std::to_string(segment.latency_factor) +
+                                  "; give a finite number, 0 or more");
+    }
+    if (!(segment.bandwidth_factor > 0) || !std::isfinite(segment.bandwidth_factor)) {
+      throw std::invalid_argument("protocol.segments: a bandwidth factor of " + std::to_string(segment.bandwidth_factor) +
+                                  "; give a finite number above 0");
+    }
+  }
+}
+
+/// The last one also for what is larger; one that changes nothing if there are none.
+ProtocolSegment segment_for(const std::vector<ProtocolSegment>& segments, double bytes) {
+  if (segments.empty()) return {};
+  for (const ProtocolSegment& segment : segments) {
+    if (bytes <= segment.up_to) return segment;
+  }
+  return segments.back();
+}
+
+}  // namespace
+
+Transport::Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments)
+    : fabric_(fabric), sharing_(sharing), segments_(std::move(segments)), plain_(sharing.plain()) {
+  check(segments_);
+  sharing.prepare(fabric, network);
+}
+
+void Transport::plan(std::uint32_t from, std::uint32_t to, double bytes, Carriage& out) {
+  fabric_.route(from, to, route_);
+  Time latency = route_.latency;
+  if (!segments_.empty()) {
+    const ProtocolSegment segment = segment_for(segments_, bytes);
+    latency = Time::from_seconds(latency.seconds() * segment.latency_factor);
+    bytes /= segment.bandwidth_factor;
+  }
+  if (plain_) {
+    out = {.before = {}, .after = latency, .bytes = bytes, .links = route_.links, .volumes = {}};
+    return;
+  }
+  reverse_.clear();
+  rates_.clear();
+  for (const LinkId link : route_.links) {
+    reverse_.push_back(fabric_.reverse(link));
+    rates_.push_back(fabric_.bytes_per_second(link));
+  }
+  sharing_.shape({route_.links, reverse_, rates_, latency.seconds()}, bytes, links_, volumes_, out);
+}
+
+}  // namespace straggler

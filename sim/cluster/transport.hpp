@@ -1,0 +1,84 @@
+// From a message to a flow: what the sharing model and the measured protocol make of it.
+#pragma once
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/cluster/fabric.hpp"
+#include "sim/engine/time.hpp"
+#include "sim/network/network.hpp"
+
+namespace straggler {
+
+/// How a message travels: `before`, then its flow, then `after`. Spans are valid until the next call to Transport::plan.
+struct Carriage {
+  Time before, after;
+  double bytes = 0;  // on the wire
+  double weight = 1, most_bytes_per_second = std::numeric_limits<double>::infinity();
+  std::span<const LinkId> links;
+  std::span<const double> volumes;  // empty: 1 everywhere
+
+  /// The flow alone, or with all latency in front.
+  FlowRequest flow(Time latency) const { return {links, volumes, bytes, latency, weight, most_bytes_per_second}; }
+  FlowRequest with_latency() const { return flow(before + after); }
+  bool plain() const { return volumes.empty() && weight == 1 && most_bytes_per_second == std::numeric_limits<double>::infinity(); }
+};
+
+/// A route with what models of sharing ask about it.
+struct Path {
+  std::span<const LinkId> links, reverse;    // reverse: of each link of `links`, in that order
+  std::span<const double> bytes_per_second;  // of each link of `links`
+  double latency = 0;                        // seconds, their sum
+};
+
+/// One model of how flows share links; one file each. Immutable.
+class SharingModel {
+ public:
+  virtual ~SharingModel() = default;
+  /// Prepares the network, before its first flow: capacities, contention.
+  virtual void prepare(const Fabric& fabric, Network& network) const = 0;
+  /// Fills everything of `out`; `links` and `volumes` are scratch that `out` may refer to.
+  virtual void shape(const Path& path, double bytes, std::vector<LinkId>& links, std::vector<double>& volumes, Carriage& out) const = 0;
+  /// True: shape() is bytes first, latency after, on exactly the route's links: Transport need not call it.
+  virtual bool plain() const { return false; }
+  /// False: each flow has its links for itself.
+  virtual bool contention() const { return true; }
+};
+
+struct SharingEntry {
+  std::string name, summary, reference;
+  std::vector<Parameter> parameters;
+  std::function<std::unique_ptr<SharingModel>(const Parameters&)> make;
+};
+
+/// For messages of up to `up_to` bytes: latency and bandwidth times these factors.
+struct ProtocolSegment {
+  double up_to = 0, latency_factor = 1, bandwidth_factor = 1;
+};
+
+class Transport {
+ public:
+  /// `segments` ascend; beyond the last one its factors go on. All referred-to objects outlive it. Prepares the network.
+  Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments);
+  const Fabric& fabric() const { return fabric_; }
+  /// True: every message is its bytes over exactly its route, and has the route's latency.
+  bool plain() const { return plain_ && segments_.empty(); }
+  bool contention() const { return sharing_.contention(); }
+  /// How `bytes` go from one rank to another.
+  void plan(std::uint32_t from, std::uint32_t to, double bytes, Carriage& out);
+
+ private:
+  const Fabric& fabric_;
+  const SharingModel& sharing_;
+  std::vector<ProtocolSegment> segments_;
+  bool plain_;
+  Route route_;
+  std::vector<LinkId> reverse_, links_;
+  std::vector<double> rates_, volumes_;
+};
+
+}  // namespace straggler
