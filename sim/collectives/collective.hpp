@@ -1,5 +1,5 @@
-// All-reduce algorithms: one file each. Every algorithm comes in two fidelities that must agree where nothing else is on the
-// links: stepwise, where each message is a flow, and fluid, where the whole collective is one.
+// All-reduce algorithms: one file each. Each is a schedule, from which its two fidelities come: stepwise, where each message is a flow,
+// and fluid, where the whole collective is one. They must agree where nothing else is on the links.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,52 +9,36 @@
 
 #include "sim/base/parameters.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/cluster/topology.hpp"
-#include "sim/engine/mailbox.hpp"
-#include "sim/engine/simulation.hpp"
-#include "sim/engine/waiting.hpp"
-#include "sim/network/network.hpp"
+#include "sim/collectives/schedule.hpp"
 
 namespace straggler {
 
-/// One all-reduce of `bytes` over ranks 0 .. ranks-1, while it runs.
-struct AllReduceRun {
-  AllReduceRun(Simulation& world, Network& links, const Topology& routes, std::size_t parties, std::uint64_t size, double arithmetic)
-      : simulation(world),
-        network(links),
-        topology(routes),
-        ranks(parties),
-        bytes(size),
-        reduce_seconds_per_byte(arithmetic),
-        inbox(parties) {}
-  Simulation& simulation;
-  Network& network;
-  const Topology& topology;
-  std::size_t ranks;
-  std::uint64_t bytes;
-  double reduce_seconds_per_byte;                  // γ
-  std::vector<Mailbox<std::uint64_t>> inbox;       // stepwise: bytes of the chunks that arrived at each rank
-  std::function<void(std::size_t rank)> finished;  // stepwise: called by a rank's process as its last act
+/// Who takes part.
+struct CollectiveShape {
+  std::size_t workers = 1, servers = 0;
+  std::vector<std::uint32_t> host_of;  // [workers]; empty: each on a host of its own
+  std::uint32_t host(std::size_t worker) const { return host_of.empty() ? static_cast<std::uint32_t>(worker) : host_of[worker]; }
 };
 
-/// The whole collective as one flow: `latency`, then `bytes` over every link of `links` at once, then `arithmetic`.
-struct FluidCollective {
-  Time latency, arithmetic;
-  double bytes = 0;
-  std::vector<LinkId> links;
+/// Uniform links without contention: seconds a message, a byte, a byte of arithmetic.
+struct UniformLinks {
+  double alpha = 0, beta = 0, gamma = 0;
+  double intra_alpha = 0, intra_beta = 0;  // inside a host, where several ranks share its link
 };
 
 struct CollectiveEntry {
-  std::string name, summary;
+  std::string name, summary, reference;
   std::vector<Parameter> parameters;
-  /// Seconds on uniform links without contention: α a message, β a byte, γ a byte of arithmetic. For `auto`, `check` and tests.
-  std::function<double(double bytes, std::size_t ranks, double alpha, double beta, double gamma)> seconds;
-  /// Payload that a rank sends, in bytes; receives as much in total over all ranks.
-  std::function<std::uint64_t(std::uint64_t bytes, std::size_t ranks, std::size_t rank)> bytes_sent, bytes_received;
-  std::function<FluidCollective(const AllReduceRun& run)> fluid;
-  /// Stepwise: what one rank does, once all have arrived; calls `run.finished` when its result is
-  /// complete. `run` outlives it.
-  std::function<Process(AllReduceRun& run, std::size_t rank)> rank;
+  /// Seconds by the formula of docs/model.md.
+  std::function<double(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&)> seconds;
+  /// Whether `seconds` is exact for this shape; else it is an approximation that stepwise need not meet.
+  std::function<bool(const CollectiveShape& shape)> exact = [](const CollectiveShape&) { return true; };
+  /// Empty: runs on any shape. Otherwise what is missing ("needs a parameter server; add cluster.servers: {count: 1}").
+  std::function<std::string(const CollectiveShape& shape)> unfit = [](const CollectiveShape&) { return std::string(); };
+  /// `alpha`, `beta`: of the links at hand, for algorithms that choose a number of pieces by them; 0 if unknown.
+  std::function<std::unique_ptr<CollectiveSchedule>(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
+                                                    const Parameters&)>
+      make;
 };
 
 }  // namespace straggler

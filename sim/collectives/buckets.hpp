@@ -1,0 +1,30 @@
+// Gradient buckets: which tensors leave together, and when backward has them ready.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace straggler {
+
+/// One parameter tensor, in the order of the forward pass.
+struct GradientTensor {
+  std::uint64_t bytes = 0;
+  std::size_t layer = 0;
+};
+
+struct Bucket {
+  std::uint64_t bytes = 0;
+  std::size_t tensors = 0;
+  /// Share of backward's time after which the last of its gradients is there, in [0, 1].
+  double ready = 1;
+};
+
+/// Tensors are taken in reverse order; a bucket is full when it holds at least its limit (DistributedDataParallel's rule; Li et al.,
+/// PyTorch Distributed, 2020). Backward spends time on a layer in proportion to `layer_flops` ([layers], forward; all 0: the same on each);
+/// a layer's gradients are there when backward is through it. Limits are positive; without limits call it with infinity: one bucket,
+/// ready at 1. No tensors, no buckets. Throws std::invalid_argument on other limits, on FLOPs that are negative or not finite, and on
+/// tensors out of order or of a layer that `layer_flops` does not know.
+std::vector<Bucket> make_buckets(const std::vector<GradientTensor>& tensors, const std::vector<double>& layer_flops,
+                                 double first_bucket_bytes, double bucket_bytes);
+
+}  // namespace straggler

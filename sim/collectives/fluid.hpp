@@ -1,0 +1,44 @@
+// A whole collective as one flow.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "sim/cluster/transport.hpp"
+#include "sim/collectives/collective.hpp"
+#include "sim/collectives/stepwise.hpp"
+#include "sim/engine/time.hpp"
+#include "sim/network/network.hpp"
+
+namespace straggler {
+
+/// Starts at the last arrival; `latency` passes, then one flow, then `arithmetic`.
+///
+/// The flow's bytes are those of the critical path: round after round, the slowest of the round's messages, given what the round's other
+/// messages take of its links. On a link it has the volume that the algorithm puts there, relative to these bytes, which is also the
+/// number of flows that the stepwise form has there on average; its rate never exceeds the one at which the critical path would run alone.
+struct FluidPlan {
+  Time latency, arithmetic;
+  double bytes = 0;
+  double most_bytes_per_second = 0;
+  std::vector<LinkId> links;
+  std::vector<double> volumes;  // [links]; empty: 1 everywhere
+  double weight = 1;            // of a message of the critical path
+  bool capped = false;          // the links alone do not keep it to most_bytes_per_second
+  /// Seconds without contention.
+  double seconds() const;
+  /// The flow, latency in front.
+  FlowRequest flow() const;
+};
+
+/// `ranks`: of the fabric, by rank in the schedule; empty: the same. O(hops of all messages of one round of each stretch). Transport gives
+/// routes, latencies and protocol. Messages of one round that wait for each other at a processor (costs.per_message) are taken not to
+/// overlap with their flows.
+FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& costs, Transport& transport,
+                     std::span<const std::uint32_t> ranks = {});
+
+/// The entry that is fastest for this size on these links, by fluid_plan (by formula with `links` above 65,536 ranks).
+/// Considers those that fit the shape; ties go to the first by name.
+const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
+                                           const CollectiveCosts& costs, Transport& transport);
+
+}  // namespace straggler

@@ -1,0 +1,52 @@
+// A collective as what each rank does, round by round. The one description of an algorithm: it is run message by message
+// (stepwise.hpp), summed up into one flow (fluid.hpp), and counted.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace straggler {
+
+using CollectiveRank = std::uint32_t;
+
+/// What a rank does in one round: it starts all its sends, waits until they have arrived and until it has received its share of this
+/// round, spends the arithmetic, and goes on to the next round. A round without sends and receives is skipped at no time. A send
+/// leaves when its receiver has come to the round as well, as a rendezvous between two MPI ranks does.
+struct RoundPart {
+  struct Send {
+    CollectiveRank to;
+    std::uint64_t bytes;
+  };
+  std::vector<Send> sends;
+  std::uint32_t receives = 0;        // messages sent to it in this round, by whomever
+  std::uint64_t received_bytes = 0;  // in these
+  std::uint64_t reduced_bytes = 0;   // of arithmetic after them
+  void clear() {
+    sends.clear();
+    receives = 0;
+    received_bytes = reduced_bytes = 0;
+  }
+};
+
+/// Rounds that are alike to within the rounding of a chunk: the fluid form looks at the first of them.
+struct Stretch {
+  std::size_t first = 0, rounds = 0;
+};
+
+/// One all-reduce of some bytes. Immutable. Ranks 0 .. workers-1 hold the data; ranks from workers on are servers.
+/// Invariants: in every round, each message that a rank sends is counted by its receiver; at the end every worker has the result.
+class CollectiveSchedule {
+ public:
+  virtual ~CollectiveSchedule() = default;
+  virtual std::size_t ranks() const = 0;
+  virtual std::size_t rounds() const = 0;
+  /// Overwrites `out`, keeping its memory.
+  virtual void part(CollectiveRank rank, std::size_t round, RoundPart& out) const = 0;
+  /// Covers all rounds, in order.
+  virtual std::vector<Stretch> stretches() const = 0;
+  /// Payload over all rounds; the default adds up part(). Long schedules know better.
+  virtual std::uint64_t bytes_sent(CollectiveRank rank) const;
+  virtual std::uint64_t bytes_received(CollectiveRank rank) const;
+};
+
+}  // namespace straggler
