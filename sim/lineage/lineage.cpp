@@ -17,7 +17,7 @@ Lineage::~Lineage() {
     if (node->value) owner_->release(*node);
 }
 
-Key Lineage::key(const Formula& formula, std::span<const Handle> inputs) const {
+Key Lineage::key(const View& formula, std::span<const Handle> inputs) const {
   Hasher hasher;
   hasher.add(static_cast<std::uint64_t>(formula.kind));
   switch (formula.kind) {
@@ -39,6 +39,10 @@ Key Lineage::key(const Formula& formula, std::span<const Handle> inputs) const {
 }
 
 Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
+  return make(View{formula.kind, formula.rule, formula.batches, formula.scalars}, inputs);
+}
+
+Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   const Key name = key(formula, inputs);
   if (math_ == Math::none) return {name, nullptr};
   for (const Handle& input : inputs)
@@ -54,7 +58,10 @@ Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
   }
   at->second = node;
   node->key = name;
-  node->formula = std::move(formula);
+  node->formula.kind = formula.kind;
+  node->formula.rule = formula.rule;
+  node->formula.batches.assign(formula.batches.begin(), formula.batches.end());
+  node->formula.scalars.assign(formula.scalars.begin(), formula.scalars.end());
   node->lineage = this;
   node->inputs.reserve(inputs.size());
   for (const Handle& input : inputs) {
@@ -65,27 +72,16 @@ Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
   return {name, node};
 }
 
-Handle Lineage::initial() {
-  Formula formula;
-  formula.kind = Formula::Kind::initial;
-  return make(std::move(formula), {});
+Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }
+
+Handle Lineage::gradient(const Handle& weights, const Batch& batch) { return mean_gradient(weights, std::span(&batch, 1)); }
+
+Handle Lineage::mean_gradient(const Handle& weights, std::span<const Batch> batches) {
+  return make(View{Formula::Kind::gradient, nullptr, batches}, std::span(&weights, 1));
 }
 
-Handle Lineage::gradient(const Handle& weights, const Batch& batch) { return mean_gradient(weights, std::vector<Batch>(1, batch)); }
-
-Handle Lineage::mean_gradient(const Handle& weights, std::vector<Batch> batches) {
-  Formula formula;
-  formula.kind = Formula::Kind::gradient;
-  formula.batches = std::move(batches);
-  return make(std::move(formula), std::span(&weights, 1));
-}
-
-Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, std::vector<double> scalars) {
-  Formula formula;
-  formula.kind = Formula::Kind::elementwise;
-  formula.rule = &rule;
-  formula.scalars = std::move(scalars);
-  return make(std::move(formula), inputs);
+Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, std::span<const double> scalars) {
+  return make(View{Formula::Kind::elementwise, &rule, {}, scalars}, inputs);
 }
 
 void Lineage::evaluated(LineageNode& node) noexcept {

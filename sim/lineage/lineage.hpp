@@ -11,6 +11,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -116,8 +117,14 @@ class Lineage {
   Handle initial();
   Handle gradient(const Handle& weights, const Batch& batch);
   /// Mean of the mean gradients of the batches at the same weights, as one large batch.
-  Handle mean_gradient(const Handle& weights, std::vector<Batch> batches);
-  Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::vector<double> scalars = {});
+  Handle mean_gradient(const Handle& weights, std::span<const Batch> batches);
+  Handle mean_gradient(const Handle& weights, std::initializer_list<Batch> batches) {
+    return mean_gradient(weights, std::span(batches.begin(), batches.size()));
+  }
+  Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::span<const double> scalars = {});
+  Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::initializer_list<double> scalars) {
+    return elementwise(rule, inputs, std::span(scalars.begin(), scalars.size()));
+  }
 
   Math math() const { return math_; }
   const Key& root() const { return root_; }
@@ -133,7 +140,15 @@ class Lineage {
   void release(LineageNode* node) noexcept;
 
  private:
-  Key key(const Formula& formula, std::span<const Handle> inputs) const;
+  /// What a key hashes: a Formula without memory of its own.
+  struct View {
+    Formula::Kind kind;
+    const Rule* rule = nullptr;
+    std::span<const Batch> batches = {};
+    std::span<const double> scalars = {};
+  };
+  Key key(const View& formula, std::span<const Handle> inputs) const;
+  Handle make(const View& formula, std::span<const Handle> inputs);
   void drop(LineageNode* first) noexcept;
 
   Math math_;

@@ -1,0 +1,117 @@
+// What a network is made of: its layers, what feeds them, and the names and shapes of their tensors. What a layer costs stands in
+// cost_model.hpp; how it is computed, nowhere here.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace straggler {
+
+/// One sample between two layers: `channels` features at each of height x width places. A sequence of n tokens has height n, width 1.
+struct Shape {
+  std::size_t channels = 0, height = 1, width = 1;
+  std::size_t size() const { return channels * height * width; }
+  bool operator==(const Shape&) const = default;
+};
+
+/// Of a convolution or a pool: the outputs lie `stride` apart, the inputs are padded with `pad_*` places on both sides.
+struct Window {
+  std::size_t height = 1, width = 1, stride = 1, pad_height = 0, pad_width = 0;
+  static Window square(std::size_t side, std::size_t stride = 1, std::size_t pad = 0) { return {side, side, stride, pad, pad}; }
+  bool operator==(const Window&) const = default;
+};
+
+/// Kinds with tensors come first.
+enum class LayerKind {
+  conv,        // weight [out, in, height, width], bias [out] if it has one
+  batch_norm,  // weight, bias [channels]; running statistics are state, not parameters
+  linear,      // of the channels at each place; weight [out, in], bias [out]
+  embedding,   // a row for each token; weight [rows, channels]
+  layer_norm,  // over the channels of each place; weight, bias [channels]
+  relu,
+  gelu,
+  tanh,
+  softmax,  // over `width`
+  dropout,
+  max_pool,
+  average_pool,
+  add,                // of all inputs
+  concat,             // of all inputs, along the channels
+  flatten,            // all places into the channels
+  first_place,        // the features of the first place alone (BERT's [CLS])
+  attention_scores,   // of (queries, keys): for each head, the products of all pairs of places
+  attention_context,  // of (scores, values): for each head and place, the values weighted by their scores
+};
+
+/// Index of a layer in its architecture; `network_input`: what the network is given.
+using LayerIndex = std::size_t;
+constexpr LayerIndex network_input = static_cast<LayerIndex>(-1);
+
+struct TensorSpec {
+  std::string name;  // as in the state_dict of the PyTorch model that the architecture follows
+  std::vector<std::size_t> shape;
+};
+
+struct LayerSpec {
+  LayerKind kind = LayerKind::conv;
+  std::string name;
+  std::vector<LayerIndex> inputs;  // each before this layer
+  Shape in, out;                   // in: of the first input
+  Window window;                   // conv and pools
+  std::size_t heads = 1;           // attention
+  std::vector<TensorSpec> tensors;
+};
+
+/// In forward order, which is the order in which the framework registers the tensors.
+struct Architecture {
+  Shape input;
+  std::vector<LayerSpec> layers;
+};
+
+/// What a layer is called in tables, and what stands before ".weight" in its tensors' names; mostly the same.
+struct LayerName {
+  std::string layer, tensors;
+  LayerName(const char* both) : layer(both), tensors(both) {}
+  LayerName(std::string both) : layer(both), tensors(std::move(both)) {}
+  LayerName(std::string table, std::string framework) : layer(std::move(table)), tensors(std::move(framework)) {}
+};
+
+/// Appends layers. Each call returns the layer's index and throws std::invalid_argument on inputs that do not fit it.
+class ArchitectureBuilder {
+ public:
+  explicit ArchitectureBuilder(Shape input) : made_{input, {}} {}
+
+  LayerIndex conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias = false);
+  LayerIndex batch_norm(LayerIndex from, const LayerName& name);
+  LayerIndex linear(LayerIndex from, const LayerName& name, std::size_t channels);
+  LayerIndex embedding(LayerIndex from, const LayerName& name, std::size_t rows, std::size_t channels);
+  LayerIndex layer_norm(LayerIndex from, const LayerName& name);
+
+  LayerIndex relu(LayerIndex from) { return same_shape(LayerKind::relu, from, "relu"); }
+  LayerIndex gelu(LayerIndex from) { return same_shape(LayerKind::gelu, from, "gelu"); }
+  LayerIndex tanh(LayerIndex from) { return same_shape(LayerKind::tanh, from, "tanh"); }
+  LayerIndex softmax(LayerIndex from) { return same_shape(LayerKind::softmax, from, "softmax"); }
+  LayerIndex dropout(LayerIndex from) { return same_shape(LayerKind::dropout, from, "dropout"); }
+  LayerIndex max_pool(LayerIndex from, const Window& window);
+  LayerIndex average_pool(LayerIndex from, const Window& window);
+  LayerIndex global_average_pool(LayerIndex from);
+  LayerIndex add(const std::vector<LayerIndex>& from);
+  LayerIndex concat(const std::vector<LayerIndex>& from);
+  LayerIndex flatten(LayerIndex from);
+  LayerIndex first_place(LayerIndex from);
+  LayerIndex attention_scores(LayerIndex queries, LayerIndex keys, const std::string& name, std::size_t heads);
+  LayerIndex attention_context(LayerIndex scores, LayerIndex values, const std::string& name);
+
+  const Shape& shape(LayerIndex layer) const;
+  Architecture build() && { return std::move(made_); }
+
+ private:
+  LayerIndex append(LayerSpec layer);
+  LayerIndex same_shape(LayerKind kind, LayerIndex from, const char* what);
+  LayerIndex pool(LayerKind kind, LayerIndex from, const Window& window, const char* what);
+  std::string name_after(LayerIndex from, const char* what) const;
+
+  Architecture made_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,79 @@
+#include "models/zoo/architecture_resnet.hpp"
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+namespace straggler {
+namespace {
+
+constexpr std::array<std::size_t, 4> stage_channels = {64, 128, 256, 512};
+
+class ResNet {
+ public:
+  ResNet(Shape input, ResidualBlock block, const char* shortcut) : build_(input), block_(block), shortcut_(shortcut) {}
+
+  LayerIndex conv_bn(LayerIndex from, const LayerName& conv, const LayerName& bn, std::size_t channels, const Window& window) {
+    return build_.batch_norm(build_.conv(from, conv, channels, window), bn);
+  }
+
+  LayerIndex stages(LayerIndex x, const std::vector<std::size_t>& blocks) {
+    if (blocks.size() != stage_channels.size()) throw std::invalid_argument("a ResNet has four stages; give four numbers of blocks");
+    for (std::size_t stage = 0; stage < blocks.size(); ++stage)
+      for (std::size_t i = 0; i < blocks[stage]; ++i)
+        x = residual(x, "layer" + std::to_string(stage + 1) + "." + std::to_string(i), stage_channels[stage], stage > 0 && i == 0 ? 2 : 1);
+    return x;
+  }
+
+  Architecture finish(LayerIndex x, const char* classifier, std::size_t classes) && {
+    build_.linear(build_.flatten(build_.global_average_pool(x)), classifier, classes);
+    return std::move(build_).build();
+  }
+
+  ArchitectureBuilder& build() { return build_; }
+
+ private:
+  LayerIndex residual(LayerIndex x, const std::string& name, std::size_t channels, std::size_t stride) {
+    const auto layer = [&](LayerIndex from, int number, std::size_t out, const Window& window) {
+      const std::string suffix = std::to_string(number);
+      return conv_bn(from, name + ".conv" + suffix, name + ".bn" + suffix, out, window);
+    };
+    const std::size_t out = block_ == ResidualBlock::basic ? channels : 4 * channels;
+    LayerIndex y;
+    if (block_ == ResidualBlock::basic) {
+      y = build_.relu(layer(x, 1, channels, Window::square(3, stride, 1)));
+      y = layer(y, 2, out, Window::square(3, 1, 1));
+    } else {
+      y = build_.relu(layer(x, 1, channels, Window::square(1)));
+      y = build_.relu(layer(y, 2, channels, Window::square(3, stride, 1)));
+      y = layer(y, 3, out, Window::square(1));
+    }
+    if (build_.shape(x) != build_.shape(y)) {
+      const std::string table = name + ".shortcut", tensors = name + "." + shortcut_;
+      x = conv_bn(x, {table + ".conv", tensors + ".0"}, {table + ".bn", tensors + ".1"}, out, Window::square(1, stride));
+    }
+    return build_.relu(build_.add({y, x}));
+  }
+
+  ArchitectureBuilder build_;
+  ResidualBlock block_;
+  const char* shortcut_;  // what the framework calls it
+};
+
+}  // namespace
+
+Architecture resnet_32x32(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes) {
+  ResNet net({3, 32, 32}, block, "shortcut");
+  const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 64, Window::square(3, 1, 1)));
+  const LayerIndex last = net.stages(stem, blocks);
+  return std::move(net).finish(last, "linear", classes);
+}
+
+Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes) {
+  ResNet net({3, 224, 224}, block, "downsample");
+  const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 64, Window::square(7, 2, 3)));
+  const LayerIndex last = net.stages(net.build().max_pool(stem, Window::square(3, 2, 1)), blocks);
+  return std::move(net).finish(last, "fc", classes);
+}
+
+}  // namespace straggler

@@ -1,0 +1,25 @@
+// BERT-base (uncased), by its layers.
+#include "models/zoo/architecture_bert.hpp"
+#include "models/zoo/cost_model.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+const Register<CostModelEntry> entry({
+    .name = "bert_base",
+    .summary = "BERT-base, uncased, with its pooler: 109,482,240 parameters, 11.2 G multiply-adds for 128 tokens",
+    .reference = "Devlin, Chang, Lee, Toutanova, BERT: Pre-training of Deep Bidirectional Transformers, NAACL 2019",
+    .parameters = {{.name = "sequence",
+                    .type = ValueType::count,
+                    .fallback = "128",
+                    .meaning = "tokens of a sample",
+                    .range = Range::between(1, 512)}},
+    .make =
+        [](const Parameters& parameters) {
+          return cost_table(bert({.layers = 12, .features = 768, .heads = 12}, static_cast<std::size_t>(parameters.count("sequence"))));
+        },
+});
+
+}  // namespace
+}  // namespace straggler

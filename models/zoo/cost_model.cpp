@@ -1,0 +1,142 @@
+#include "models/zoo/cost_model.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "models/zoo/architecture.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr double float_bytes = sizeof(float);
+
+std::size_t elements(const std::vector<std::size_t>& shape) {
+  std::size_t count = 1;
+  for (const std::size_t width : shape) count *= width;
+  return count;
+}
+
+/// Of one sample, forward; biases are additions and not counted.
+double multiply_adds(const LayerSpec& layer) {
+  const double outputs = static_cast<double>(layer.out.size());
+  switch (layer.kind) {
+    case LayerKind::conv:
+      return outputs * static_cast<double>(layer.window.height * layer.window.width * layer.in.channels);
+    case LayerKind::linear:
+      return outputs * static_cast<double>(layer.in.channels);
+    case LayerKind::attention_scores:
+      return outputs * static_cast<double>(layer.in.channels / layer.heads);
+    case LayerKind::attention_context:
+      return outputs * static_cast<double>(layer.in.width);
+    default:
+      return 0;
+  }
+}
+
+bool backward_reads_inputs(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::conv:
+    case LayerKind::batch_norm:
+    case LayerKind::linear:
+    case LayerKind::layer_norm:
+    case LayerKind::gelu:
+    case LayerKind::max_pool:
+    case LayerKind::attention_scores:
+    case LayerKind::attention_context:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool backward_reads_output(LayerKind kind) { return kind == LayerKind::relu || kind == LayerKind::tanh || kind == LayerKind::softmax; }
+
+/// Which outputs the backward pass reads. A flattened tensor is the tensor itself, so it passes the need on.
+std::vector<bool> kept_outputs(const std::vector<LayerSpec>& layers) {
+  std::vector<bool> kept(layers.size(), false);
+  if (!layers.empty()) kept.back() = true;
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const LayerSpec& layer = layers[i];
+    if (backward_reads_output(layer.kind)) kept[i] = true;
+    const bool passes_on = layer.kind == LayerKind::flatten && kept[i];
+    if (passes_on) kept[i] = false;
+    if (!passes_on && !backward_reads_inputs(layer.kind)) continue;
+    for (const LayerIndex input : layer.inputs)
+      if (input != network_input) kept[input] = true;
+  }
+  return kept;
+}
+
+/// The tensors of the next layer, which has `parameters` of them: from tensors[next] on, in order.
+std::vector<TensorInfo> take(const std::vector<TensorInfo>& tensors, std::size_t& next, const LayerCost& layer) {
+  std::vector<TensorInfo> taken;
+  std::size_t count = 0;
+  for (; count < layer.parameters && next < tensors.size(); ++next) {
+    count += elements(tensors[next].shape);
+    taken.push_back(tensors[next]);
+  }
+  if (count != layer.parameters)
+    throw std::logic_error("the tensors of a model do not add up to the parameters of its layer '" + layer.name + "'");
+  return taken;
+}
+
+}  // namespace
+
+std::size_t CostLayer::parameters() const {
+  std::size_t count = 0;
+  for (const TensorInfo& tensor : tensors) count += elements(tensor.shape);
+  return count;
+}
+
+std::size_t CostTable::parameters() const {
+  std::size_t count = 0;
+  for (const CostLayer& layer : layers) count += layer.parameters();
+  return count;
+}
+
+double CostTable::forward_flops() const {
+  double flops = 0;
+  for (const CostLayer& layer : layers) flops += layer.forward_flops;
+  return flops;
+}
+
+double CostTable::activation_bytes() const {
+  double bytes = 0;
+  for (const CostLayer& layer : layers) bytes += layer.activation_bytes;
+  return bytes;
+}
+
+CostTable cost_table(const Model& model) {
+  CostTable table;
+  const std::vector<TensorInfo> tensors = model.tensors();
+  std::size_t next = 0;
+  for (const LayerCost& layer : model.cost())
+    table.layers.push_back({layer.name, layer.forward_flops, layer.activation_bytes, take(tensors, next, layer)});
+  if (next != tensors.size()) throw std::logic_error("the tensor '" + tensors[next].name + "' of a model belongs to no layer of its costs");
+  return table;
+}
+
+CostTable cost_table(const Architecture& architecture) {
+  CostTable table;
+  table.input_bytes = float_bytes * static_cast<double>(architecture.input.size());
+  const std::vector<bool> kept = kept_outputs(architecture.layers);
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
+    const LayerSpec& layer = architecture.layers[i];
+    const double flops = 2 * multiply_adds(layer);
+    if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}});
+    CostLayer& row = table.layers.back();
+    if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
+    for (const TensorSpec& tensor : layer.tensors) {
+      row.tensors.push_back({tensor.name, tensor.shape, offset});
+      offset += elements(tensor.shape);
+    }
+  }
+  return table;
+}
+
+TrainingCost training_cost(const CostTable& table) {
+  return {3 * table.forward_flops(), 3 * float_bytes * static_cast<double>(table.parameters()), 3 * table.activation_bytes()};
+}
+
+}  // namespace straggler
