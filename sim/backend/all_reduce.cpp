@@ -1,83 +1,168 @@
 #include "sim/backend/all_reduce.hpp"
 
+#include <algorithm>
+
+#include "sim/backend/membership.hpp"
+
 namespace straggler {
 
 SimulatedBackend::AllReduce::AllReduce(SimulatedBackend& backend)
     : backend_(backend),
       joining_(static_cast<std::size_t>(backend.plan_.workers)),
-      running_(static_cast<std::size_t>(backend.plan_.workers)) {}
+      running_(static_cast<std::size_t>(backend.plan_.workers)) {
+  costs_.reduce_seconds_per_byte = backend.cluster_.reduce_seconds_per_byte;
+  costs_.per_message = backend.cluster_.per_message;
+  if (backend.cluster_.stepwise)
+    stepwise_ = std::make_unique<StepwiseRun>(backend.simulation_, backend.network_, backend.transport_,
+                                              [this](CollectiveRank rank) { finish(rank); });
+}
 
-bool SimulatedBackend::AllReduce::join(AllReduceOperationBase& operation) {
-  if (joining_.size() == 1) return true;
-  joining_[static_cast<std::size_t>(operation.node().self())] = &operation;
-  if (++joined_ == joining_.size()) begin();
+/// Buckets are of gradients: weights go in one piece.
+std::size_t SimulatedBackend::AllReduce::pieces_of(const Payload& payload) const {
+  return std::holds_alternative<Gradient>(payload) ? std::max<std::size_t>(1, backend_.cluster_.buckets.size()) : 1;
+}
+
+std::uint64_t SimulatedBackend::AllReduce::bytes_of_piece(const Payload& payload, std::size_t piece) const {
+  return pieces_of(payload) == 1 ? backend_.bytes_of(payload) : backend_.cluster_.buckets[piece].bytes;
+}
+
+bool SimulatedBackend::AllReduce::join(Operation& operation, Payload& payload, std::size_t pieces) {
+  if (joining_.size() == 1) return pieces == pieces_of(payload);
+  Slot& slot = joining_[static_cast<std::size_t>(operation.node().self())];
+  if (slot.pieces <= next_piece_ && pieces > next_piece_) ++ready_;
+  slot = {&operation, &payload, pieces};
+  pieces_ = pieces_of(payload);
+  try_begin();
   return false;
 }
 
-void SimulatedBackend::AllReduce::cancel(AllReduceOperationBase& operation) noexcept {
+void SimulatedBackend::AllReduce::cancel(Operation& operation) noexcept {
   const auto rank = static_cast<std::size_t>(operation.node().self());
-  if (joining_[rank] == &operation) {
-    joining_[rank] = nullptr;
-    --joined_;
+  if (joining_[rank].operation == &operation) {
+    if (joining_[rank].pieces > next_piece_) --ready_;
+    joining_[rank] = Slot();
   }
-  if (running_[rank] == &operation) running_[rank] = nullptr;
+  if (running_[rank].operation == &operation) running_[rank] = Slot();
 }
+
+void SimulatedBackend::AllReduce::set_next_piece(std::size_t piece) {
+  next_piece_ = piece;
+  ready_ =
+      static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [piece](const Slot& slot) { return slot.pieces > piece; }));
+}
+
+/// The next piece, if everybody has it.
+void SimulatedBackend::AllReduce::try_begin() {
+  if (busy_ || ready_ == 0) return;
+  const Membership* membership = backend_.membership_.get();
+  if (ready_ < (membership ? static_cast<std::size_t>(membership->members()) : joining_.size())) return;
+  members_.clear();
+  for (std::size_t rank = 0; rank < joining_.size(); ++rank) {
+    if (joining_[rank].pieces > next_piece_)
+      members_.push_back(static_cast<Rank>(rank));
+    else if (!membership ||
+             (next_piece_ == 0 ? membership->awaits(static_cast<Rank>(rank)) : membership->is_member(static_cast<Rank>(rank))))
+      return;  // one that comes later starts after this update: it has no part in its first piece
+  }
+  const Payload& first = *joining_[static_cast<std::size_t>(members_.front())].payload;
+  begin(bytes_of_piece(first, next_piece_), next_piece_ + 1 == pieces_);
+}
+
+namespace {
+template <class T>
+void drop_contributions(T& payload) {
+  payload.edit().more.edit().made.clear();
+}
+}  // namespace
 
 template <class T>
 void SimulatedBackend::AllReduce::average() {
   std::vector<T> parts;
-  parts.reserve(running_.size());
-  for (AllReduceOperationBase* operation : running_) parts.push_back(std::get<T>(std::move(operation->payload)));
+  parts.reserve(members_.size());
+  for (const Rank rank : members_) parts.push_back(std::get<T>(*running_[static_cast<std::size_t>(rank)].payload));
   T mean = backend_.nodes_.front().mean(parts);
   if constexpr (std::is_same_v<T, Gradient>) {
-    mean.at = Handle();
-    mean.batches.clear();
+    if (mean->more.there())
+      mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key
   }
   T others = mean;
-  others.made.clear();
+  if (!backend_.membership_) drop_contributions(others);
   result_ = std::move(mean);
   result_of_others_ = std::move(others);
 }
 
-void SimulatedBackend::AllReduce::begin() {
-  std::swap(joining_, running_);
-  std::fill(joining_.begin(), joining_.end(), nullptr);
-  joined_ = 0;
-  const std::uint64_t bytes = backend_.bytes_of(running_.front()->payload);
-  if (std::holds_alternative<Gradient>(running_.front()->payload))
-    average<Gradient>();
+void SimulatedBackend::AllReduce::begin(std::uint64_t bytes, bool last) {
+  busy_ = true;
+  last_ = last;
+  unfinished_ = members_.size();
+  finished_.assign(members_.size(), false);
+  if (last) {
+    std::swap(joining_, running_);
+    std::fill(joining_.begin(), joining_.end(), Slot());
+    if (std::holds_alternative<Gradient>(*running_[static_cast<std::size_t>(members_.front())].payload))
+      average<Gradient>();
+    else
+      average<Weights>();
+    set_next_piece(0);
+    ++updates_;
+  } else {
+    set_next_piece(next_piece_ + 1);
+  }
+  if (members_.size() == 1) {
+    plan_ = nullptr;
+    return backend_.simulation_.queue().after(Time(), *this);
+  }
+  plan_ = &plan_for(bytes);
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    backend_.count_sent(members_[member], plan_->sent[member]);
+    backend_.begin_flight(members_[member]);
+  }
+  std::uint64_t workers_sent = 0;
+  for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
+  backend_.recorder_.bytes().sent += plan_->all - workers_sent;  // by servers
+  under_way_ += plan_->all;
+  if (stepwise_)
+    stepwise_->start(*plan_->schedule, costs_, plan_->ranks);
   else
-    average<Weights>();
+    flow_ = backend_.network_.start(plan_->fluid.flow(), *this);
+}
 
+SimulatedBackend::AllReduce::Plan& SimulatedBackend::AllReduce::plan_for(std::uint64_t bytes) {
   const SimulatedCluster& cluster = backend_.cluster_;
-  run_ = std::make_unique<AllReduceRun>(backend_.simulation_, backend_.network_, *cluster.topology, running_.size(), bytes,
-                                        cluster.reduce_seconds_per_byte);
-  for (std::size_t rank = 0; rank < running_.size(); ++rank) {
-    backend_.count_sent(static_cast<Rank>(rank), cluster.all_reduce->bytes_sent(bytes, running_.size(), rank));
-    backend_.begin_flight(static_cast<Rank>(rank));
-  }
-  if (cluster.stepwise)
-    begin_stepwise();
-  else
-    begin_fluid();
-}
+  std::vector<std::uint32_t> ranks(members_.begin(), members_.end());
+  for (std::size_t server = 0; server < cluster.shape.servers; ++server)
+    ranks.push_back(static_cast<std::uint32_t>(joining_.size() + server));
+  for (const auto& plan : plans_)
+    if (plan->bytes == bytes && plan->ranks == ranks) return *plan;
 
-void SimulatedBackend::AllReduce::begin_fluid() {
-  if (fluid_bytes_ != run_->bytes) {
-    fluid_ = backend_.cluster_.all_reduce->fluid(*run_);
-    fluid_bytes_ = run_->bytes;
+  auto plan = std::make_unique<Plan>();
+  plan->bytes = bytes;
+  plan->ranks = std::move(ranks);
+  CollectiveShape shape = cluster.shape;
+  shape.workers = members_.size();
+  if (!shape.host_of.empty()) {
+    shape.host_of.clear();
+    for (const Rank member : members_) shape.host_of.push_back(cluster.shape.host_of[static_cast<std::size_t>(member)]);
   }
-  backend_.network_.start(fluid_.links, fluid_.bytes, fluid_.latency, *this);
-}
-
-void SimulatedBackend::AllReduce::begin_stepwise() {
-  run_->finished = [this](std::size_t rank) { finish(rank); };
-  for (std::size_t rank = 0; rank < running_.size(); ++rank) backend_.simulation_.spawn(backend_.cluster_.all_reduce->rank(*run_, rank));
+  // Without a failed worker the hosts may not have equally many any more.
+  const CollectiveEntry& entry =
+      cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
+  plan->schedule = entry.make(bytes, shape, cluster.uniform, complete(entry.parameters, {}));
+  if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, backend_.transport_, plan->ranks);
+  for (std::size_t rank = 0; rank < plan->schedule->ranks(); ++rank) {
+    const std::uint64_t sent = plan->schedule->bytes_sent(static_cast<CollectiveRank>(rank));
+    plan->all += sent;
+    if (rank >= members_.size()) continue;
+    plan->sent.push_back(sent);
+    plan->received.push_back(plan->schedule->bytes_received(static_cast<CollectiveRank>(rank)));
+  }
+  plans_.push_back(std::move(plan));
+  return *plans_.back();
 }
 
 void SimulatedBackend::AllReduce::arrived() {
-  if (fluid_.arithmetic > Time())
-    backend_.simulation_.queue().after(fluid_.arithmetic, *this);
+  if (plan_->fluid.arithmetic > Time())
+    backend_.simulation_.queue().after(plan_->fluid.arithmetic, *this);
   else
     finish_all();
 }
@@ -85,22 +170,90 @@ void SimulatedBackend::AllReduce::arrived() {
 void SimulatedBackend::AllReduce::happen() { finish_all(); }
 
 void SimulatedBackend::AllReduce::finish_all() {
-  for (std::size_t rank = 0; rank < running_.size(); ++rank) finish(rank);
+  for (std::size_t member = 0; member < members_.size(); ++member) finish(member);
 }
 
-void SimulatedBackend::AllReduce::finish(std::size_t rank) {
-  backend_.count_received(static_cast<Rank>(rank), backend_.cluster_.all_reduce->bytes_received(run_->bytes, running_.size(), rank));
-  backend_.end_flight(static_cast<Rank>(rank));
-  AllReduceOperationBase* operation = std::exchange(running_[rank], nullptr);
-  if (!operation) return;
-  operation->payload = rank == 0 ? result_ : result_of_others_;
-  operation->complete();
+/// `member`: its number in `members_`; servers come after them.
+void SimulatedBackend::AllReduce::finish(std::size_t member) {
+  if (member >= members_.size()) return;
+  const Rank rank = members_[member];
+  finished_[member] = true;
+  if (plan_) {
+    backend_.count_received(rank, plan_->received[member]);
+    under_way_ -= plan_->received[member];
+    backend_.end_flight(rank);
+  }
+  if (last_) {
+    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
+    if (slot.operation) {
+      *slot.payload = member == 0 ? result_ : result_of_others_;
+      slot.operation->complete();
+    }
+  }
+  if (--unfinished_ == 0) piece_done();
+}
+
+void SimulatedBackend::AllReduce::piece_done() {
+  if (plan_) {
+    std::uint64_t workers_received = 0;
+    for (const std::uint64_t received : plan_->received) workers_received += received;
+    backend_.recorder_.bytes().received += plan_->all - workers_received;  // by servers
+    under_way_ -= plan_->all - workers_received;
+  }
+  busy_ = false;
+  if (last_ && backend_.stops_with_reduction_) backend_.simulation_.stop();
+  if (last_) {
+    result_ = Payload();
+    result_of_others_ = Payload();
+  }
+  try_begin();
+}
+
+void SimulatedBackend::AllReduce::membership_changed(Rank worker) {
+  if (joining_.size() == 1) return;
+  if (std::find(members_.begin(), members_.end(), worker) != members_.end()) {
+    if (busy_)
+      break_off();
+    else
+      set_next_piece(0);  // of this update's pieces, those that are through hold what it contributed
+  }
+  if (backend_.membership_->members() == 0) updates_ = backend_.recorder_.latest()->version;  // nobody is left who has the result
+  try_begin();
+}
+
+void SimulatedBackend::AllReduce::break_off() {
+  backend_.network_.cancel(flow_);
+  Event::cancel();
+  if (stepwise_) stepwise_->stop();
+  if (plan_) {
+    for (std::size_t member = 0; member < members_.size(); ++member)
+      if (!finished_[member]) backend_.end_flight(members_[member]);
+    backend_.recorder_.bytes().lost += std::exchange(under_way_, 0);
+  }
+  const bool some_have_it = unfinished_ < members_.size();
+  busy_ = false;
+  if (last_ && !some_have_it) --updates_;
+  for (const Rank rank : members_) {
+    if (!last_) break;
+    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
+    if (!slot.operation) continue;
+    if (some_have_it) {
+      *slot.payload = result_of_others_;
+      slot.operation->complete();
+    } else {
+      joining_[static_cast<std::size_t>(rank)] = slot;
+    }
+  }
+  last_ = false;
+  set_next_piece(0);
 }
 
 void SimulatedBackend::AllReduce::describe_waiting(std::vector<std::string>& who) const {
+  const auto joined =
+      static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [](const Slot& slot) { return slot.operation != nullptr; }));
   for (std::size_t rank = 0; rank < joining_.size(); ++rank)
-    if (joining_[rank])
-      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " + std::to_string(joining_.size() - joined_) +
+    if (joining_[rank].operation)
+      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " + std::to_string(joining_.size() - joined) +
                     " other workers");
 }
 

@@ -1,24 +1,37 @@
 // A message on its way through the simulated network.
 #pragma once
+#include <memory>
 #include <utility>
 
 #include "sim/backend/simulated_backend.hpp"
 
 namespace straggler {
 
-/// From dispatch until it lies in the receiver's mailbox.
+/// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
+/// by side; it has arrived when the last of them has.
 class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
   Delivery(SimulatedBackend& backend, Rank sender, Rank receiver, Payload what)
       : InFlightMessage(sender, receiver, std::move(what)), backend_(backend) {}
-  SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
-  FlowId flow = 0;
-  Time latency;
+  ~Delivery() override {
+    if (stage == Stage::flowing) {
+      if (!shards) backend_.network_.cancel(flow);
+      for (std::size_t s = 0; shards && s < backend_.cluster_.servers; ++s) backend_.network_.cancel(shards[s]);
+    }
+  }
   /// handled: the sender's handling delays it; flowing: its bytes are leaving; travelling: the last one is on its way.
   enum class Stage : std::uint8_t { handled, flowing, travelling } stage = Stage::handled;
+  bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
+  std::uint32_t flows_left = 0;
+  SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
+  FlowId flow = 0;
+  std::unique_ptr<FlowId[]> shards;  // [servers] in place of `flow`
+  Time latency;                      // after the last byte has left
 
  private:
-  void arrived() override { backend_.drained(*this); }
+  void arrived() override {
+    if (--flows_left == 0) backend_.drained(*this);
+  }
   void happen() override {
     if (stage == Stage::handled)
       backend_.transmit(*this);

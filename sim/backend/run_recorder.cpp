@@ -2,8 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace straggler {
+
+namespace {
+
+RunRecord with_workers(std::size_t workers) {
+  RunRecord record;
+  record.workers.resize(workers);
+  return record;
+}
+
+}  // namespace
 
 RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
                          RecordSink* sink, bool trace)
@@ -13,8 +24,8 @@ RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopR
       evaluator_(evaluator),
       sink_(sink),
       trace_(trace ? sink : nullptr),
-      clocks_(workers) {
-  record_.workers.resize(workers);
+      record_(with_workers(workers)),
+      times_(record_.workers, trace_) {
   record_.thresholds = evaluation_.thresholds;
   record_.sustain = evaluation_.sustain;
   record_.target_accuracy = stop_.target_accuracy;
@@ -25,28 +36,31 @@ bool RunRecorder::begin(const Weights& initial) {
   return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
 }
 
-void RunRecorder::count_contributions(const Weights& weights, Time now) {
-  for (const Contribution& made : weights.made) {
-    const std::uint64_t staleness = weights.version - 1 - made.read_version;
-    ++record_.staleness[staleness];
-    WorkerRecord& from = worker(made.worker);
+void RunRecorder::count_contributions(std::uint64_t version, const Contributions& made, Time now) {
+  for (const Contribution& each : made) {
+    const std::uint64_t staleness = version - 1 - each.read_version;
+    if (staleness < few_versions) {
+      if (staleness >= staleness_.size()) staleness_.resize(std::max<std::size_t>(staleness + 1, 2 * staleness_.size()));
+      ++staleness_[staleness];
+    } else {
+      ++stalest_[staleness];
+    }
+    WorkerRecord& from = worker(each.worker);
     ++from.updates;
-    from.samples += made.samples;
+    from.samples += each.samples;
     ++from.staleness.count;
     from.staleness.sum += staleness;
     from.staleness.max = std::max(from.staleness.max, staleness);
     if (sink_)
-      sink_->contribution(weights.version, now, static_cast<std::uint32_t>(made.worker), made.read_version, made.first_position, made.steps,
-                          made.samples);
+      sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
+                          each.samples);
   }
 }
 
-bool RunRecorder::published(const Weights& weights, Time now) {
-  count_contributions(weights, now);
+bool RunRecorder::published(const Weights& weights, const Contributions& made, Time now) {
+  count_contributions(weights->version, made, now);
   latest_ = weights;
-  latest_.made.clear();
-  latest_.optimizer.clear();
-  if (latest_.progress / epoch_samples_ > epochs_closed_) close_epoch(now);
+  if (latest_->progress / epoch_samples_ > epochs_closed_) close_epoch(now);
 
   bool due = false;
   if (evaluation_.every_epochs) {
@@ -54,10 +68,10 @@ bool RunRecorder::published(const Weights& weights, Time now) {
     due = done >= static_cast<double>(next_evaluation_);
     if (due) next_evaluation_ = static_cast<std::uint64_t>(done) + 1;
   } else if (evaluation_.every_updates) {
-    due = latest_.version % *evaluation_.every_updates == 0;
+    due = latest_->version % *evaluation_.every_updates == 0;
   }
   if (due && evaluate(now)) return true;
-  if (stop_.updates && latest_.version >= *stop_.updates) return true;
+  if (stop_.updates && latest_->version >= *stop_.updates) return true;
   return stop_.epochs && epochs() >= *stop_.epochs;
 }
 
@@ -66,13 +80,13 @@ bool RunRecorder::evaluate_now(Time now) { return evaluate(now); }
 bool RunRecorder::evaluate(Time now) {
   CurvePoint point;
   point.time = now;
-  point.update = point.round = latest_.version;
-  point.samples = latest_.progress;
+  point.update = point.round = latest_->version;
+  point.samples = latest_->progress;
   point.epoch = epochs();
   point.bytes_sent = bytes_.sent;
   if (evaluator_) {
-    const Evaluation train = evaluator_->evaluate(latest_.value, EvaluationSet::train_subset);
-    const Evaluation test = evaluator_->evaluate(latest_.value, evaluation_.set);
+    const Evaluation train = evaluator_->evaluate(latest_->value, EvaluationSet::train_subset);
+    const Evaluation test = evaluator_->evaluate(latest_->value, evaluation_.set);
     point.train_loss = train.loss;
     point.train_accuracy = train.accuracy;
     point.test_loss = test.loss;
@@ -93,19 +107,15 @@ bool RunRecorder::target_sustained() const {
 }
 
 void RunRecorder::close_epoch(Time now) {
-  std::array<WideTicks, phase_count> sums{};
-  for (std::size_t i = 0; i < clocks_.size(); ++i) {
-    clocks_[i].advance(now, static_cast<std::uint32_t>(i), trace_);
-    for (std::size_t k = 0; k < phase_count; ++k) sums[k] += clocks_[i].split().parts[k].ticks();
-  }
+  const std::array<WideTicks, phase_count> sums = times_.sums(now);
   EpochRecord epoch;
-  epochs_closed_ = std::max(latest_.progress / epoch_samples_, epochs_closed_ + 1);
+  epochs_closed_ = std::max(latest_->progress / epoch_samples_, epochs_closed_ + 1);
   epoch.epoch = epochs_closed_;
   epoch.start = epoch_start_;
   epoch.end = now;
   for (std::size_t k = 0; k < phase_count; ++k)
-    epoch.mean_seconds[k] =
-        static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) / static_cast<double>(clocks_.size());
+    epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) /
+                            static_cast<double>(record_.workers.size());
   epoch.bytes_sent = bytes_.sent - epoch_bytes_;
   record_.epochs_record.push_back(epoch);
   epoch_sums_ = sums;
@@ -113,51 +123,76 @@ void RunRecorder::close_epoch(Time now) {
   epoch_start_ = now;
 }
 
-void RunRecorder::finish(Time now, bool interrupted) {
+void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   if (now > epoch_start_ || record_.epochs_record.empty()) close_epoch(now);
-  if ((record_.curve.empty() || record_.curve.back().update != latest_.version) && !interrupted) evaluate(now);
-  record_.outcome = interrupted       ? Outcome::interrupted
-                    : diverged_       ? Outcome::diverged
-                    : target_reached_ ? Outcome::target_reached
-                                      : Outcome::completed;
+  if ((record_.curve.empty() || record_.curve.back().update != latest_->version) && failure != Outcome::interrupted) evaluate(now);
+  record_.outcome = failure ? *failure : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
   record_.end = now;
-  record_.updates = record_.rounds = latest_.version;
-  record_.samples = latest_.progress;
+  record_.updates = record_.rounds = latest_->version;
+  record_.samples = latest_->progress;
   record_.epochs = epochs();
   record_.bytes_sent = bytes_.sent;
   record_.bytes_received = bytes_.received;
-  record_.bytes_lost = bytes_.sent - bytes_.received;
-  record_.weights_key = latest_.value.key().text();
+  record_.bytes_lost = bytes_.lost;
+  record_.weights_key = latest_->value.key().text();
+  for (std::uint64_t staleness = 0; staleness < staleness_.size(); ++staleness)
+    if (staleness_[staleness] > 0) record_.staleness.emplace_back(staleness, staleness_[staleness]);
+  record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
+  times_.finish(now);
+  for (const WorkerRecord& worker : record_.workers) {
+    record_.bytes_up += worker.bytes_sent;
+    record_.bytes_down += worker.bytes_received;
+  }
+  warn();
+  check_accounts();
+}
+
+void RunRecorder::warn() {
   if (evaluator_ && (stop_.target_accuracy || !evaluation_.thresholds.empty()) &&
       record_.curve.size() < static_cast<std::size_t>(evaluation_.sustain))
     record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) +
                                " evaluations, and there were " + std::to_string(record_.curve.size()) +
                                ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
-  std::size_t wasteful = 0;
-  for (std::size_t i = 0; i < clocks_.size(); ++i) {
-    WorkerClock& clock = clocks_[i];
-    clock.advance(now, static_cast<std::uint32_t>(i), trace_);
-    WorkerRecord& worker = record_.workers[i];
-    worker.split = clock.split();
-    worker.bytes_in_flight = clock.bytes_in_flight();
-    worker.overlapped = clock.overlapped();
-    record_.bytes_up += worker.bytes_sent;
-    record_.bytes_down += worker.bytes_received;
-    if (worker.split[Phase::wasted] > worker.split[Phase::compute]) ++wasteful;
-    if (worker.split.total() != now)
-      throw std::logic_error("the time account of worker " + std::to_string(i) + " does not sum to the simulated time");
-  }
+  const auto wasteful = std::count_if(record_.workers.begin(), record_.workers.end(), [](const WorkerRecord& worker) {
+    // A crash wastes what was under way, too, and says nothing about the scheme.
+    return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
+  });
   if (wasteful > 0)
     record_.warnings.push_back(
-        std::to_string(wasteful) + " of " + std::to_string(clocks_.size()) +
+        std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
         " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
         "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
+}
+
+/// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.
+void RunRecorder::check_accounts() const {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw std::logic_error(what + ": the simulator contradicts itself; please report it with the scenario");
+  };
+  std::uint64_t samples = 0;
+  std::array<WideTicks, phase_count> sums{};
+  for (std::size_t i = 0; i < record_.workers.size(); ++i) {
+    const WorkerRecord& worker = record_.workers[i];
+    const std::string name = "worker " + std::to_string(i);
+    require(worker.split.total() == record_.end, "the time account of " + name + " does not sum to the simulated time");
+    require(worker.overlapped <= worker.bytes_in_flight && worker.bytes_in_flight <= record_.end,
+            "the bytes of " + name + " are in flight for longer than the run");
+    for (std::size_t k = 0; k < phase_count; ++k) {
+      require(worker.split.parts[k] >= Time(), "an account of " + name + " is below 0");
+      sums[k] += worker.split.parts[k].ticks();
+    }
+    samples += worker.samples;
+  }
+  require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
+  require(samples == record_.samples, "the workers' samples do not sum to those counted");
+  require(record_.samples <= record_.samples_drawn, "more samples were counted than drawn");
+  require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }
 
 double RunRecorder::fraction_done(Time now) const {
   double fraction = 0;
   if (stop_.epochs) fraction = std::max(fraction, epochs() / *stop_.epochs);
-  if (stop_.updates) fraction = std::max(fraction, static_cast<double>(latest_.version) / static_cast<double>(*stop_.updates));
+  if (stop_.updates) fraction = std::max(fraction, static_cast<double>(latest_->version) / static_cast<double>(*stop_.updates));
   if (stop_.simulated_time) fraction = std::max(fraction, now.seconds() / stop_.simulated_time->seconds());
   return std::min(fraction, 1.0);
 }

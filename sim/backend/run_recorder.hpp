@@ -8,7 +8,7 @@
 
 #include "sim/lineage/evaluator.hpp"
 #include "sim/record/record.hpp"
-#include "sim/record/worker_clock.hpp"
+#include "sim/record/time_accounts.hpp"
 #include "sim/schemes/payload.hpp"
 
 namespace straggler {
@@ -34,6 +34,7 @@ struct EvaluationRule {
 /// Bytes as they stand, for rows of the record.
 struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
+  std::uint64_t lost = 0;  // of messages that will not arrive; at the stop also of those under way
 };
 
 class RunRecorder {
@@ -42,7 +43,7 @@ class RunRecorder {
   RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
               RecordSink* sink, bool trace);
 
-  WorkerClock& clock(Rank worker) { return clocks_[static_cast<std::size_t>(worker)]; }
+  TimeAccounts& times() { return times_; }
   WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }
   RecordSink* trace() const { return trace_; }
   RecordSink* sink() const { return sink_; }
@@ -50,33 +51,39 @@ class RunRecorder {
 
   /// The first curve point: the initial weights at time 0. True: the run stops here.
   bool begin(const Weights& initial);
-  /// A published version. True: the run stops here.
-  bool published(const Weights& weights, Time now);
+  /// A published version and what went into it. True: the run stops here.
+  bool published(const Weights& weights, const Contributions& made, Time now);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
-  /// Closes all accounts at `now`.
-  void finish(Time now, bool interrupted);
+  /// Closes all accounts at `now`. `failure`: why the run could not go on; none: it could.
+  void finish(Time now, std::optional<Outcome> failure);
 
+  std::uint64_t epochs_closed() const { return epochs_closed_; }
   const Weights& latest() const { return latest_; }
   RunRecord& record() { return record_; }
   double fraction_done(Time now) const;
-  double epochs() const { return static_cast<double>(latest_.progress) / static_cast<double>(epoch_samples_); }
+  double epochs() const { return static_cast<double>(latest_->progress) / static_cast<double>(epoch_samples_); }
 
  private:
-  void count_contributions(const Weights& weights, Time now);
+  void count_contributions(std::uint64_t version, const Contributions& made, Time now);
   void close_epoch(Time now);
   bool evaluate(Time now);
   bool target_sustained() const;
+  void warn();
+  void check_accounts() const;
 
   std::uint64_t epoch_samples_;
   StopRule stop_;
   EvaluationRule evaluation_;
   Evaluator* evaluator_;
   RecordSink *sink_, *trace_;
-  std::vector<WorkerClock> clocks_;
   ByteCounters bytes_;
   Weights latest_;
   RunRecord record_;
+  TimeAccounts times_;
+  std::vector<std::uint64_t> staleness_;            // contributions by staleness below `few_versions`
+  std::map<std::uint64_t, std::uint64_t> stalest_;  // the others
+  static constexpr std::uint64_t few_versions = 1u << 22;
   std::uint64_t next_evaluation_ = 1;  // in units of every_epochs or every_updates
   bool diverged_ = false, target_reached_ = false;
   // State at the end of the last closed epoch.

@@ -26,8 +26,8 @@ class SignalBoard::Wave final : public Event, public WaveHook {
   std::vector<Rank> to_;  // empty: everybody else
 };
 
-SignalBoard::SignalBoard(Simulation& simulation, const Topology& topology, std::size_t workers)
-    : simulation_(simulation), topology_(topology), workers_(workers) {}
+SignalBoard::SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers)
+    : simulation_(simulation), fabric_(fabric), workers_(workers) {}
 
 SignalBoard::~SignalBoard() {
   while (!waves_.empty()) {
@@ -42,7 +42,7 @@ void SignalBoard::broadcast(Rank from, std::uint64_t number) {
   Route route;
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
     if (static_cast<Rank>(rank) == from) continue;
-    topology_.route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(rank), route);
+    fabric_.route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(rank), route);
     by_latency[route.latency].push_back(static_cast<Rank>(rank));
   }
   for (auto& [latency, to] : by_latency) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/topology.hpp"
+#include "sim/cluster/fabric.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/schemes/operations.hpp"
 
@@ -16,7 +16,7 @@ namespace straggler {
 /// receiver: where all workers finish together, each of p broadcasts would otherwise be p - 1 messages.
 class SignalBoard {
  public:
-  SignalBoard(Simulation& simulation, const Topology& topology, std::size_t workers);
+  SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers);
   SignalBoard(const SignalBoard&) = delete;
   SignalBoard& operator=(const SignalBoard&) = delete;
   ~SignalBoard();
@@ -37,7 +37,7 @@ class SignalBoard {
   void arrive_at_all_but(Rank from, std::uint64_t number);
 
   Simulation& simulation_;
-  const Topology& topology_;
+  const Fabric& fabric_;
   std::vector<Worker> workers_;
   /// All workers but `except` (anyone: none lacks it) have got a signal of at least this number.
   struct {

@@ -1,10 +1,13 @@
 #include "sim/backend/simulated_backend.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "sim/backend/all_reduce.hpp"
+#include "sim/backend/background.hpp"
 #include "sim/backend/delivery.hpp"
+#include "sim/backend/membership.hpp"
 
 namespace straggler {
 
@@ -18,10 +21,37 @@ class SimulatedBackend::EvaluationClock final : public Event {
  private:
   void happen() override {
     if (backend_.recorder_.evaluate_now(backend_.now())) return backend_.simulation_.stop();
-    if (!backend_.simulation_.queue().empty() || backend_.network_.flows() > 0) backend_.simulation_.queue().after(every_, *this);
+    const std::size_t stories = backend_.background_ ? backend_.background_->stories() : 0;
+    const std::size_t flows = backend_.background_ ? backend_.background_->flows() : 0;
+    if (backend_.simulation_.queue().pending() > stories || backend_.network_.flows() > flows)
+      backend_.simulation_.queue().after(every_, *this);
   }
   SimulatedBackend& backend_;
   Time every_;
+};
+
+/// The serial part of an epoch: nobody computes until it is over.
+class SimulatedBackend::SerialPart final : public Event {
+ public:
+  SerialPart(SimulatedBackend& backend, Time span) : backend_(backend), span_(span) {}
+  /// A version was published.
+  void published() {
+    const std::uint64_t epochs = backend_.recorder_.epochs_closed();
+    if (epochs == epochs_) return;
+    epochs_ = epochs;
+    if (scheduled())
+      cancel();  // one follows the other
+    else
+      backend_.computations_.pause();
+    end_ = std::max(end_, backend_.now()) + span_;
+    backend_.simulation_.queue().at(end_, *this);
+  }
+
+ private:
+  void happen() override { backend_.computations_.resume(); }
+  SimulatedBackend& backend_;
+  Time span_, end_;
+  std::uint64_t epochs_ = 0;
 };
 
 SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan& plan, const Scheme& scheme, Lineage& lineage,
@@ -32,48 +62,122 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       lineage_(lineage),
       recorder_(recorder),
       evaluator_(evaluator),
-      publishes_at_server_(cluster_.servers > 0),
-      forced_used_(static_cast<std::size_t>(plan.workers) + cluster_.servers),
-      server_free_(cluster_.servers),
       network_(simulation_.queue()),
-      signals_(simulation_, *cluster_.topology, static_cast<std::size_t>(plan.workers)),
-      mail_(static_cast<std::size_t>(plan.workers) + cluster_.servers) {
+      transport_(*cluster_.fabric, network_, *cluster_.sharing, cluster_.segments),
+      computations_(simulation_, recorder.times(), std::move(cluster_.compute)),
+      signals_(simulation_, *cluster_.fabric, static_cast<std::size_t>(plan.workers)),
+      context_(*this, lineage, plan) {
+  build_links(*cluster_.fabric, network_);
   simulation_.attach(network_);
   simulation_.add(*this);
-  build_links(*cluster_.topology, network_);
-  const auto ranks = static_cast<Rank>(mail_.size());
-  for (Rank rank = 0; rank < ranks; ++rank)
-    nodes_.emplace_back(*this, lineage_, plan_, plan_.shared_stream && is_worker(rank) ? &shared_stream_ : nullptr, rank);
-  reducing_ = std::make_unique<AllReduce>(*this);
+  for (const TokenBucket& bucket : cluster_.token_buckets)
+    network_.set_bucket(bucket.link, bucket.burst_bytes, bucket.peak_bytes_per_second);
+  const std::size_t processes = static_cast<std::size_t>(plan_.workers) + (cluster_.servers > 0 ? 1 : 0);
+  for (std::size_t rank = 0; rank < processes; ++rank) nodes_.emplace_back(context_, static_cast<Rank>(rank));
+  mail_ = std::vector<Mailbox<MessagePointer>>(processes);
+  processor_free_.resize(cluster_.per_message > Time() ? static_cast<std::size_t>(plan_.workers) + 1 : 1);
+  if (cluster_.all_reduce || (plan_.workers == 1 && cluster_.servers == 0)) reducing_ = std::make_unique<AllReduce>(*this);
+  if (cluster_.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, cluster_.serial_per_epoch);
+  if (!cluster_.faults.empty()) {
+    processes_.resize(static_cast<std::size_t>(plan_.workers));
+    membership_ = std::make_unique<Membership>(*this);
+  }
+  if (!cluster_.background.empty()) background_ = std::make_unique<Background>(*this);
 }
 
 SimulatedBackend::~SimulatedBackend() {
-  simulation_.kill_all();  // frames refer to nodes, mailboxes and the network
-  while (!in_flight_.empty()) {
-    auto& delivery = static_cast<Delivery&>(in_flight_.front());
-    if (delivery.stage == Delivery::Stage::flowing) network_.cancel(delivery.flow);
-    in_flight_.pop_front();
-    delete &delivery;
-  }
+  take_down();
   simulation_.remove(*this);
 }
 
-void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
-  const Weights initial = nodes_.front().initial_weights();
-  if (recorder_.begin(initial)) return recorder_.finish(now(), interrupted_);
-  for (Node& node : nodes_) processes_.push_back(simulation_.spawn(node.is_server() ? scheme_.server(node) : scheme_.worker(node)));
-  if (evaluate_every) evaluation_clock_ = std::make_unique<EvaluationClock>(*this, *evaluate_every);
-  const bool stopped = simulation_.run(until.value_or(Time::never()));
-  recorder_.record().events = simulation_.events();
-  recorder_.finish(stopped || !until ? now() : *until, interrupted_);
+/// Frames refer to nodes, mailboxes and the network: they go first.
+void SimulatedBackend::take_down() {
+  simulation_.kill_all();
+  while (!in_flight_.empty()) {
+    auto& delivery = static_cast<Delivery&>(in_flight_.front());
+    in_flight_.pop_front();
+    delete &delivery;
+  }
 }
+
+void SimulatedBackend::spawn_worker(Rank worker) {
+  Process process = scheme_.worker(nodes_[static_cast<std::size_t>(worker)]);
+  const bool first = now() == Time() && !membership_;
+  const Simulation::ProcessId id = first ? simulation_.spawn_now(std::move(process)) : simulation_.spawn(std::move(process));
+  if (membership_) processes_[static_cast<std::size_t>(worker)] = id;
+}
+
+void SimulatedBackend::kill_worker(Rank worker) {
+  const auto at = static_cast<std::size_t>(worker);
+  simulation_.kill(processes_[at]);
+  if (at < forced_.size())
+    forced_used_[at] = std::min(forced_used_[at], forced_made_[at]);  // what it did not live to choose is its next life's
+}
+
+void SimulatedBackend::forget_former_life(Rank worker) {
+  mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  std::vector<Delivery*> former;
+  for (InFlightMessage& message : in_flight_)
+    if (message.from == worker) former.push_back(static_cast<Delivery*>(&message));
+  for (Delivery* delivery : former) lose(*delivery);
+  if (serving_ == worker) no_answer_to_ = worker;
+}
+
+void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
+  forced_used_.resize(forced_.size());
+  forced_made_.resize(forced_.size());
+  const Weights initial = nodes_.front().initial_weights();
+  if (recorder_.begin(initial)) return close_record(now());
+  for (Rank worker = 0; worker < plan_.workers; ++worker)
+    if (is_member(worker)) spawn_worker(worker);
+  if (cluster_.servers > 0) simulation_.spawn(scheme_.server(nodes_.back()));
+  if (membership_) membership_->begin();
+  if (background_) background_->begin();
+  if (evaluate_every) evaluation_clock_ = std::make_unique<EvaluationClock>(*this, *evaluate_every);
+  bool stopped = true;
+  try {
+    stopped = simulation_.run(until.value_or(Time::never()));
+  } catch (const Deadlock& deadlock) {
+    if (!membership_) throw;
+    failure_ = Outcome::stalled;
+    recorder_.record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
+  }
+  close_record(stopped || !until ? now() : *until);
+  take_down();  // a million frames need not be there while results are written
+}
+
+void SimulatedBackend::end(Outcome failure) {
+  failure_ = failure;
+  simulation_.stop();
+}
+
+void SimulatedBackend::close_record(Time when) {
+  RunRecord& record = recorder_.record();
+  record.events = simulation_.events();
+  for (const Node& node : nodes_) record.samples_drawn += node.drawn();
+  for (const InFlightMessage& message : in_flight_)
+    if (static_cast<const Delivery&>(message).stage != Delivery::Stage::handled) recorder_.bytes().lost += bytes_of(message.payload);
+  if (reducing_) recorder_.bytes().lost += reducing_->bytes_under_way();
+  recorder_.finish(when, failure_);
+  if (const double overload = network_.worst_overload(); overload > 1e-8)
+    throw std::logic_error("a link carried " + std::to_string(overload * 100) +
+                           " % more than its bandwidth: the simulator contradicts itself; please report it with the scenario");
+}
+
+// Members
+
+bool SimulatedBackend::is_member(Rank worker) const { return !membership_ || membership_->is_member(worker); }
+bool SimulatedBackend::awaits(Rank worker) const { return !membership_ || membership_->awaits(worker); }
+Rank SimulatedBackend::members() const { return membership_ ? membership_->members() : plan_.workers; }
 
 // Operations
 
 bool SimulatedBackend::start(Operation& operation) {
   switch (operation.kind()) {
     case Operation::Kind::gradient:
-      return start_gradient(static_cast<GradientOperation&>(operation));
+    case Operation::Kind::averaged_gradient:
+      computations_.start(static_cast<ComputeOperation&>(operation), operation.node().next_call());
+      return false;
     case Operation::Kind::step:
       return start_step(static_cast<StepOperation&>(operation));
     case Operation::Kind::send: {
@@ -87,8 +191,10 @@ bool SimulatedBackend::start(Operation& operation) {
       return signals_.wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed:
       return true;
-    case Operation::Kind::all_reduce:
-      return reducing_->join(static_cast<AllReduceOperationBase&>(operation));
+    case Operation::Kind::all_reduce: {
+      auto& reduction = static_cast<AllReduceOperationBase&>(operation);
+      return reducing_->join(reduction, reduction.payload);
+    }
     case Operation::Kind::publish:
       return start_publish(static_cast<PublishOperation&>(operation));
   }
@@ -97,16 +203,18 @@ bool SimulatedBackend::start(Operation& operation) {
 
 void SimulatedBackend::cancel(Operation& operation) noexcept {
   if (operation.state() != Operation::State::pending) return;
-  const Rank rank = operation.node().self();
-  const auto discard = [&](Time started) {
-    if (is_worker(rank))
-      recorder_.clock(rank).end_compute(now(), now() - started, false, static_cast<std::uint32_t>(rank), recorder_.trace());
-  };
   switch (operation.kind()) {
     case Operation::Kind::gradient:
-      return discard(static_cast<GradientOperation&>(operation).started);
-    case Operation::Kind::step:
-      return discard(static_cast<StepOperation&>(operation).started);
+      return computations_.stop(static_cast<ComputeOperation&>(operation));
+    case Operation::Kind::averaged_gradient: {
+      auto& compute = static_cast<AveragedGradientOperation&>(operation);
+      if (!compute.computed) computations_.stop(compute);
+      return reducing_->cancel(compute);
+    }
+    case Operation::Kind::step: {
+      if (!is_worker(operation.node().self())) return;
+      return recorder_.times().discard_compute(static_cast<std::uint32_t>(operation.node().self()), now());
+    }
     case Operation::Kind::send: {
       auto* delivery = static_cast<Delivery*>(static_cast<SendOperation&>(operation).in_flight);
       if (delivery) delivery->operation = nullptr;
@@ -117,7 +225,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::signal:
       return signals_.leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
-      return reducing_->cancel(static_cast<AllReduceOperationBase&>(operation));
+      return reducing_->cancel(operation);
     case Operation::Kind::proceed:
     case Operation::Kind::publish:
       return;
@@ -125,69 +233,106 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
 }
 
 void SimulatedBackend::due(Operation& operation) {
-  const Rank rank = operation.node().self();
-  if (is_worker(rank)) recorder_.clock(rank).end_compute(now(), Time(), true, static_cast<std::uint32_t>(rank), recorder_.trace());
-  operation.complete_from_event();
+  switch (operation.kind()) {
+    case Operation::Kind::gradient: {
+      auto& compute = static_cast<ComputeOperation&>(operation);
+      if (computations_.due(compute) == 1) operation.complete_from_event();
+      return;
+    }
+    case Operation::Kind::averaged_gradient:
+      return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
+    case Operation::Kind::step:
+      if (is_worker(operation.node().self())) recorder_.times().end_compute(static_cast<std::uint32_t>(operation.node().self()), now());
+      return operation.complete_from_event();
+    default:
+      return operation.complete_from_event();
+  }
 }
 
-bool SimulatedBackend::start_gradient(GradientOperation& operation) {
-  const Rank rank = operation.node().self();
-  const DrawnBatch& batch = operation.batch();
-  const Time span = cluster_.compute[static_cast<std::size_t>(rank)].duration(batch.work, batch.size, operation.node().next_call(), now());
-  operation.started = now();
-  recorder_.clock(rank).begin_compute(now(), static_cast<std::uint32_t>(rank), recorder_.trace());
-  simulation_.queue().after(span, operation);
-  return false;
+void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operation) {
+  const std::size_t passed = computations_.due(operation), all = computations_.milestones(operation).size();
+  if (passed == 0) return;
+  operation.computed = passed == all;
+  // The gradient is known in full only at the end; until then the payload just says what it is.
+  operation.payload = operation.computed ? operation.gradient() : Gradient();
+  if (!operation.computed)
+    reducing_->join(operation, operation.payload, passed);
+  else if (reducing_->join(operation, operation.payload))
+    operation.complete_from_event();
 }
 
 bool SimulatedBackend::start_step(StepOperation& operation) {
   const Rank rank = operation.node().self();
-  const double per_byte = cluster_.update_seconds_per_byte[static_cast<std::size_t>(rank)];
-  Time start = now();
-  if (!is_worker(rank)) start = std::max(start, server_free_[static_cast<std::size_t>(rank - plan_.workers)]);
+  const bool server = !is_worker(rank);
+  // Each server steps on its own shard.
+  const double per_byte = server ? cluster_.server_update_seconds_per_byte / static_cast<double>(cluster_.servers)
+                                 : cluster_.update_seconds_per_byte[computations_.class_number(rank)];
+  if (per_byte == 0) return true;
+  const Time start = server ? std::max(now(), processor_free(rank)) : now();
   const Time end = start + Time::from_seconds(per_byte * static_cast<double>(cluster_.model_bytes));
   if (end == now()) return true;
-  operation.started = start;
-  if (is_worker(rank))
-    recorder_.clock(rank).begin_compute(now(), static_cast<std::uint32_t>(rank), recorder_.trace());
+  if (server)
+    processor_free(rank) = end;
   else
-    server_free_[static_cast<std::size_t>(rank - plan_.workers)] = end;
-  simulation_.queue().after(end - now(), operation);
+    recorder_.times().begin_compute(static_cast<std::uint32_t>(rank), now());
+  simulation_.queue().at(end, operation);
   return false;
 }
+
+namespace {
+/// Control words take no processor time.
+bool is_notice(const Message& message) { return std::holds_alternative<MembershipNotice>(message.payload); }
+}  // namespace
 
 bool SimulatedBackend::start_mail(MailOperation& operation) {
   const Rank rank = operation.node().self();
   std::optional<MessagePointer> item = mail_[static_cast<std::size_t>(rank)].receive(operation);
+  if (!is_worker(rank)) serving_ = no_answer_to_ = anyone;
   if (!item) return false;
   operation.message = std::move(*item);
-  if (is_worker(rank) || cluster_.per_message == Time()) return true;
+  if (!is_worker(rank)) serving_ = operation.message->from;
+  if (handling(rank) == Time() || is_notice(*operation.message)) return true;
   received(operation);
   return false;
 }
 
 void SimulatedBackend::received(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  if (is_worker(rank) || cluster_.per_message == Time()) return operation.complete();
+  if (!is_worker(rank)) serving_ = operation.message->from;
+  if (handling(rank) == Time() || is_notice(*operation.message)) return operation.complete();
   operation.settle();
   simulation_.queue().at(handled(rank), operation);
 }
 
 Time SimulatedBackend::handled(Rank rank) {
-  Time& free = server_free_[static_cast<std::size_t>(rank - plan_.workers)];
-  free = std::max(free, now()) + cluster_.per_message;
+  Time& free = processor_free(rank);
+  free = std::max(free, now()) + handling(rank);
   return free;
 }
 
+/// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail.
 bool SimulatedBackend::start_publish(PublishOperation& operation) {
-  const Rank publisher = publishes_at_server_ ? plan_.workers : 0;
-  if (operation.node().self() != publisher) return true;
+  if (stops_with_reduction_) return false;
   const Weights& weights = operation.weights();
-  if (recorder_.published(weights, now())) {
-    simulation_.stop();
+  if (cluster_.servers > 0 ? is_worker(operation.node().self())
+      : membership_        ? weights->version <= recorder_.latest()->version
+                           : operation.node().self() != 0) {
+    if (cluster_.servers == 0 && weights->version == recorder_.latest()->version &&
+        !(weights->value.key() == recorder_.latest()->value.key()))
+      throw std::logic_error(operation.node().name() + " has other weights than the others at version " + std::to_string(weights->version) +
+                             ": the simulator contradicts itself; please report it with the scenario");
+    return true;
+  }
+  const bool stop = recorder_.published(weights, operation.made(), now());
+  if (stop) {
+    // Where messages move one by one, others may still receive: the run ends with the last of them.
+    stops_with_reduction_ = reducing_ && reducing_->finishing();
+    if (!stops_with_reduction_) simulation_.stop();
     return false;
   }
-  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(weights.value);
+  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(weights->value);
+  if (serial_part_) serial_part_->published();
+  if (membership_) membership_->published(operation.node().self());
   return true;
 }
 
@@ -198,16 +343,23 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
 }
 
 std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
-  if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + weights->optimizer.size());
-  return cluster_.model_bytes;
+  if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + (*weights)->optimizer().size());
+  return std::holds_alternative<Gradient>(payload) ? cluster_.model_bytes : 0;
 }
 
 void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation) {
+  const bool state_transfer = static_cast<Delivery&>(*message).state_transfer;
+  const bool answers_former_life = operation && message->to == no_answer_to_ && !is_worker(message->from);
+  if (is_worker(message->to) && (!is_member(message->to) || answers_former_life) &&
+      !state_transfer) {  // nobody to take it: nothing is sent
+    if (operation) operation->complete();
+    return;
+  }
   auto& delivery = static_cast<Delivery&>(*message.release());
   in_flight_.push_back(delivery);
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
-  if (!is_worker(delivery.from) && cluster_.per_message > Time())
+  if (handling(delivery.from) > Time())
     simulation_.queue().at(handled(delivery.from), delivery);
   else
     transmit(delivery);
@@ -215,14 +367,39 @@ void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation
 
 void SimulatedBackend::transmit(Delivery& delivery) {
   const std::uint64_t bytes = bytes_of(delivery.payload);
+  const bool sharded = cluster_.servers > 1 && !(is_worker(delivery.from) && is_worker(delivery.to));
+  if (!sharded) {
+    const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
+    transport_.plan(from, to, static_cast<double>(bytes), carriage_);
+    network_.prefetch(carriage_.links);
+  }
   delivery.stage = Delivery::Stage::flowing;
   count_sent(delivery.from, bytes);
   begin_flight(delivery.from);
   begin_flight(delivery.to);
-  cluster_.topology->route(static_cast<std::uint32_t>(delivery.from), static_cast<std::uint32_t>(delivery.to), route_);
-  delivery.latency = route_.latency;
+  if (sharded) return transmit_shards(delivery);
+  delivery.flows_left = 1;
+  delivery.latency = carriage_.after;
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
-  delivery.flow = network_.start(route_.links, static_cast<double>(bytes), Time(), delivery);
+  if (carriage_.plain())
+    delivery.flow = network_.start(carriage_.links, carriage_.bytes, carriage_.before, delivery);
+  else
+    delivery.flow = network_.start(carriage_.flow(carriage_.before), delivery);
+}
+
+void SimulatedBackend::transmit_shards(Delivery& delivery) {
+  const std::uint64_t bytes = bytes_of(delivery.payload), servers = cluster_.servers;
+  delivery.flows_left = static_cast<std::uint32_t>(servers);
+  delivery.shards = std::make_unique<FlowId[]>(servers);
+  const bool pushed = is_worker(delivery.from);
+  for (std::uint64_t s = 0; s < servers; ++s) {
+    const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
+    const auto worker = static_cast<std::uint32_t>(pushed ? delivery.from : delivery.to);
+    const auto server = static_cast<std::uint32_t>(plan_.workers) + static_cast<std::uint32_t>(s);
+    transport_.plan(pushed ? worker : server, pushed ? server : worker, static_cast<double>(shard), carriage_);
+    delivery.latency = std::max(delivery.latency, carriage_.after);
+    delivery.shards[s] = network_.start(carriage_.flow(carriage_.before), delivery);
+  }
 }
 
 void SimulatedBackend::drained(Delivery& delivery) {
@@ -240,7 +417,25 @@ void SimulatedBackend::delivered(Delivery& delivery) {
   end_flight(delivery.from);
   end_flight(delivery.to);
   delivery.unlink();
-  mail_[static_cast<std::size_t>(delivery.to)].put(MessagePointer(&delivery));
+  MessagePointer message(&delivery);
+  if (delivery.state_transfer) return membership_->state_arrived(delivery.to);
+  mail_[static_cast<std::size_t>(delivery.to)].put(std::move(message));
+}
+
+/// It will not arrive.
+void SimulatedBackend::lose(Delivery& delivery) {
+  if (delivery.stage != Delivery::Stage::handled) {
+    recorder_.bytes().lost += bytes_of(delivery.payload);
+    end_flight(delivery.from);
+    end_flight(delivery.to);
+  }
+  if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
+    sender->in_flight = nullptr;
+    sender->complete();
+  }
+  delivery.unlink();
+  const MessagePointer message(&delivery);
+  if (delivery.state_transfer) membership_->state_lost(delivery.to);
 }
 
 void SimulatedBackend::count_sent(Rank rank, std::uint64_t bytes) {
@@ -253,23 +448,17 @@ void SimulatedBackend::count_received(Rank rank, std::uint64_t bytes) {
   if (is_worker(rank)) recorder_.worker(rank).bytes_received += bytes;
 }
 
-void SimulatedBackend::begin_flight(Rank rank) {
-  if (is_worker(rank)) recorder_.clock(rank).begin_flight(now(), static_cast<std::uint32_t>(rank), recorder_.trace());
-}
-
-void SimulatedBackend::end_flight(Rank rank) {
-  if (is_worker(rank)) recorder_.clock(rank).end_flight(now(), static_cast<std::uint32_t>(rank), recorder_.trace());
-}
-
 // Choices and deadlock
 
 std::int32_t SimulatedBackend::forced_choice(Rank rank) {
   const auto at = static_cast<std::size_t>(rank);
-  if (at >= forced_.size() || forced_used_[at] >= forced_[at].size()) return -1;
+  if (at >= forced_.size()) return -1;
+  if (forced_used_[at] >= forced_[at].size()) return -1;
   return forced_[at][forced_used_[at]++];
 }
 
 void SimulatedBackend::chosen(Rank rank, std::int32_t choice) {
+  if (static_cast<std::size_t>(rank) < forced_.size()) ++forced_made_[static_cast<std::size_t>(rank)];
   if (RecordSink* sink = recorder_.sink()) sink->choice(static_cast<std::uint32_t>(rank), choice);
 }
 
@@ -277,7 +466,7 @@ void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {
   for (std::size_t rank = 0; rank < mail_.size(); ++rank)
     if (const auto* receiver = mail_[rank].first_waiting()) who.push_back(static_cast<const MailOperation*>(receiver)->describe());
   signals_.describe_waiting(who);
-  reducing_->describe_waiting(who);
+  if (reducing_) reducing_->describe_waiting(who);
 }
 
 }  // namespace straggler

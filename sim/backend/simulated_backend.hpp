@@ -4,32 +4,18 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/backend/run_recorder.hpp"
 #include "sim/backend/signal_board.hpp"
-#include "sim/cluster/compute.hpp"
-#include "sim/cluster/topology.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/backend/simulated_cluster.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/network/network.hpp"
 #include "sim/schemes/node.hpp"
 
 namespace straggler {
-
-/// The cluster as the back end needs it. Referred-to objects outlive the back end.
-struct SimulatedCluster {
-  const Topology* topology = nullptr;           // end points are ranks: workers, then servers
-  std::vector<WorkerCompute> compute;           // [workers]
-  std::vector<double> update_seconds_per_byte;  // [workers + servers]; 0: free
-  std::size_t servers = 0;
-  Time per_message;                             // a server's time for each message that it takes or sends
-  const CollectiveEntry* all_reduce = nullptr;  // null: not used
-  bool stepwise = false;
-  double reduce_seconds_per_byte = 0;
-  std::uint64_t model_bytes = 0;  // on the wire: one gradient or one model
-};
 
 /// A message that has been dispatched and not delivered.
 struct InFlightMessage : Message, boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -44,25 +30,26 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
 
   /// Choices to force, one sequence a rank, in its program order; free once they are used up.
   void replay(std::vector<std::vector<std::int32_t>> choices) { forced_ = std::move(choices); }
-  /// Runs to the stop. Throws Deadlock and what the scheme throws. `until`: at the latest; returns whether it came to that.
+  /// Runs to the stop, `until` at the latest, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
+  /// what the scheme throws.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);
-  void interrupt() {
-    interrupted_ = true;
-    simulation_.stop();
-  }
+  void interrupt() { end(Outcome::interrupted); }
 
   Simulation& simulation() { return simulation_; }
   const Network& network() const { return network_; }
-  bool was_interrupted() const { return interrupted_; }
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
 
  private:
   class Delivery;
   class AllReduce;
+  class Membership;
+  class Background;
   class EvaluationClock;
+  class SerialPart;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
+  // Backend
   bool start(Operation& operation) override;
   void cancel(Operation& operation) noexcept override;
   void due(Operation& operation) override;
@@ -71,27 +58,53 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   MessagePointer make_message(Rank from, Rank to, Payload payload) override;
   void post(MessagePointer message) override { dispatch(std::move(message), nullptr); }
   void signal_workers(Rank from, SyncSignal signal) override { signals_.broadcast(from, signal.number); }
+  bool is_member(Rank worker) const override;
+  bool awaits(Rank worker) const override;
+  Rank members() const override;
+  bool members_change() const override { return membership_ != nullptr; }
   std::int32_t forced_choice(Rank rank) override;
   void chosen(Rank rank, std::int32_t choice) override;
+  // WaitingPlace
   void describe_waiting(std::vector<std::string>& who) const override;
 
-  bool start_gradient(GradientOperation& operation);
+  // Operations
+  void averaged_gradient_due(AveragedGradientOperation& operation);
   bool start_step(StepOperation& operation);
   bool start_mail(MailOperation& operation);
   bool start_publish(PublishOperation& operation);
+  /// Processor time of one message: per_message of every rank, and a server's own.
+  Time handling(Rank rank) const { return is_worker(rank) ? cluster_.per_message : cluster_.per_message + cluster_.server_per_message; }
+  /// The moment at which the rank's processor has handled one more message.
+  Time handled(Rank rank);
+  Time& processor_free(Rank rank) { return processor_free_[is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0]; }
+
+  // Messages
   void dispatch(MessagePointer message, SendOperation* operation);
   void transmit(Delivery& delivery);
+  void transmit_shards(Delivery& delivery);
   void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
+  void lose(Delivery& delivery);
   std::uint64_t bytes_of(const Payload& payload) const;
   void count_sent(Rank rank, std::uint64_t bytes);
   void count_received(Rank rank, std::uint64_t bytes);
-  void begin_flight(Rank rank);
-  void end_flight(Rank rank);
+  void begin_flight(Rank rank) {
+    if (is_worker(rank)) recorder_.times().begin_flight(static_cast<std::uint32_t>(rank), now());
+  }
+  void end_flight(Rank rank) {
+    if (is_worker(rank)) recorder_.times().end_flight(static_cast<std::uint32_t>(rank), now());
+  }
+
+  void spawn_worker(Rank worker);
+  void kill_worker(Rank worker);
+  /// It is about to start again: nothing that it sent before is looked at or answered any more.
+  void forget_former_life(Rank worker);
+  /// The run ends here, for a reason of its own.
+  void end(Outcome failure);
+  void close_record(Time when);
+  void take_down();
   bool is_worker(Rank rank) const { return rank < plan_.workers; }
   Time now() const { return simulation_.now(); }
-  /// The server's next free moment after handling one message.
-  Time handled(Rank rank);
 
   SimulatedCluster cluster_;
   const TrainingPlan& plan_;
@@ -99,23 +112,29 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Lineage& lineage_;
   RunRecorder& recorder_;
   Evaluator* evaluator_;
-  bool publishes_at_server_;
-  bool interrupted_ = false;
+  std::optional<Outcome> failure_;
+  bool stops_with_reduction_ = false;
   std::vector<std::vector<std::int32_t>> forced_;
-  std::vector<std::size_t> forced_used_;
-  SampleStream shared_stream_;
-  std::vector<Time> server_free_;  // [servers]: until when its processor handles messages
-  Route route_;                    // scratch
+  std::vector<std::size_t> forced_used_, forced_made_;  // of those: looked up, and made since
+  std::vector<Time> processor_free_;  // [server, workers]: until when its processor handles messages; workers only if that takes time
+  Carriage carriage_;                 // scratch
+  Rank serving_ = anyone, no_answer_to_ = anyone;  // whose message the server took last; if its sender has started anew since, the same
 
   Simulation simulation_;
   Network network_;
+  Transport transport_;
+  Computations computations_;
   InFlight in_flight_;
   SignalBoard signals_;
   std::unique_ptr<AllReduce> reducing_;
-  std::deque<Node> nodes_;
+  NodeContext context_;
+  std::deque<Node> nodes_;  // [workers], and the server
   std::vector<Mailbox<MessagePointer>> mail_;
+  std::vector<Simulation::ProcessId> processes_;  // [workers]; kept only where workers may go down
+  std::unique_ptr<Membership> membership_;        // null: all workers are in, always
+  std::unique_ptr<Background> background_;
   std::unique_ptr<EvaluationClock> evaluation_clock_;
-  std::vector<Simulation::ProcessId> processes_;
+  std::unique_ptr<SerialPart> serial_part_;
 };
 
 }  // namespace straggler

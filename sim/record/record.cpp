@@ -8,7 +8,8 @@ const char* name_of(Phase phase) {
 }
 
 const char* name_of(Outcome outcome) {
-  static constexpr std::array<const char*, 4> names = {"completed", "target_reached", "diverged", "interrupted"};
+  static constexpr std::array<const char*, 7> names = {"completed", "target_reached",   "diverged", "interrupted",
+                                                       "aborted",   "all_workers_down", "stalled"};
   return names[static_cast<std::size_t>(outcome)];
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/key.hpp"
@@ -65,7 +66,21 @@ struct LinkRecord {
   Time busy;
 };
 
-enum class Outcome : std::uint8_t { completed, target_reached, diverged, interrupted };
+/// Rows that are made when they are asked for: a million workers have two million links.
+struct LinkTable {
+  std::size_t size = 0;
+  std::function<LinkRecord(std::size_t)> row;
+};
+
+enum class Outcome : std::uint8_t {
+  completed,
+  target_reached,
+  diverged,
+  interrupted,
+  aborted,           // a worker failed, and the scheme was told to end then
+  all_workers_down,  // nobody is left, and nobody will come back
+  stalled,           // the others wait for a worker that will not come back
+};
 const char* name_of(Outcome outcome);
 
 /// When an accuracy was reached for good: the first evaluation from which it held for `sustain` evaluations.
@@ -74,6 +89,9 @@ struct Reached {
   std::optional<CurvePoint> at;    // none: never (censored)
   std::optional<Time> last_below;  // the last evaluation below it before that; none: there was none
 };
+
+/// (staleness, contributions), ascending.
+using StalenessHistogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 struct RunRecord {
   std::string name, scheme;
@@ -84,14 +102,15 @@ struct RunRecord {
   double epochs = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
+  std::uint64_t samples_drawn = 0;             // by workers; those beyond `samples` were discarded, lost, or under way at the stop
   std::uint64_t events = 0;
-  std::map<std::uint64_t, std::uint64_t> staleness;  // staleness -> contributions
+  StalenessHistogram staleness;
   std::vector<CurvePoint> curve;
   std::vector<EpochRecord> epochs_record;
   std::vector<WorkerRecord> workers;
-  std::vector<std::string> worker_devices;  // [workers], names; groups below
-  std::vector<std::uint32_t> worker_groups;
-  std::vector<LinkRecord> links;
+  std::vector<std::uint32_t> worker_groups;  // [workers]
+  std::vector<std::string> group_devices;    // [groups], names
+  LinkTable links;
   std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
   std::optional<double> target_accuracy;
   std::int64_t sustain = 2;

@@ -13,7 +13,7 @@ enum class Damping { none, inverse, inverse_sqrt };
 
 class Asgd final : public Scheme {
  public:
-  explicit Asgd(Damping damping) : damping_(damping) {}
+  Asgd(Damping damping, bool at_once) : damping_(damping), at_once_(at_once) {}
 
  private:
   Process worker(Node& node) const override {
@@ -30,10 +30,13 @@ class Asgd final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const From<Gradient> arrived = co_await node.receive<Gradient>();
-      const Gradient gradient = damped(node, arrived, weights.version - arrived.version);
+      const Gradient gradient = damped(node, arrived, weights->version - arrived->version());
       weights = co_await node.step(weights, gradient);
       weights = co_await node.publish(weights);
-      co_await node.send(arrived.sender, weights);
+      if (at_once_)
+        node.post(arrived.sender, weights);
+      else
+        co_await node.send(arrived.sender, weights);
     }
   }
 
@@ -44,6 +47,7 @@ class Asgd final : public Scheme {
   }
 
   Damping damping_;
+  bool at_once_;  // the server does not wait until its answer has left
 };
 
 Damping damping_of(const Parameters& parameters) {
@@ -59,8 +63,18 @@ const Register<SchemeEntry> entry({
                     .type = ValueType::choice,
                     .fallback = "none",
                     .meaning = "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ",
-                    .choices = {"none", "inverse", "inverse_sqrt"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(damping_of(parameters)); },
+                    .choices = {"none", "inverse", "inverse_sqrt"}},
+                   {.name = "answers",
+                    .type = ValueType::choice,
+                    .fallback = "in_turn",
+                    .meaning = "the server sends one answer after the other before it takes the next gradient, or goes on at once while "
+                               "answers share its link",
+                    .choices = {"in_turn", "at_once"}},
+                   on_failure({"drop", "abort"}, "nobody waits for it anyway, or end")},
+    .make =
+        [](const Parameters& parameters) {
+          return std::make_unique<Asgd>(damping_of(parameters), parameters.text("answers") == "at_once");
+        },
     .needs_server = [](const Parameters&) { return true; },
     .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
 });

@@ -27,8 +27,8 @@ class FedAvg final : public Scheme {
     std::uint64_t samples = node.part_samples(node.self());
     if (node.plan().drop_last) samples -= samples % batch_size;
     Weights weights = node.initial_weights();
-    const std::vector<Rank> first = sampled(node, 0);
-    weights.participants = static_cast<std::int32_t>(first.size());
+    const std::vector<Rank> first = sampled(node, weights->version);
+    weights.edit().participants = static_cast<std::int32_t>(first.size());
     if (!std::binary_search(first.begin(), first.end(), node.self())) {
       const Weights invited = co_await node.receive<Weights>(node.server());
       weights = momentum_.incoming(node, invited);
@@ -50,16 +50,38 @@ class FedAvg final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    for (std::uint64_t round = 0;; ++round) {
-      const std::vector<Rank> clients = sampled(node, round);
-      const std::vector<Weights> parts = co_await gather<Weights>(node, clients);
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const std::vector<Rank> clients = sampled(node, weights->version);
+      std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, clients, GatherUntil::nobody_left);
+      if (parts.empty()) parts = co_await from_others(node, weights);
       std::vector<double> shares;
       double total = 0;
-      for (const Rank client : clients) total += static_cast<double>(node.part_samples(client));
-      for (const Rank client : clients) shares.push_back(static_cast<double>(node.part_samples(client)) / total);
-      Weights weights = node.weighted_mean(parts, shares);
+      for (const Weights& part : parts) {
+        shares.push_back(static_cast<double>(node.part_samples(part->made().front().worker)));
+        total += shares.back();
+      }
+      for (double& share : shares) share /= total;
+      weights = node.weighted_mean(parts, shares);
       weights = co_await node.publish(weights);
-      for (const Rank client : sampled(node, round + 1)) node.post(client, weights);
+      for (const Rank client : sampled(node, weights->version))
+        if (node.is_member(client)) node.post(client, weights);
+    }
+  }
+
+  /// All sampled clients have failed or left for good: everybody else is asked, until somebody answers.
+  Task<std::vector<Weights>> from_others(Node& node, const Weights& weights) const {
+    const std::vector<Rank> first = sampled(node, weights->version);  // if one of them comes back, it takes part by itself
+    for (;;) {
+      std::vector<Rank> asked = first;
+      for (Rank rank = 0; rank < node.workers(); ++rank) {
+        if (!node.is_member(rank) || std::binary_search(first.begin(), first.end(), rank)) continue;
+        asked.push_back(rank);
+        node.post(rank, weights);
+      }
+      std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, asked, GatherUntil::first_lives);
+      if (!parts.empty()) co_return parts;
+      co_await node.receive<MembershipNotice>();  // nobody is in
     }
   }
 
@@ -84,7 +106,8 @@ const Register<SchemeEntry> entry({
           .meaning = "E, passes over its own data that a client makes in a round",
           .range = Range::at_least(1)},
          {.name = "via", .type = ValueType::choice, .fallback = "server", .meaning = "how weights are averaged", .choices = {"server"}},
-         MomentumAtSync::parameter("reset")},
+         MomentumAtSync::parameter("reset"),
+         on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .needs_server = [](const Parameters&) { return true; },
     .updates_per_epoch = [](const Parameters& parameters, double,

@@ -57,10 +57,11 @@ class LocalSgdByServer final : public Scheme {
   }
 
   Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Weights> parts = co_await gather<Weights>(node);
+      const std::vector<Weights> parts = co_await gather<Weights>(node, weights->version);
       const Weights average = node.mean(parts);
-      const Weights weights = co_await node.publish(average);
+      weights = co_await node.publish(average);
       node.broadcast(weights);
     }
   }
@@ -82,7 +83,8 @@ const Register<SchemeEntry> entry({
                     .fallback = "all_reduce",
                     .meaning = "how weights are averaged",
                     .choices = {"all_reduce", "server"}},
-                   MomentumAtSync::parameter("keep")},
+                   MomentumAtSync::parameter("keep"),
+                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
       return std::make_unique<LocalSgdByAllReduce>(parameters);

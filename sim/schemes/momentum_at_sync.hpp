@@ -32,7 +32,7 @@ class MomentumAtSync {
   Weights incoming(Node& node, Weights weights) const {
     if (mode_ == Mode::reset) node.reset_optimizer();
     if (mode_ == Mode::average) node.adopt_optimizer(weights);
-    weights.optimizer.clear();
+    if (!weights->optimizer().empty()) weights.edit().more.edit().optimizer.clear();
     return weights;
   }
 

@@ -1,5 +1,6 @@
 #include "sim/schemes/node.hpp"
 
+#include <array>
 #include <numeric>
 #include <stdexcept>
 
@@ -9,23 +10,22 @@ namespace straggler {
 
 Process Scheme::server(Node&) const { return Process(); }
 
-namespace {
-
-/// What does not depend on the kind of payload: versions are those of the first, contributions are joined in order.
-template <class T>
-T joined(const std::vector<T>& parts) {
-  T out;
-  out.version = parts.front().version;
-  out.progress = parts.front().progress;
-  for (const T& part : parts) out.made.insert(out.made.end(), part.made.begin(), part.made.end());
-  return out;
+Parameter on_failure(std::vector<std::string> choices, const std::string& meaning) {
+  const std::string fallback = choices.front();
+  return {.name = "on_failure",
+          .type = ValueType::choice,
+          .fallback = fallback,
+          .meaning = "when a worker crashes: " + meaning,
+          .choices = std::move(choices)};
 }
+
+namespace {
 
 template <class T>
 std::vector<Handle> values_of(const std::vector<T>& parts) {
   std::vector<Handle> values;
   values.reserve(parts.size());
-  for (const T& part : parts) values.push_back(part.value);
+  for (const T& part : parts) values.push_back(part->value);
   return values;
 }
 
@@ -34,13 +34,13 @@ std::vector<Handle> values_of(const std::vector<T>& parts) {
 std::vector<Handle> averaged_states(Lineage& lineage, const std::vector<Weights>& parts, const std::vector<double>& shares) {
   std::vector<Handle> states;
   std::size_t count = 0;
-  for (const Weights& part : parts) count = std::max(count, part.optimizer.size());
+  for (const Weights& part : parts) count = std::max(count, part->optimizer().size());
   for (std::size_t k = 0; k < count; ++k) {
     std::vector<Handle> state;
     std::vector<double> factors;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].optimizer.size() <= k) continue;
-      state.push_back(parts[i].optimizer[k]);
+      if (parts[i]->optimizer().size() <= k) continue;
+      state.push_back(parts[i]->optimizer()[k]);
       factors.push_back(shares[i]);
     }
     states.push_back(lineage.elementwise(rules::weighted_mean, state, factors));
@@ -48,45 +48,61 @@ std::vector<Handle> averaged_states(Lineage& lineage, const std::vector<Weights>
   return states;
 }
 
+/// Without its value: the version is that of the first, contributions are joined in order.
 Weights joined_weights(const std::vector<Weights>& parts) {
-  Weights out = joined(parts);
-  out.participants = parts.front().participants;
-  for (const Weights& part : parts) out.local_samples += part.local_samples;
-  return out;
-}
-
-Gradient joined_gradients(const std::vector<Gradient>& parts) {
-  Gradient out = joined(parts);
-  out.averaged = 0;
-  for (const Gradient& part : parts) {
-    out.samples += part.samples;
-    out.averaged += part.averaged;
+  Weights out;
+  WeightsState& state = out.edit();
+  state.version = parts.front()->version;
+  state.progress = parts.front()->progress;
+  state.participants = parts.front()->participants;
+  Contributions& made = state.more.edit().made;
+  for (const Weights& part : parts) {
+    state.local_samples += part->local_samples;
+    made.insert(made.end(), part->made().begin(), part->made().end());
   }
   return out;
 }
 
-/// All parts are plain means over equally many batches at the same weights: their mean is one large batch.
-bool can_fuse(const std::vector<Gradient>& parts) {
-  const Gradient& first = parts.front();
-  for (const Gradient& part : parts)
-    if (part.at.empty() || part.batches.empty() || part.at.key() != first.at.key() || part.batches.size() != first.batches.size())
-      return false;
-  return true;
+Gradient joined_gradients(const std::vector<Gradient>& parts) {
+  Gradient out;
+  GradientState& state = out.edit();
+  state.at = parts.front()->at;
+  state.averaged = 0;
+  GradientState::More& more = state.more.edit();
+  for (const Gradient& part : parts) {
+    more.samples += part->samples();
+    state.averaged += part->averaged;
+    more.made.insert(more.made.end(), part->made().begin(), part->made().end());
+  }
+  return out;
+}
+
+/// If all parts are plain means over equally many batches at the same weights, their mean is one large batch: these.
+std::vector<Batch> fused_batches(const std::vector<Gradient>& parts) {
+  std::vector<Batch> batches;
+  const Key& at = parts.front()->at->value.key();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t before = batches.size();
+    parts[i]->add_batches(batches);
+    if (batches.size() == before || parts[i]->at->value.key() != at) return {};
+    if (i > 0 && (batches.size() - before) * i != before) return {};
+  }
+  return batches;
 }
 
 }  // namespace
 
 std::uint64_t Node::part_samples(Rank worker) const {
-  if (!plan_.shared_stream) return plan_.stream_samples[static_cast<std::size_t>(worker)];
-  const auto workers = static_cast<std::uint64_t>(plan_.workers);
-  return (plan_.train_samples + workers - 1) / workers;
+  if (!plan().shared_stream) return plan().stream_samples[static_cast<std::size_t>(worker)];
+  const auto workers = static_cast<std::uint64_t>(plan().workers);
+  return (plan().train_samples + workers - 1) / workers;
 }
 
 std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
-  std::vector<Rank> ranks(static_cast<std::size_t>(plan_.workers));
+  std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
   std::iota(ranks.begin(), ranks.end(), 0);
-  if (count >= plan_.workers) return ranks;
-  RandomStream draws(plan_.seed, "server/sampled workers", round);
+  if (count >= plan().workers) return ranks;
+  RandomStream draws(plan().seed, "server/sampled workers", round);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(ranks[i], ranks[i + draws.below(ranks.size() - i)]);
   ranks.resize(static_cast<std::size_t>(count));
   std::sort(ranks.begin(), ranks.end());
@@ -94,24 +110,26 @@ std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) 
 }
 
 Weights Node::initial_weights() {
-  Weights weights;
-  weights.value = lineage_.initial();
-  weights.participants = plan_.workers;
-  return weights;
+  if (!start_->value.empty()) return start_;
+  if (!context_.initial->value.empty()) return context_.initial;
+  WeightsState& weights = context_.initial.edit();
+  weights.value = context_.lineage.initial();
+  weights.participants = context_.plan.workers;
+  return context_.initial;
 }
 
 DrawnBatch Node::next_batch(std::int64_t samples) {
-  const std::uint64_t epoch = plan_.shared_stream ? plan_.train_samples : plan_.stream_samples[static_cast<std::size_t>(self_)];
-  SampleStream& stream = shared_ ? *shared_ : own_;
+  const std::uint64_t epoch = plan().shared_stream ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(self_)];
+  SampleStream& stream = plan().shared_stream && !is_server() ? context_.shared_stream : own_;
   const auto wanted = static_cast<std::uint64_t>(samples);
   std::uint64_t left = epoch - stream.position % epoch;
-  if (plan_.drop_last && left < wanted && epoch >= wanted) {
+  if (plan().drop_last && left < wanted && epoch >= wanted) {
     stream.position += left;
     left = epoch;
   }
   DrawnBatch batch;
   batch.position = stream.position;
-  batch.stream = plan_.shared_stream ? shared_stream : static_cast<std::uint32_t>(self_);
+  batch.stream = plan().shared_stream ? shared_stream : static_cast<std::uint32_t>(self_);
   batch.size = static_cast<std::uint32_t>(std::min(wanted, left));
   batch.work = drawn_;
   last_position_ = stream.position;
@@ -123,13 +141,14 @@ DrawnBatch Node::next_batch(std::int64_t samples) {
 Gradient Node::mean(const std::vector<Gradient>& parts) {
   if (parts.size() == 1) return parts.front();
   Gradient out = joined_gradients(parts);
-  if (plan_.fuse && can_fuse(parts)) {
-    out.at = parts.front().at;
-    for (const Gradient& part : parts) out.batches.insert(out.batches.end(), part.batches.begin(), part.batches.end());
-    out.value = lineage_.mean_gradient(out.at, std::vector<Batch>(out.batches.begin(), out.batches.end()));
+  GradientState& state = out.edit();
+  std::vector<Batch> batches;
+  if (plan().fuse) batches = fused_batches(parts);
+  if (!batches.empty()) {
+    state.value = lineage().mean_gradient(state.at->value, batches);
+    state.more.edit().batches = std::move(batches);
   } else {
-    const std::vector<Handle> values = values_of(parts);
-    out.value = lineage_.elementwise(rules::mean, values);
+    state.value = lineage().elementwise(rules::mean, values_of(parts));
   }
   return out;
 }
@@ -137,16 +156,18 @@ Gradient Node::mean(const std::vector<Gradient>& parts) {
 Weights Node::mean(const std::vector<Weights>& parts) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
-  out.value = lineage_.elementwise(rules::mean, values_of(parts));
-  out.optimizer = averaged_states(lineage_, parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
+  WeightsState& state = out.edit();
+  state.value = lineage().elementwise(rules::mean, values_of(parts));
+  state.more.edit().optimizer = averaged_states(lineage(), parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
   return out;
 }
 
 Weights Node::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
-  out.value = lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
-  out.optimizer = averaged_states(lineage_, parts, shares);
+  WeightsState& state = out.edit();
+  state.value = lineage().elementwise(rules::weighted_mean, values_of(parts), shares);
+  state.more.edit().optimizer = averaged_states(lineage(), parts, shares);
   return out;
 }
 
@@ -155,58 +176,62 @@ Gradient Node::weighted_sum(const std::vector<Gradient>& parts, const std::vecto
   std::vector<Handle> values;
   std::vector<double> factors;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].value.empty()) continue;  // took no step: adds nothing
-    values.push_back(parts[i].value);
+    if (parts[i]->value.empty()) continue;  // took no step: adds nothing
+    values.push_back(parts[i]->value);
     factors.push_back(shares[i]);
   }
-  out.value = values.size() == 1 && factors.front() == 1 ? values.front() : lineage_.elementwise(rules::weighted_mean, values, factors);
+  out.edit().value =
+      values.size() == 1 && factors.front() == 1 ? values.front() : lineage().elementwise(rules::weighted_mean, values, factors);
   return out;
 }
 
 Gradient Node::add(const Gradient& sum, const Gradient& next) {
-  if (sum.value.empty()) return next;
+  if (sum->value.empty()) return next;
   Gradient out = sum;
-  const std::vector<Handle> terms(std::initializer_list<Handle>{sum.value, next.value});
-  out.value = lineage_.elementwise(rules::add, terms);
-  out.samples += next.samples;
-  out.at = Handle();
-  out.batches.clear();
-  for (const Contribution& made : next.made) {
-    if (!out.made.empty() && out.made.back().worker == made.worker) {
-      out.made.back().steps += made.steps;
-      out.made.back().samples += made.samples;
+  const std::array<Handle, 2> terms{sum->value, next->value};
+  GradientState& state = out.edit();
+  state.value = lineage().elementwise(rules::add, terms);
+  GradientState::More more;
+  more.samples = sum->samples() + next->samples();
+  more.made.assign(sum->made().begin(), sum->made().end());
+  for (const Contribution& made : next->made()) {
+    if (!more.made.empty() && more.made.back().worker == made.worker) {
+      more.made.back().steps += made.steps;
+      more.made.back().samples += made.samples;
     } else {
-      out.made.push_back(made);
+      more.made.push_back(made);
     }
   }
+  state.more.edit() = std::move(more);
   return out;
 }
 
 Gradient Node::no_gradient(const Weights& weights) const {
   Gradient none;
-  none.version = weights.version;
-  none.progress = weights.progress;
-  Contribution contribution;
-  contribution.worker = self_;
-  contribution.read_version = weights.version;
-  contribution.first_position = last_position_;
-  none.made.push_back(contribution);
+  none.edit().at = weights;
+  none.edit().first = contribution_of(*weights.operator->());
   return none;
 }
 
 double Node::epochs_at(const Weights& weights) const {
   // Between two versions a worker reckons that the others have got as far as it has itself.
-  const std::uint64_t local = weights.local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights.participants));
-  return static_cast<double>(weights.progress + local) / static_cast<double>(plan_.epoch_samples);
+  const std::uint64_t local = weights->local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights->participants));
+  return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }
 
-Weights Node::as_contribution(Weights weights) const {
-  if (is_server() || !weights.made.empty()) return weights;
+Contribution Node::contribution_of(const WeightsState& weights) const {
   Contribution contribution;
   contribution.worker = self_;
   contribution.read_version = weights.version;
   contribution.first_position = last_position_;
-  weights.made.push_back(contribution);
+  return contribution;
+}
+
+Weights Node::as_contribution(Weights weights) const {
+  if (!is_server() && weights->made().empty()) {
+    WeightsState& state = weights.edit();
+    state.more.edit().made.push_back(contribution_of(state));
+  }
   return weights;
 }
 

@@ -7,6 +7,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,37 +41,57 @@ struct SampleStream {
   std::uint64_t position = 0;
 };
 
+/// What the nodes of one back end share; outlives them.
+struct NodeContext {
+  NodeContext(Backend& its_backend, Lineage& its_lineage, const TrainingPlan& its_plan)
+      : backend(its_backend), lineage(its_lineage), plan(its_plan) {}
+  Backend& backend;
+  Lineage& lineage;
+  const TrainingPlan& plan;
+  SampleStream shared_stream;  // where plan.shared_stream
+  Weights initial;             // made when first asked for
+};
+
 class Node {
  public:
-  Node(Backend& backend, Lineage& lineage, const TrainingPlan& plan, SampleStream* shared, Rank self)
-      : backend_(backend), lineage_(lineage), plan_(plan), shared_(shared), self_(self) {}
+  Node(NodeContext& context, Rank self) : context_(context), self_(self) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   Rank self() const { return self_; }
-  Rank workers() const { return plan_.workers; }
-  Rank server() const { return plan_.workers; }
-  bool is_server() const { return self_ >= plan_.workers; }
+  Rank workers() const { return plan().workers; }
+  Rank server() const { return plan().workers; }
+  bool is_server() const { return self_ >= plan().workers; }
   /// Samples of this worker's batch.
-  std::int64_t batch_size() const { return plan_.batch + (self_ < plan_.larger_batches ? 1 : 0); }
+  std::int64_t batch_size() const { return plan().batch + (self_ < plan().larger_batches ? 1 : 0); }
   /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
   std::uint64_t part_samples(Rank worker) const;
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
   std::vector<Rank> sample_workers(std::int64_t count, std::uint64_t round) const;
 
-  /// Known to every node from the seed, at no time or bytes.
+  /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
+  /// after a crash, the weights that it was sent.
   Weights initial_weights();
   /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
   DrawnBatch next_batch(std::int64_t samples);
 
   /// Mean gradient of the batch's loss. Takes the worker's time; may be interrupted in first_of: then nothing has happened.
-  GradientOperation gradient(const Weights& weights, const DrawnBatch& batch) { return GradientOperation(*this, weights, batch); }
+  Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
+    return Pending<GradientOperation>(slot_, *this, weights, batch);
+  }
+  /// The mean over all workers of their gradients at their weights, known to all of them at the end: gradient, then all-reduce, or bucket
+  /// by bucket while backward still runs if the cluster overlaps them (collective.overlap). Every worker calls it.
+  Pending<AveragedGradientOperation> averaged_gradient(const Weights& weights, const DrawnBatch& batch) {
+    return Pending<AveragedGradientOperation>(slot_, *this, weights, batch);
+  }
   /// One optimizer step. The state (momentum) is this node's; it changes only when the step completes.
-  StepOperation step(const Weights& weights, const Gradient& gradient) { return StepOperation(*this, weights, gradient); }
-  void reset_optimizer() { optimizer_.clear(); }
+  Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) {
+    return Pending<StepOperation>(slot_, *this, weights, gradient);
+  }
+  void reset_optimizer() { optimizer_.reset(); }
   /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
-  void attach_optimizer(Weights& weights) const { weights.optimizer = optimizer_; }
-  void adopt_optimizer(const Weights& weights) { optimizer_ = weights.optimizer; }
+  void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }
+  void adopt_optimizer(const Weights& weights) { optimizer() = weights->optimizer(); }
 
   // Algebra: takes no time. Summed in the order given.
   Gradient mean(const std::vector<Gradient>& parts);
@@ -82,83 +105,94 @@ class Node {
 
   /// From a worker, a send is a contribution: weights without steps count as one of zero steps.
   template <class T>
-  SendOperation send(Rank to, const T& payload) {
-    return SendOperation(*this, make_message(to, payload));
+  Pending<SendOperation> send(Rank to, const T& payload) {
+    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
   }
   template <class T>
   void post(Rank to, const T& payload) {
-    backend_.post(make_message(to, payload));
+    backend().post(make_message(to, payload));
   }
-  /// Posts to every worker but this node, in rank order.
+  /// Posts to every member but this node, in rank order.
   template <class T>
   void broadcast(const T& payload) {
     for (Rank rank = 0; rank < workers(); ++rank)
-      if (rank != self_) post(rank, payload);
+      if (rank != self_ && is_member(rank)) post(rank, payload);
   }
-  void broadcast(const SyncSignal& signal) { backend_.signal_workers(self_, signal); }
+  void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
-  ReceiveOperation<T> receive(Rank from = anyone) {
-    return ReceiveOperation<T>(*this, from);
+  Pending<ReceiveOperation<T>> receive(Rank from = anyone) {
+    return Pending<ReceiveOperation<T>>(slot_, *this, from);
   }
   /// Waits for a signal of that number or later, which may have come already.
-  SignalOperation signal(std::uint64_t number) { return SignalOperation(*this, number); }
+  Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }
   /// Completes at once: the other branch of a first_of that only asks whether something has come.
-  ProceedOperation proceed() { return ProceedOperation(*this); }
+  Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
   /// Mean over all workers, known to all of them at the end. Every worker calls it.
   template <class T>
-  AllReduceOperation<T> all_reduce_mean(const T& mine) {
-    return AllReduceOperation<T>(*this, as_contribution(mine));
+  Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine) {
+    return Pending<AllReduceOperation<T>>(slot_, *this, as_contribution(mine));
   }
   /// Counts one update and stamps it; at the stop it never returns.
-  PublishOperation publish(const Weights& weights) { return PublishOperation(*this, weights); }
+  Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
+
+  /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice.
+  bool is_member(Rank worker) const { return backend().is_member(worker); }
+  /// Members, and those that are down but whose return the others wait for (on_failure: wait).
+  bool awaits(Rank worker) const { return backend().awaits(worker); }
+  bool members_change() const { return backend().members_change(); }
 
   // For operations and back ends.
-  Backend& backend() const { return backend_; }
-  Lineage& lineage() const { return lineage_; }
-  const TrainingPlan& plan() const { return plan_; }
+  void start_from(const Weights& weights) { start_ = weights; }
+  OperationSlot& slot() { return slot_; }
+  Backend& backend() const { return context_.backend; }
+  Lineage& lineage() const { return context_.lineage; }
+  const TrainingPlan& plan() const { return context_.plan; }
   double epochs_at(const Weights& weights) const;
-  std::vector<Handle>& optimizer() { return optimizer_; }
+  std::vector<Handle>& optimizer() {
+    if (!optimizer_) optimizer_ = std::make_unique<std::vector<Handle>>();
+    return *optimizer_;
+  }
   std::uint64_t next_call() { return calls_++; }
   std::uint64_t drawn() const { return drawn_; }
   std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
 
  private:
+  Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   template <class T>
   MessagePointer make_message(Rank to, const T& payload) {
-    return backend_.make_message(self_, to, Payload(as_contribution(payload)));
+    return backend().make_message(self_, to, Payload(as_contribution(payload)));
   }
 
-  Backend& backend_;
-  Lineage& lineage_;
-  const TrainingPlan& plan_;
-  SampleStream* shared_;  // null: this worker's own
-  SampleStream own_;
+  NodeContext& context_;
+  OperationSlot slot_;
   Rank self_;
-  std::uint64_t drawn_ = 0;          // samples of work, whatever the stream
-  std::uint64_t last_position_ = 0;  // of the batch drawn last
-  std::uint64_t calls_ = 0;          // computations started
-  std::vector<Handle> optimizer_;
+  SampleStream own_;
+  std::uint64_t drawn_ = 0;                         // samples of work, whatever the stream
+  std::uint64_t last_position_ = 0;                 // of the batch drawn last
+  std::uint32_t calls_ = 0;                         // computations started
+  Weights start_;                                   // of a worker that came later
+  std::unique_ptr<std::vector<Handle>> optimizer_;  // null: none yet
 };
 
 template <class A, class B>
 bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
-  a_.set_waiter(waiter, this);
-  b_.set_waiter(waiter, this);
-  const std::int32_t forced = a_.node().backend().forced_choice(a_.node().self());
+  a_->set_waiter(waiter, this);
+  b_->set_waiter(waiter, this);
+  const std::int32_t forced = a_->node().backend().forced_choice(a_->node().self());
   if (forced > 1)
-    throw ReplayMismatch(a_.node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
+    throw ReplayMismatch(a_->node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
   if (forced != 0) {
-    if (b_.begin()) {
-      winner_ = &b_;
+    if (b_->begin()) {
+      winner_ = &*b_;
       return false;
     }
     if (winner_) return true;  // settled already, resumes later
   }
-  if (forced != 1 && a_.begin()) {
-    winner_ = &a_;
-    b_.give_up();
+  if (forced != 1 && a_->begin()) {
+    winner_ = &*a_;
+    b_->give_up();
     return false;
   }
   return true;
@@ -166,34 +200,89 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
 
 template <class A, class B>
 typename FirstOf<A, B>::Result FirstOf<A, B>::await_resume() {
-  a_.node().backend().chosen(a_.node().self(), winner_ == &b_ ? 1 : 0);
-  if (winner_ == &a_) return Result(std::in_place_index<0>, a_.await_resume());
-  return Result(std::in_place_index<1>, b_.await_resume());
+  a_->node().backend().chosen(a_->node().self(), winner_ == &*b_ ? 1 : 0);
+  if (winner_ == &*a_) return Result(std::in_place_index<0>, a_->await_resume());
+  return Result(std::in_place_index<1>, b_->await_resume());
 }
 
-/// One of each worker's, in rank order, whatever the order of arrival.
+/// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: what a worker
+/// sent before it failed or joined, or sent twice, is dropped. Members may change meanwhile; there is at least one part, unless none will
+/// do.
+enum class GatherUntil {
+  one_at_least,  // members and those whose return is awaited; if there are none, whoever comes
+  nobody_left,   // the same; but none will do
+  first_lives,   // those who have been in all the time; none will do
+};
+
 template <class T>
-Task<std::vector<T>> gather(Node& node) {
-  std::vector<T> parts(static_cast<std::size_t>(node.workers()));
-  for (Rank i = 0; i < node.workers(); ++i) {
-    From<T> arrived = co_await node.receive<T>();
-    parts[static_cast<std::size_t>(arrived.sender)] = std::move(static_cast<T&>(arrived));
+class Gathering {
+  static std::uint64_t version_of(const Weights& weights) { return weights->version; }
+  static std::uint64_t version_of(const Gradient& gradient) { return gradient->version(); }
+
+ public:
+  Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
+    parts_.resize(static_cast<std::size_t>(node.workers()));
+    missing_ = from_.size();
   }
-  co_return parts;
+  void take(From<T> arrived) {
+    std::optional<T>& part = parts_[static_cast<std::size_t>(arrived.sender)];
+    if (part || version_of(arrived) != version_) return;
+    part.emplace(std::move(static_cast<T&>(arrived)));
+    --missing_;
+  }
+  /// `until`: who is waited for.
+  bool complete(GatherUntil until) {
+    if (until == GatherUntil::first_lives) forget_the_dead();
+    if (missing_ == 0) return true;
+    if (!node_.members_change() || (missing_ == from_.size() && until == GatherUntil::one_at_least)) return false;
+    for (const Rank rank : from_)
+      if (!parts_[static_cast<std::size_t>(rank)] && node_.awaits(rank)) return false;
+    return true;
+  }
+  /// One that was down in between is not waited for: its new life has not been asked.
+  void forget_the_dead() {
+    std::erase_if(from_, [this](Rank rank) {
+      const bool dead = !parts_[static_cast<std::size_t>(rank)] && !node_.is_member(rank);
+      if (dead) --missing_;
+      return dead;
+    });
+  }
+  std::vector<T> parts() {
+    std::vector<T> all;
+    for (std::optional<T>& part : parts_)
+      if (part) all.push_back(std::move(*part));
+    return all;
+  }
+
+ private:
+  const Node& node_;
+  std::uint64_t version_;
+  std::vector<Rank> from_;
+  std::vector<std::optional<T>> parts_;  // [workers]
+  std::size_t missing_;
+};
+
+template <class T>
+Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank> from, GatherUntil until = GatherUntil::one_at_least) {
+  Gathering<T> gathering(node, version, std::move(from));
+  while (!gathering.complete(until)) {
+    if (!node.members_change()) {
+      From<T> arrived = co_await node.receive<T>();
+      gathering.take(std::move(arrived));
+      continue;
+    }
+    auto arrived = co_await first_of(node.receive<T>(), node.receive<MembershipNotice>());
+    if (arrived.index() == 0) gathering.take(std::get<0>(std::move(arrived)));
+  }
+  co_return gathering.parts();
 }
 
-/// The same from some workers only, given in ascending order.
+/// From every worker.
 template <class T>
-Task<std::vector<T>> gather(Node& node, const std::vector<Rank>& from) {
-  std::vector<std::pair<Rank, T>> arrivals;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    From<T> arrived = co_await node.receive<T>();
-    arrivals.emplace_back(arrived.sender, std::move(static_cast<T&>(arrived)));
-  }
-  std::sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<T> parts;
-  for (auto& [rank, part] : arrivals) parts.push_back(std::move(part));
-  co_return parts;
+Task<std::vector<T>> gather(Node& node, std::uint64_t version) {
+  std::vector<Rank> everyone(static_cast<std::size_t>(node.workers()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return gather<T>(node, version, std::move(everyone));
 }
 
 }  // namespace straggler

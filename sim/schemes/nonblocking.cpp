@@ -31,7 +31,7 @@ std::vector<double> shares_of(const std::vector<T>& parts, bool by_samples) {
   double total = 0;
   for (const T& part : parts) {
     double samples = 0;
-    for (const Contribution& made : part.made) samples += static_cast<double>(made.samples);
+    for (const Contribution& made : part->made()) samples += static_cast<double>(made.samples);
     shares.push_back(by_samples ? samples : 1);
     total += shares.back();
   }
@@ -66,7 +66,7 @@ class LocalWork {
 
 /// The gradient of the current mini-batch, or nothing if the signal of this round came first.
 Task<std::optional<Gradient>> gradient_unless_signalled(Node& node, const Weights& weights, const DrawnBatch& minibatch, bool at_boundary) {
-  const std::uint64_t round = weights.version;
+  const std::uint64_t round = weights->version;
   if (at_boundary) {
     const auto asked = co_await first_of(node.proceed(), node.signal(round));
     if (std::holds_alternative<SyncSignal>(asked)) co_return std::nullopt;
@@ -86,7 +86,7 @@ class NonblockingWeights final : public Scheme {
     Weights weights = node.initial_weights();
     LocalWork work(node, options_);
     for (;;) {
-      const std::uint64_t round = weights.version;
+      const std::uint64_t round = weights->version;
       while (!work.batch_complete()) {
         const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
         if (!gradient) break;
@@ -103,10 +103,11 @@ class NonblockingWeights final : public Scheme {
   }
 
   Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Weights> parts = co_await gather<Weights>(node);
+      const std::vector<Weights> parts = co_await gather<Weights>(node, weights->version);
       const Weights average = options_.by_samples ? node.weighted_mean(parts, shares_of(parts, true)) : node.mean(parts);
-      const Weights weights = co_await node.publish(average);
+      weights = co_await node.publish(average);
       node.broadcast(weights);
     }
   }
@@ -124,7 +125,7 @@ class NonblockingGradients final : public Scheme {
     Weights weights = node.initial_weights();
     LocalWork work(node, options_);
     for (;;) {
-      const std::uint64_t round = weights.version;
+      const std::uint64_t round = weights->version;
       Gradient sum = node.no_gradient(weights);
       while (!work.batch_complete()) {
         const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
@@ -144,9 +145,9 @@ class NonblockingGradients final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Gradient> sums = co_await gather<Gradient>(node);
+      const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
       Gradient average = node.weighted_sum(sums, shares_of(sums, options_.by_samples));
-      average.averaged = 1;  // each worker stepped at the rate of one already
+      average.edit().averaged = 1;  // each worker stepped at the rate of one already
       weights = co_await node.step(weights, average);
       weights = co_await node.publish(weights);
       node.broadcast(weights);
@@ -197,7 +198,8 @@ const Register<SchemeEntry> entry({
                     .fallback = "server",
                     .meaning = "how contributions are averaged",
                     .choices = {"server"}},
-                   MomentumAtSync::parameter("keep")},
+                   MomentumAtSync::parameter("keep"),
+                   on_failure({"drop", "wait", "abort"}, "average without it, wait for it at the next sync, or end")},
     .make = make,
     .needs_server = [](const Parameters&) { return true; },
     .updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); },

@@ -7,6 +7,8 @@
 
 namespace straggler {
 
+OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
+
 bool Operation::begin() {
   prepare();
   state_ = State::pending;
@@ -42,25 +44,18 @@ void Operation::happen() {
   waiter_.resume();  // this operation may be gone after it
 }
 
-GradientOperation::GradientOperation(Node& node, const Weights& weights, const DrawnBatch& batch)
-    : Operation(node, Kind::gradient), batch_(batch), weights_(weights.value), version_(weights.version), progress_(weights.progress) {}
-
-Gradient GradientOperation::await_resume() {
-  Gradient gradient;
-  gradient.value = node().lineage().gradient(weights_, batch_);
-  gradient.version = version_;
-  gradient.progress = progress_;
-  gradient.samples = batch_.size;
+Gradient ComputeOperation::gradient() const {
+  Gradient result;
+  GradientState& gradient = result.edit();
+  gradient.value = node().lineage().gradient(weights_->value, batch_);
   gradient.at = weights_;
-  gradient.batches.push_back(batch_);
-  Contribution contribution;
-  contribution.worker = node().self();
-  contribution.steps = 1;
-  contribution.samples = batch_.size;
-  contribution.read_version = version_;
-  contribution.first_position = batch_.position;
-  gradient.made.push_back(contribution);
-  return gradient;
+  gradient.stream = batch_.stream;
+  gradient.first.worker = node().self();
+  gradient.first.steps = 1;
+  gradient.first.samples = batch_.size;
+  gradient.first.read_version = weights_->version;
+  gradient.first.first_position = batch_.position;
+  return result;
 }
 
 StepOperation::StepOperation(Node& node, const Weights& weights, const Gradient& gradient)
@@ -68,16 +63,19 @@ StepOperation::StepOperation(Node& node, const Weights& weights, const Gradient&
 
 Weights StepOperation::await_resume() {
   Node& here = node();
-  weights_.value = here.plan().optimizer->step(here.lineage(), weights_.value, gradient_.value, here.epochs_at(weights_),
-                                               gradient_.averaged, here.optimizer());
-  weights_.local_samples += gradient_.samples;
-  for (const Contribution& made : gradient_.made) {
+  const double epochs = here.epochs_at(weights_);
+  WeightsState& weights = weights_.edit();
+  weights.value =
+      here.plan().optimizer->step(here.lineage(), weights.value, gradient_->value, epochs, gradient_->averaged, here.optimizer());
+  weights.local_samples += gradient_->samples();
+  Contributions& all = weights.more.edit().made;
+  for (const Contribution& made : gradient_->made()) {
     // A worker's local steps are one contribution; what a server applies are one each.
-    if (!here.is_server() && made.worker == here.self() && !weights_.made.empty() && weights_.made.back().worker == here.self()) {
-      weights_.made.back().steps += made.steps;
-      weights_.made.back().samples += made.samples;
+    if (!here.is_server() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
+      all.back().steps += made.steps;
+      all.back().samples += made.samples;
     } else {
-      weights_.made.push_back(made);
+      all.push_back(made);
     }
   }
   return std::move(weights_);
@@ -99,7 +97,7 @@ void ReceiveOperationBase::note_choice() const {
 }
 
 std::string ReceiveOperationBase::describe() const {
-  static constexpr std::array<const char*, 2> what = {"weights", "a gradient"};
+  static constexpr std::array<const char*, 3> what = {"weights", "a gradient", "a change of members"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
   if (from_ == anyone) return text + "anyone";
   return text + (from_ >= node().workers() ? "server " + std::to_string(from_ - node().workers()) : "worker " + std::to_string(from_));
@@ -107,15 +105,17 @@ std::string ReceiveOperationBase::describe() const {
 
 std::string SignalOperation::describe() const { return node().name() + " waits for signal " + std::to_string(number_); }
 
-PublishOperation::PublishOperation(Node& node, const Weights& weights) : Operation(node, Kind::publish), weights_(weights) {
-  ++weights_.version;
-  weights_.progress += weights_.local_samples;
-  weights_.local_samples = 0;
+PublishOperation::PublishOperation(Node& node, const Weights& given) : Operation(node, Kind::publish), weights_(given) {
+  WeightsState& weights = weights_.edit();
+  ++weights.version;
+  weights.progress += weights.local_samples;
+  weights.local_samples = 0;
+  if (!weights.more.there()) return;
+  made_ = std::move(weights.more.edit().made);
+  weights.more.edit().made.clear();
+  if (weights.optimizer().empty()) weights.more.reset();
 }
 
-Weights PublishOperation::await_resume() {
-  weights_.made.clear();
-  return std::move(weights_);
-}
+Weights PublishOperation::await_resume() { return std::move(weights_); }
 
 }  // namespace straggler

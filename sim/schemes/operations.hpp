@@ -1,11 +1,12 @@
 // Operations that a scheme awaits, and the back end behind them.
 //
-// An operation lives in the awaiting coroutine's frame. When the frame dies, or when it loses a first_of, it takes itself out
-// of whatever it waits in: nothing of it is left. A completed operation wakes its coroutine through the back end's queue.
+// The awaiting coroutine's frame owns the operation, through a Pending; the node has room for one, where it lies beside what it works
+// on. When the frame dies, or when it loses a first_of, it takes itself out of whatever it waits in: nothing of it is left. A completed
+// operation wakes its coroutine through the back end's queue.
 #pragma once
 #include <algorithm>
-#include <cassert>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,12 @@ class Backend {
   virtual void post(MessagePointer message) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
+  /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
+  virtual bool is_member(Rank worker) const = 0;
+  virtual bool awaits(Rank worker) const = 0;
+  virtual Rank members() const = 0;
+  /// False: members are always all workers.
+  virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;
@@ -57,15 +64,12 @@ class OperationParent {
 
 class Operation : public Event {
  public:
-  enum class Kind : std::uint8_t { gradient, step, send, receive, signal, proceed, all_reduce, publish };
+  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish };
   enum class State : std::uint8_t { idle, pending, woken, done };
 
-  Operation(Node& owner, Kind what) : node_(&owner), kind_(what) {}
-  /// Before it is started only.
-  Operation(Operation&& o) noexcept : Event(), node_(o.node_), kind_(o.kind_) { assert(o.state_ == State::idle); }
+  Operation(Node& owner, Kind what) : kind_(what), node_(&owner) {}
   ~Operation() = default;
 
-  bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> waiter) {
     waiter_ = waiter;
     return !begin();
@@ -89,42 +93,61 @@ class Operation : public Event {
   Kind kind() const { return kind_; }
   State state() const { return state_; }
 
- protected:
-  Node* node_;
-
  private:
   void happen() final;
   /// Called before it starts: a forced choice is looked up here.
   virtual void prepare() {}
 
-  Kind kind_;
+  Kind kind_;  // first: these lie in what Event leaves free at its end
   State state_ = State::idle;
+  Node* node_;
   std::coroutine_handle<> waiter_;
   OperationParent* parent_ = nullptr;
 };
 
-class GradientOperation final : public Operation {
+/// Computes the gradient of a batch.
+class ComputeOperation : public Operation {
  public:
-  GradientOperation(Node& node, const Weights& weights, const DrawnBatch& batch);
-  GradientOperation(GradientOperation&&) noexcept = default;
-  ~GradientOperation() { give_up(); }
-  Gradient await_resume();
   const DrawnBatch& batch() const { return batch_; }
-  Time started;  // back end's own
+  /// What has been computed.
+  Gradient gradient() const;
+  // Back end's own.
+  std::uint32_t milestone = 0;
+  Time span;
+
+ protected:
+  ComputeOperation(Node& owner, Kind what, const Weights& weights, const DrawnBatch& batch)
+      : Operation(owner, what), batch_(batch), weights_(weights) {}
+  ~ComputeOperation() = default;
 
  private:
   DrawnBatch batch_;
-  Handle weights_;
-  std::uint64_t version_, progress_;
+  Weights weights_;
+};
+
+class GradientOperation final : public ComputeOperation {
+ public:
+  GradientOperation(Node& node, const Weights& weights, const DrawnBatch& batch) : ComputeOperation(node, Kind::gradient, weights, batch) {}
+  ~GradientOperation() { give_up(); }
+  Gradient await_resume() { return gradient(); }
+};
+
+class AveragedGradientOperation final : public ComputeOperation {
+ public:
+  AveragedGradientOperation(Node& node, const Weights& weights, const DrawnBatch& batch)
+      : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {}
+  ~AveragedGradientOperation() { give_up(); }
+  Gradient await_resume() { return std::get<Gradient>(std::move(payload)); }
+  // Back end's own.
+  Payload payload;        // this worker's gradient, then the mean
+  bool computed = false;  // backward is through
 };
 
 class StepOperation final : public Operation {
  public:
   StepOperation(Node& node, const Weights& weights, const Gradient& gradient);
-  StepOperation(StepOperation&&) noexcept = default;
   ~StepOperation() { give_up(); }
   Weights await_resume();
-  Time started;
 
  private:
   Weights weights_;
@@ -134,7 +157,6 @@ class StepOperation final : public Operation {
 class SendOperation final : public Operation {
  public:
   SendOperation(Node& node, MessagePointer message) : Operation(node, Kind::send), message_(std::move(message)) {}
-  SendOperation(SendOperation&&) noexcept = default;
   ~SendOperation() { give_up(); }
   void await_resume() const noexcept {}
   MessagePointer take_message() { return std::move(message_); }
@@ -148,7 +170,6 @@ class SendOperation final : public Operation {
 class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver {
  public:
   MailOperation(Node& owner, Kind what) : Operation(owner, what) {}
-  MailOperation(MailOperation&& o) noexcept : Operation(std::move(o)) {}
   virtual std::string describe() const = 0;
   MessagePointer message;
 
@@ -161,15 +182,16 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
 
 template <class T>
 constexpr std::size_t payload_kind() {
-  return std::is_same_v<T, Weights> ? 0 : 1;
+  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : 2;
 }
 static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
-              std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient>);
+              std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient> &&
+              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice>);
 
 class ReceiveOperationBase : public MailOperation {
  public:
   ReceiveOperationBase(Node& owner, Rank from, std::size_t payload_kind)
-      : MailOperation(owner, Kind::receive), from_(from), anyone_(from == anyone), payload_kind_(payload_kind) {}
+      : MailOperation(owner, Kind::receive), from_(from), anyone_(from == anyone), payload_kind_(static_cast<std::uint8_t>(payload_kind)) {}
   std::string describe() const final;
 
  protected:
@@ -183,7 +205,7 @@ class ReceiveOperationBase : public MailOperation {
   }
   Rank from_;
   bool anyone_;
-  std::size_t payload_kind_;
+  std::uint8_t payload_kind_;
 };
 
 template <class T>
@@ -199,7 +221,6 @@ class ReceiveOperation final : public ReceiveOperationBase {
 class SignalOperation final : public Operation {
  public:
   SignalOperation(Node& owner, std::uint64_t number) : Operation(owner, Kind::signal), number_(number) {}
-  SignalOperation(SignalOperation&&) noexcept = default;
   ~SignalOperation() { give_up(); }
   SyncSignal await_resume() const { return SyncSignal(number_); }
   std::uint64_t number() const { return number_; }
@@ -215,7 +236,6 @@ struct Proceed {};
 class ProceedOperation final : public Operation {
  public:
   explicit ProceedOperation(Node& owner) : Operation(owner, Kind::proceed) {}
-  ProceedOperation(ProceedOperation&&) noexcept = default;
   ~ProceedOperation() { give_up(); }
   Proceed await_resume() const { return {}; }
 };
@@ -223,9 +243,7 @@ class ProceedOperation final : public Operation {
 class AllReduceOperationBase : public Operation {
  public:
   AllReduceOperationBase(Node& owner, Payload what) : Operation(owner, Kind::all_reduce), payload(std::move(what)) {}
-  AllReduceOperationBase(AllReduceOperationBase&&) noexcept = default;
-  Payload payload;          // in: mine; out: the mean
-  std::uint32_t index = 0;  // back end's own
+  Payload payload;  // in: mine; out: the mean
 
  protected:
   ~AllReduceOperationBase() { give_up(); }
@@ -241,14 +259,16 @@ class AllReduceOperation final : public AllReduceOperationBase {
 class PublishOperation final : public Operation {
  public:
   PublishOperation(Node& node, const Weights& weights);
-  PublishOperation(PublishOperation&&) noexcept = default;
   ~PublishOperation() { give_up(); }
   Weights await_resume();
-  /// Stamped: version and progress are those of the new version; `made` lists what went into it.
+  /// Stamped: version and progress are those of the new version.
   const Weights& weights() const { return weights_; }
+  /// What went into it.
+  const Contributions& made() const { return made_; }
 
  private:
   Weights weights_;
+  Contributions made_;
 };
 
 /// A replay's choices do not fit the scheme: they are of another run.
@@ -256,12 +276,66 @@ struct ReplayMismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Room for one operation, since a process mostly waits in one at a time; others, and large ones, are allocated.
+class OperationSlot {
+ public:
+  template <class T, class... Arguments>
+  T* make(Arguments&&... arguments) {
+    if constexpr (sizeof(T) <= sizeof(bytes_)) {
+      if (!used_) {
+        T* made = new (bytes_) T(std::forward<Arguments>(arguments)...);
+        used_ = true;
+        return made;
+      }
+    }
+    return new T(std::forward<Arguments>(arguments)...);
+  }
+  template <class T>
+  void destroy(T* operation) {
+    if (static_cast<void*>(operation) != static_cast<void*>(bytes_)) {
+      delete operation;
+      return;
+    }
+    operation->~T();
+    used_ = false;
+  }
+
+ private:
+  alignas(8) std::byte bytes_[96];
+  bool used_ = false;
+};
+
+/// Of the operation's node.
+OperationSlot& slot_of(const Operation& operation);
+
+/// What a scheme awaits: owns the operation.
+template <class T>
+class [[nodiscard]] Pending {
+ public:
+  template <class... Arguments>
+  Pending(OperationSlot& slot, Node& node, Arguments&&... arguments)
+      : operation_(slot.make<T>(node, std::forward<Arguments>(arguments)...)) {}
+  Pending(Pending&& o) noexcept : operation_(std::exchange(o.operation_, nullptr)) {}
+  Pending& operator=(Pending&&) = delete;
+  ~Pending() {
+    if (operation_) slot_of(*operation_).destroy(operation_);
+  }
+  T& operator*() const { return *operation_; }
+  T* operator->() const { return operation_; }
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter) { return operation_->await_suspend(waiter); }
+  decltype(auto) await_resume() { return operation_->await_resume(); }
+
+ private:
+  T* operation_;
+};
+
 /// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
 /// start: put what interrupts there. The choice is recorded; a replay forces it.
 template <class A, class B>
 class FirstOf final : OperationParent {
  public:
-  FirstOf(A&& a, B&& b) : a_(std::move(a)), b_(std::move(b)) {}
+  FirstOf(Pending<A>&& a, Pending<B>&& b) : a_(std::move(a)), b_(std::move(b)) {}
   FirstOf(const FirstOf&) = delete;
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> waiter);
@@ -271,18 +345,18 @@ class FirstOf final : OperationParent {
  private:
   void completed(Operation& operation) override {
     winner_ = &operation;
-    if (winner_ == &a_)
-      b_.give_up();
+    if (winner_ == &*a_)
+      b_->give_up();
     else
-      a_.give_up();
+      a_->give_up();
   }
-  A a_;
-  B b_;
+  Pending<A> a_;
+  Pending<B> b_;
   Operation* winner_ = nullptr;
 };
 
 template <class A, class B>
-FirstOf<A, B> first_of(A a, B b) {
+FirstOf<A, B> first_of(Pending<A> a, Pending<B> b) {
   return FirstOf<A, B>(std::move(a), std::move(b));
 }
 

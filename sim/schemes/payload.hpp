@@ -3,6 +3,8 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,31 +28,126 @@ struct Contribution {
 };
 using Contributions = boost::container::small_vector<Contribution, 1>;
 
-// Classes with constructors, not aggregates: g++ 12 destroys aggregate temporaries in co_await twice.
+/// A state that copies share until one of them is edited: a copy costs a pointer, and a million workers that hold the same weights hold
+/// one state. Not for several threads at once.
+template <class State>
+class Shared {
+ public:
+  Shared() = default;  // reads as State()
+  Shared(const Shared& o) noexcept : state_(o.state_) {
+    if (state_) ++state_->sharers;
+  }
+  Shared(Shared&& o) noexcept : state_(std::exchange(o.state_, nullptr)) {}
+  Shared& operator=(Shared o) noexcept {
+    std::swap(state_, o.state_);
+    return *this;
+  }
+  ~Shared() {
+    if (state_ && --state_->sharers == 0) delete state_;
+  }
+  const State* operator->() const { return state_ ? state_ : &initial(); }
+  /// To change it: nobody else sees the change.
+  State& edit() {
+    if (!state_) {
+      state_ = new State();
+    } else if (state_->sharers > 1) {
+      State* own = new State(*state_);
+      --state_->sharers;
+      state_ = own;
+    } else {
+      return *state_;
+    }
+    state_->sharers = 1;
+    return *state_;
+  }
 
-/// Model parameters.
-struct Weights {
-  Weights() {}
+ private:
+  static const State& initial() {
+    static const State state;
+    return state;
+  }
+  State* state_ = nullptr;
+};
+
+/// A member that most states go without: one pointer.
+template <class T>
+class Rarely {
+ public:
+  Rarely() = default;
+  Rarely(const Rarely& o) : value_(o.value_ ? std::make_unique<T>(*o.value_) : nullptr) {}
+  Rarely(Rarely&&) noexcept = default;
+  Rarely& operator=(Rarely o) noexcept {
+    value_ = std::move(o.value_);
+    return *this;
+  }
+  bool there() const { return value_ != nullptr; }
+  const T& get() const {
+    static const T none;
+    return value_ ? *value_ : none;
+  }
+  T& edit() {
+    if (!value_) value_ = std::make_unique<T>();
+    return *value_;
+  }
+  void reset() { value_.reset(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+struct WeightsState {
+  std::uint32_t sharers = 0;
+  std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules reckon with it
   Handle value;
   std::uint64_t version = 0;        // the published version that these derive from
   std::uint64_t progress = 0;       // samples counted in that version; schedules read it
   std::uint64_t local_samples = 0;  // samples of steps taken since that version, not yet published
-  std::int32_t participants = 1;    // workers that take steps like this one's between two versions: schedules reckon with it
-  Contributions made;               // applied since that version, not yet published
-  std::vector<Handle> optimizer;    // the sender's optimizer state, where a scheme averages that too
+  struct More {
+    Contributions made;             // applied since that version, not yet published
+    std::vector<Handle> optimizer;  // the sender's optimizer state, where a scheme averages that too
+  };
+  Rarely<More> more;
+  const Contributions& made() const { return more.get().made; }
+  const std::vector<Handle>& optimizer() const { return more.get().optimizer; }
+};
+
+/// Model parameters.
+struct Weights : Shared<WeightsState> {};
+
+/// One worker's gradient of one batch is `first` alone; a mean or a sum of several has `more`.
+struct GradientState {
+  std::uint32_t sharers = 0;
+  std::int32_t averaged = 1;  // how many workers' gradients are averaged in it
+  Handle value;
+  Weights at;  // the weights that it was taken at: staleness = server's version - version
+  Contribution first;
+  std::uint32_t stream = 0;  // of the batch that `first` looked at
+  struct More {
+    std::uint64_t samples = 0;   // that were looked at, by all
+    std::vector<Batch> batches;  // value is the mean over these of the gradient at `at`; empty if it is not such a mean
+    Contributions made;
+  };
+  Rarely<More> more;
+
+  std::uint64_t version() const { return at->version; }
+  std::uint64_t progress() const { return at->progress; }
+  std::uint64_t samples() const { return more.there() ? more.get().samples : first.samples; }
+  std::span<const Contribution> made() const {
+    if (more.there()) return std::span(more.get().made.data(), more.get().made.size());
+    return std::span(&first, 1);
+  }
+  /// Appends the batches over which it is a plain mean; none if it is not such a mean.
+  void add_batches(std::vector<Batch>& to) const {
+    if (more.there()) {
+      to.insert(to.end(), more.get().batches.begin(), more.get().batches.end());
+    } else if (first.steps > 0) {
+      to.push_back({first.first_position, stream, static_cast<std::uint32_t>(first.samples)});
+    }
+  }
 };
 
 /// A gradient, or the mean or sum of several.
-struct Gradient {
-  Gradient() {}
-  Handle value;
-  std::uint64_t version = 0, progress = 0;           // of the weights that it was taken at: staleness = server's version - version
-  std::uint64_t samples = 0;                         // that were looked at
-  int averaged = 1;                                  // how many workers' gradients are averaged in it
-  Handle at;                                         // the weights; empty if it was taken at several
-  boost::container::small_vector<Batch, 1> batches;  // value is the mean over these of the gradient at `at`; empty if it is not such a mean
-  Contributions made;
-};
+struct Gradient : Shared<GradientState> {};
 
 /// A numbered control word; carries no bytes and is not a message: only the highest number that has come is kept.
 struct SyncSignal {
@@ -58,12 +155,15 @@ struct SyncSignal {
   std::uint64_t number;
 };
 
-using Payload = std::variant<Weights, Gradient>;
+/// Who is in has changed: told to every server when a worker fails, leaves or comes (back). Carries no bytes.
+struct MembershipNotice {};
+
+using Payload = std::variant<Weights, Gradient, MembershipNotice>;
 
 /// A payload and who sent it.
 template <class T>
 struct From : T {
-  From(T payload, Rank from) : T(std::move(payload)), sender(from) {}
+  From(T what, Rank from) : T(std::move(what)), sender(from) {}
   Rank sender;
 };
 

@@ -23,6 +23,13 @@ class Scheme {
   virtual Process server(Node& node) const;
 };
 
+/// What the others do when a worker crashes. A scheme declares which of these it can do, the first one being its default:
+///  - wait: they wait until it is back; it starts again from the latest version.
+///  - drop: they go on without it; it takes part again when it is back.
+///  - abort: the run ends.
+/// A worker that leaves for good, or has yet to join, is never waited for.
+Parameter on_failure(std::vector<std::string> choices, const std::string& meaning);
+
 struct SchemeEntry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters = {};

@@ -22,6 +22,7 @@ const Register<SchemeEntry> entry({
     .name = "sequential",
     .summary = "one worker, plain SGD",
     .reference = "Robbins & Monro 1951",
+    .parameters = {on_failure({"wait", "abort"}, "go on from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
     .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
     .only_workers = 1,

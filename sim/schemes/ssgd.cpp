@@ -12,8 +12,7 @@ class SsgdByAllReduce final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient mine = co_await node.gradient(weights, batch);
-      const Gradient mean = co_await node.all_reduce_mean(mine);
+      const Gradient mean = co_await node.averaged_gradient(weights, batch);
       weights = co_await node.step(weights, mean);
       weights = co_await node.publish(weights);
     }
@@ -34,7 +33,7 @@ class SsgdByServer final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Gradient> gradients = co_await gather<Gradient>(node);
+      const std::vector<Gradient> gradients = co_await gather<Gradient>(node, weights->version);
       const Gradient mean = node.mean(gradients);
       weights = co_await node.step(weights, mean);
       weights = co_await node.publish(weights);
@@ -51,7 +50,8 @@ const Register<SchemeEntry> entry({
                     .type = ValueType::choice,
                     .fallback = "all_reduce",
                     .meaning = "how gradients are averaged",
-                    .choices = {"all_reduce", "server"}}},
+                    .choices = {"all_reduce", "server"}},
+                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();

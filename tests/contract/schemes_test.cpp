@@ -94,7 +94,8 @@ void check_accounts(const Result& result) {
   CHECK(drawn == record.samples);
   CHECK(counted == contributions);
   CHECK(contributions == result.sink.order.size());
-  for (const LinkRecord& link : record.links) {
+  for (std::size_t id = 0; id < record.links.size; ++id) {
+    const LinkRecord link = record.links.row(id);
     CHECK(link.busy <= record.end);
     CHECK(link.bytes <= link.bytes_per_second * link.busy.seconds() * (1 + 1e-9) + 1e-3);
   }

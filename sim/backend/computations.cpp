@@ -1,0 +1,207 @@
+#include "sim/backend/computations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace straggler {
+
+Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan)
+    : simulation_(simulation), times_(times), plan_(std::move(plan)) {
+  managed_ = plan_.speeds_change || !plan_.hosts.empty();
+  if (managed_) jobs_.resize(plan_.compute_of.size());
+  for (std::size_t h = 0; h < plan_.hosts.size(); ++h) {
+    const SharedHost& host = plan_.hosts[h];
+    for (const Rank worker : host.workers) jobs_[static_cast<std::size_t>(worker)].host = static_cast<std::uint32_t>(h);
+    active_.push_back(host.busy_waiting ? static_cast<double>(host.workers.size()) : 0);
+  }
+  const auto loads = [](const ComputeClass& each) { return each.load_seconds_per_sample > 0 || each.copy_seconds_per_sample > 0; };
+  if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
+}
+
+std::span<const double> Computations::milestones(const ComputeOperation& operation) const {
+  static constexpr double whole[] = {1};
+  if (operation.kind() == Operation::Kind::gradient) return whole;
+  return class_of(operation.node().self()).milestones;
+}
+
+void Computations::start(ComputeOperation& operation, std::uint64_t call) {
+  const Rank rank = operation.node().self();
+  const DrawnBatch& batch = operation.batch();
+  const Time there = loaded(operation);
+  operation.span = plan_.compute[plan_.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call, there);
+  if (there == now()) return begin(operation);
+  operation.milestone = loading;
+  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  simulation_.queue().at(there, operation);
+}
+
+/// When the batch lies on the device.
+Time Computations::loaded(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  const ComputeClass& own = class_of(rank);
+  if (own.load_seconds_per_sample == 0 && own.copy_seconds_per_sample == 0) return now();
+  Loader& loader = loaders_[static_cast<std::size_t>(rank)];
+  if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
+  const double samples = operation.batch().size;
+  loader.work = operation.batch().work;
+  Time taken = now();
+  if (own.load_seconds_per_sample > 0) {
+    if (loader.ready.empty()) {
+      loader.ready.assign(own.loaders, now());
+      loader.taken.assign(std::size_t{own.loaders} * own.prefetch, now());
+    }
+    Time& process = loader.ready[loader.batches % loader.ready.size()];
+    Time& room = loader.taken[loader.batches % loader.taken.size()];
+    process = std::max(process, room) + Time::from_seconds(own.load_seconds_per_sample * samples);
+    taken = room = std::max(now(), process);
+    ++loader.batches;
+  }
+  loader.last_ready = taken + Time::from_seconds(own.copy_seconds_per_sample * samples);
+  return loader.last_ready;
+}
+
+void Computations::begin(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  operation.milestone = 0;
+  times_.begin_compute(static_cast<std::uint32_t>(rank), now());
+  if (!managed_) return schedule_next(operation);
+  Job& job = jobs_[static_cast<std::size_t>(rank)];
+  job.operation = &operation;
+  job.done = 0;
+  job.since = now();
+  if (paused_) times_.set_paused(static_cast<std::uint32_t>(rank), now(), true);
+  if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
+    ++active_[job.host];
+    change_host(job);
+  } else {
+    reschedule(job);
+  }
+}
+
+/// At full speed.
+void Computations::schedule_next(ComputeOperation& operation) {
+  const std::span<const double> shares = milestones(operation);
+  const auto end_of = [&](std::size_t milestone) {
+    return shares[milestone] >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * shares[milestone]);
+  };
+  const Time before = operation.milestone == 0 ? Time() : end_of(operation.milestone - 1);
+  simulation_.queue().after(end_of(operation.milestone) - before, operation);
+}
+
+std::size_t Computations::due(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  const auto worker = static_cast<std::uint32_t>(rank);
+  if (operation.milestone == loading) {
+    times_.set_loading(worker, now(), false);
+    begin(operation);
+    return 0;
+  }
+  const std::size_t passed = ++operation.milestone;
+  if (passed < milestones(operation).size()) {
+    if (managed_) {
+      settle(jobs_[worker]);
+      reschedule(jobs_[worker]);
+    } else {
+      schedule_next(operation);
+    }
+    return passed;
+  }
+  times_.end_compute(worker, now());
+  if (managed_) {
+    Job& job = jobs_[worker];
+    job.operation = nullptr;
+    if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
+      --active_[job.host];
+      change_host(job);
+    }
+  }
+  return passed;
+}
+
+void Computations::stop(ComputeOperation& operation) noexcept {
+  const auto worker = static_cast<std::uint32_t>(operation.node().self());
+  if (operation.milestone == loading) return times_.set_loading(worker, now(), false);
+  times_.discard_compute(worker, now());
+  if (!managed_) return;
+  Job& job = jobs_[worker];
+  if (paused_) times_.set_paused(worker, now(), false);
+  job.operation = nullptr;
+  if (job.host == ~0u || plan_.hosts[job.host].busy_waiting) return;
+  --active_[job.host];
+  change_host(job);
+}
+
+double Computations::rate_of(const Job& job) const {
+  if (paused_) return 0;
+  double rate = 1 / job.slowness;
+  if (job.host != ~0u) rate *= std::min(1.0, plan_.hosts[job.host].cores / active_[job.host]);
+  return rate;
+}
+
+void Computations::settle(Job& job) {
+  job.done += static_cast<double>((now() - job.since).ticks()) * job.rate;
+  job.since = now();
+}
+
+/// After settle().
+void Computations::reschedule(Job& job) {
+  if (!job.operation) return;
+  job.rate = rate_of(job);
+  job.operation->cancel();
+  if (job.rate == 0) return;
+  const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone];
+  simulation_.queue().after(Time::round_up(std::max(0.0, work - job.done) / job.rate), *job.operation);
+}
+
+/// The number of workers that want a core has changed there.
+void Computations::change_host(const Job& changed) {
+  for (const Rank worker : plan_.hosts[changed.host].workers) {
+    Job& job = jobs_[static_cast<std::size_t>(worker)];
+    if (!job.operation) continue;
+    settle(job);
+    reschedule(job);
+  }
+}
+
+void Computations::set_slowness(Rank worker, double times_slower) {
+  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  settle(job);
+  job.slowness = times_slower;
+  reschedule(job);
+}
+
+void Computations::set_down(Rank worker, bool down) {
+  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)] = Loader();
+  if (!managed_) return;
+  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  if (job.down == down) return;
+  job.down = down;
+  if (job.host == ~0u || !plan_.hosts[job.host].busy_waiting) return;
+  active_[job.host] += down ? -1 : 1;
+  change_host(job);
+}
+
+void Computations::pause() {
+  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
+    Job& job = jobs_[worker];
+    if (!job.operation) continue;
+    settle(job);
+    job.rate = 0;
+    job.operation->cancel();
+    times_.set_paused(static_cast<std::uint32_t>(worker), now(), true);
+  }
+  paused_ = true;
+}
+
+void Computations::resume() {
+  paused_ = false;
+  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
+    Job& job = jobs_[worker];
+    if (!job.operation) continue;
+    settle(job);
+    times_.set_paused(static_cast<std::uint32_t>(worker), now(), false);
+    reschedule(job);
+  }
+}
+
+}  // namespace straggler

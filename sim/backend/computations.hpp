@@ -1,0 +1,107 @@
+// Who computes, and until when: batches that must be loaded first, cores that are shared, slow spells and pauses.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/cluster/compute.hpp"
+#include "sim/engine/simulation.hpp"
+#include "sim/record/time_accounts.hpp"
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+
+/// How a group's workers come by their batches, and what computing is like on their hosts.
+struct ComputeClass {
+  std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
+  double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
+  std::uint32_t loaders = 1, prefetch = 2;
+  double copy_seconds_per_sample = 0;  // host to device
+};
+
+/// Workers that share cores. All of them are on it, whether or not there are enough.
+struct SharedHost {
+  double cores = 1;
+  bool busy_waiting = false;  // a worker that waits occupies a core, too
+  std::vector<Rank> workers;
+};
+
+struct ComputePlan {
+  std::vector<WorkerCompute> compute;
+  std::vector<std::uint32_t> compute_of;  // [workers]: workers that are alike and have no luck of their own share one
+  std::vector<ComputeClass> classes;
+  std::vector<std::uint32_t> class_of;  // [workers]
+  std::vector<SharedHost> hosts;        // only those where cores may run short
+  bool speeds_change = false;           // slow spells or pauses may come
+};
+
+/// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
+///
+/// A worker's computation is `span` of work; its event comes at each milestone, a share of that work, the last one at 1 (an averaged
+/// gradient has one a bucket, others have just the end). At speed 1
+/// for ever, which is so unless hosts are shared or speeds_change, that is a sum; else work done is kept up with at every change of speed.
+class Computations {
+ public:
+  /// `times` outlives this.
+  Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan);
+
+  /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
+  void start(ComputeOperation& operation, std::uint64_t call);
+  /// Its event has come. Returns how many milestones have been passed now; all of them: it is done.
+  std::size_t due(ComputeOperation& operation);
+  /// It is given up: what was computed is wasted.
+  void stop(ComputeOperation& operation) noexcept;
+
+  std::span<const double> milestones(const ComputeOperation& operation) const;
+  std::size_t class_number(Rank worker) const { return plan_.class_of[static_cast<std::size_t>(worker)]; }
+  /// A slow spell begins or ends: times slower than otherwise, all spells together.
+  void set_slowness(Rank worker, double times_slower);
+  /// It is down (its cores are free, its loader starts anew), or up again.
+  void set_down(Rank worker, bool down);
+  /// Nobody computes from now on; what is under way goes on afterwards.
+  void pause();
+  void resume();
+
+ private:
+  static constexpr std::uint32_t loading = ~0u;
+  struct Job {
+    ComputeOperation* operation = nullptr;  // computing, not loading
+    double done = 0;                        // ticks of work, at `since`
+    double rate = 1;                        // work per tick
+    double slowness = 1;
+    Time since;
+    std::uint32_t host = ~0u;
+    bool down = false;
+  };
+  /// Loader processes take turns; batch k waits for the process that prepared batch k - loaders, and for room: batch k - loaders · prefetch
+  /// must have been taken.
+  struct Loader {
+    std::vector<Time> ready, taken;  // rings: [loaders], [loaders · prefetch]
+    std::uint64_t batches = 0;
+    std::uint64_t work = ~std::uint64_t{0};  // the batch loaded last: one that was interrupted is neither loaded nor copied twice
+    Time last_ready;                         // when that lay on the device
+  };
+
+  const ComputeClass& class_of(Rank worker) const { return plan_.classes[class_number(worker)]; }
+  Time loaded(ComputeOperation& operation);
+  void begin(ComputeOperation& operation);
+  void schedule_next(ComputeOperation& operation);
+  void settle(Job& job);
+  void reschedule(Job& job);
+  void change_host(const Job& job);
+  double rate_of(const Job& job) const;
+  Time now() const { return simulation_.now(); }
+
+  Simulation& simulation_;
+  TimeAccounts& times_;
+  ComputePlan plan_;
+  bool managed_;  // speeds are not always 1
+  bool paused_ = false;
+  std::vector<Job> jobs_;        // [workers]; empty if not managed
+  std::vector<double> active_;   // [hosts]: workers that want a core
+  std::vector<Loader> loaders_;  // [workers]; empty if nobody loads
+};
+
+}  // namespace straggler

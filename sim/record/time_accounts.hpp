@@ -1,0 +1,86 @@
+// Every worker's account of time: every tick goes to exactly one phase.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+/// At any instant a worker is down, or computes, or loads a batch, or is blocked: in communication while bytes of its own are in
+/// flight, else idle. A computation can be paused: the worker is idle then.
+/// Invariants: after finish(t) each split sums to t, exactly; sums() is the sum over all workers' splits at any moment, at a cost
+/// that does not grow with their number.
+class TimeAccounts {
+ public:
+  /// Splits are kept in `records`, which outlives this. With a sink, every span is reported as it ends.
+  TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace);
+
+  void begin_compute(std::uint32_t worker, Time now) { change(worker, now, computing, true); }
+  void end_compute(std::uint32_t worker, Time now) { change(worker, now, computing, false); }
+  /// The computation that is under way is given up: what it took is wasted.
+  void discard_compute(std::uint32_t worker, Time now);
+  void set_loading(std::uint32_t worker, Time now, bool on) { change(worker, now, loading, on); }
+  void set_down(std::uint32_t worker, Time now, bool on) { change(worker, now, down, on); }
+  /// While it computes: the time is idle.
+  void set_paused(std::uint32_t worker, Time now, bool on) { change(worker, now, paused, on); }
+  void begin_flight(std::uint32_t worker, Time now) {
+    if (closed_) return;
+    if (clocks_[worker].flights > 0) {
+      ++clocks_[worker].flights;
+      return;
+    }
+    advance(worker, now);
+    clocks_[worker].flights = 1;
+    recount(clocks_[worker], now);
+  }
+  void end_flight(std::uint32_t worker, Time now) {
+    if (closed_) return;
+    if (clocks_[worker].flights > 1) {
+      --clocks_[worker].flights;
+      return;
+    }
+    advance(worker, now);
+    clocks_[worker].flights = 0;
+    recount(clocks_[worker], now);
+  }
+  /// Ticks of all workers together, by phase, as of `now`.
+  std::array<WideTicks, phase_count> sums(Time now) const;
+  /// Brings all splits up to `now` and closes them: what happens later, as processes are taken down, is in no account.
+  void finish(Time now);
+
+ private:
+  enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8 };
+  struct Clock {
+    Time since;
+    Time computed;  // booked as compute since the computation under way began
+    std::uint32_t flights = 0;
+    std::uint8_t flags = 0;
+    Phase counted = Phase::idle;  // as which the worker is in `count_`
+  };
+  static Phase phase_of(const Clock& clock);
+  void change(std::uint32_t worker, Time now, Flag flag, bool on);
+  /// Books the time since the last change to the phase that the worker was in.
+  void advance(std::uint32_t worker, Time now);
+  /// Reports the span that ends now; while a computation is under way it is kept, until it is known what becomes of that.
+  void trace(std::uint32_t worker, Phase phase, Time from, Time to);
+  void trace_computed(std::uint32_t worker, Phase becomes);
+  /// After every change, with the worker advanced to now: a worker in phase k since tick s adds now - s to its sum, -s when it enters, the
+  /// rest by count.
+  void recount(Clock& clock, Time now);
+
+  std::vector<WorkerRecord>& records_;
+  RecordSink* trace_;
+  struct Piece {
+    Phase phase;
+    Time start, end;
+  };
+  std::vector<Clock> clocks_;
+  std::vector<std::vector<Piece>> pieces_;  // [workers] of the computation under way, pauses too; empty without a trace
+  bool closed_ = false;
+  std::array<WideTicks, phase_count> sums_{};      // without what `count_` adds: sum of phase k at `now` = sums_[k] + count_[k] · now
+  std::array<std::int64_t, phase_count> count_{};  // workers in each phase
+};
+
+}  // namespace straggler
