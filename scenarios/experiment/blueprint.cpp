@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scenarios/experiment/at_place.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 
@@ -35,16 +36,6 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
   }
 }
 
-/// Turns a factory's std::invalid_argument into an error at a place of the scenario.
-template <class Make>
-auto at_place(const Scenario& scenario, const char* path, const Make& make) {
-  try {
-    return make();
-  } catch (const std::invalid_argument& wrong) {
-    throw_error(scenario, path, wrong.what());
-  }
-}
-
 }  // namespace
 
 Dataset Blueprint::load_data(const Scenario& scenario) const {
@@ -63,6 +54,11 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
   resolve_workload(scenario);
   resolve_training(scenario);
   resolve_cluster(scenario);
+  resolve_collective(scenario);
+  check_memory(scenario);
+  faults(scenario);  // these throw on what is wrong with them
+  token_buckets(scenario);
+  background(scenario);
 }
 
 void Blueprint::resolve_data(const Scenario& scenario) {
@@ -75,10 +71,23 @@ void Blueprint::resolve_data(const Scenario& scenario) {
 void Blueprint::resolve_workload(const Scenario& scenario) {
   const auto make = [&](const Kind& kind) { return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, *kernels); };
   model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
-  model_bytes = 4 * model->parameters();
-  if (scenario.workload.cost.bytes) model_bytes = static_cast<std::uint64_t>(*scenario.workload.cost.bytes);
-  if (scenario.workload.cost.model)
-    model_bytes = 4 * at_place(scenario, "workload.cost.model", [&] { return make(*scenario.workload.cost.model); })->parameters();
+  const CostSpec& spec = scenario.workload.cost;
+  if (spec.bytes) {
+    model_bytes = static_cast<std::uint64_t>(*spec.bytes);
+    cost.input_bytes = 4 * static_cast<double>(data.features);
+    return;
+  }
+  at_place(scenario, spec.model ? "workload.cost.model" : "workload.model", [&] {
+    const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
+    if (const CostModelEntry* known = Registry<CostModelEntry>::instance().find(kind.name)) {
+      cost = known->make(kind.parameters);
+    } else {
+      cost = cost_table(*(spec.model ? make(kind) : make(scenario.workload.model)));
+      cost.input_bytes = 4 * static_cast<double>(data.features);
+    }
+    return 0;
+  });
+  model_bytes = 4 * cost.parameters();
 }
 
 PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
@@ -156,68 +165,6 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   evaluation.thresholds = evaluate.thresholds;
   evaluation.sustain = evaluate.sustain;
   evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
-}
-
-void Blueprint::resolve_cluster(const Scenario& scenario) {
-  const auto& cluster = scenario.cluster;
-  const bool with_server = scheme_entry->needs_server(scenario.training.scheme.parameters);
-  servers = with_server ? static_cast<std::size_t>(cluster.servers.count) : 0;
-  std::vector<Nic> nics;
-  const auto nic_of = [&](const std::optional<LinkSpec>& own) {
-    const LinkSpec& link = own ? *own : cluster.network.link;
-    Nic nic;
-    nic.bytes_per_second = link.bandwidth;
-    nic.latency = Time::from_seconds(link.latency);
-    return nic;
-  };
-  for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
-    const WorkerGroup& group = cluster.workers[g];
-    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
-    group_times.push_back(compute.form == ComputeSpec::Form::affine ? affine_time(compute.overhead, compute.per_sample)
-                                                                    : table_time(compute.table, compute.launch));
-    nics.insert(nics.end(), static_cast<std::size_t>(group.count), nic_of(group.link));
-    group_of.insert(group_of.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(g));
-  }
-  nics.insert(nics.end(), servers, nic_of(cluster.servers.link));
-  topology = at_place(scenario, "cluster.network.topology", [&] {
-    const Kind& kind = cluster.network.topology;
-    return Registry<TopologyEntry>::instance().at(kind.name).make(kind.parameters, std::move(nics), static_cast<std::size_t>(plan.workers));
-  });
-  if (with_server || scheme_entry->only_workers == 1) return;
-
-  // The cheapest algorithm on links like those between the first two workers (the only ones on one worker need none).
-  const CollectiveSpec& spec = cluster.network.collective;
-  double best = std::numeric_limits<double>::infinity();
-  const LinkSpec& link = cluster.network.link;
-  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
-    if (spec.algorithm != "auto" && spec.algorithm != entry.name) continue;
-    const double seconds = entry.seconds(static_cast<double>(model_bytes), static_cast<std::size_t>(plan.workers), 2 * link.latency,
-                                         1 / link.bandwidth, spec.reduce_rate ? 1 / *spec.reduce_rate : 0);
-    if (seconds < best) {
-      best = seconds;
-      all_reduce = &entry;
-    }
-  }
-}
-
-std::vector<WorkerCompute> Blueprint::worker_compute(const Scenario& scenario) const {
-  std::vector<WorkerCompute> all;
-  all.reserve(group_of.size());
-  for (std::size_t i = 0; i < group_of.size(); ++i) {
-    const WorkerGroup& group = scenario.cluster.workers[group_of[i]];
-    const DeviceSpec& device = scenario.devices.at(group.device);
-    Quantum quantum;
-    quantum.unit = device.every.unit == JitterEvery::Unit::time   ? Quantum::Unit::time
-                   : device.every.unit == JitterEvery::Unit::call ? Quantum::Unit::call
-                                                                  : Quantum::Unit::samples;
-    const std::int64_t batch = plan.batch + (static_cast<std::int64_t>(i) < plan.larger_batches ? 1 : 0);
-    quantum.samples = device.every.samples > 0 ? device.every.samples : batch;
-    quantum.span = Time::from_seconds(device.every.seconds);
-    std::unique_ptr<Jitter> jitter;
-    if (device.jitter.name != "none") jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make(device.jitter.parameters);
-    all.emplace_back(*group_times[group_of[i]], group.slowdown, std::move(jitter), quantum, scenario.seed, static_cast<std::int64_t>(i));
-  }
-  return all;
 }
 
 Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {

@@ -8,11 +8,14 @@
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/backend/run_recorder.hpp"
+#include "sim/backend/simulated_cluster.hpp"
 #include "sim/cluster/compute.hpp"
-#include "sim/cluster/topology.hpp"
+#include "sim/cluster/fabric.hpp"
+#include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/schemes/node.hpp"
 
@@ -29,10 +32,17 @@ struct Blueprint {
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;
   std::unique_ptr<UpdateRule> optimizer;
-  std::unique_ptr<Topology> topology;
-  std::vector<std::unique_ptr<ComputeTime>> group_times;  // [groups]
-  std::vector<std::uint32_t> group_of;                    // [workers]
-  DataInfo data;                                          // the training size without what is held out
+  CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
+  std::shared_ptr<const Fabric> fabric;
+  std::unique_ptr<SharingModel> sharing;
+  std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
+  std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
+  std::vector<std::uint32_t> group_of;                               // [workers]
+  std::vector<std::uint32_t> first_of_group;                         // [groups]: worker
+  CollectiveShape shape;
+  UniformLinks uniform;         // as between the first two ranks
+  std::vector<Bucket> buckets;  // of a gradient; empty: one
+  DataInfo data;                // the training size without what is held out
   StreamSizes streams;
   TrainingPlan plan;
   StopRule stop;
@@ -44,7 +54,12 @@ struct Blueprint {
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
   /// The data with its validation split, if one is held out. Throws ScenarioErrors where its files are wrong.
   Dataset load_data(const Scenario& scenario) const;
-  std::vector<WorkerCompute> worker_compute(const Scenario& scenario) const;
+  /// What the back end is told.
+  SimulatedCluster cluster(const Scenario& scenario) const;
+  /// Bytes of device memory that training takes with the batch per worker: weights, gradient, optimizer state, activations.
+  double device_bytes(const Scenario& scenario) const;
+  /// The part of it that does not grow with the batch.
+  double fixed_bytes() const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const Dataset* loaded) const;
@@ -54,6 +69,14 @@ struct Blueprint {
   void resolve_workload(const Scenario& scenario);
   void resolve_training(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);
+  void resolve_collective(const Scenario& scenario);
+  void check_memory(const Scenario& scenario) const;
+  std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
+  Placement placement(const Scenario& scenario) const;
+  ComputePlan compute_plan(const Scenario& scenario) const;
+  std::vector<Fault> faults(const Scenario& scenario) const;
+  std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
+  std::vector<BackgroundTraffic> background(const Scenario& scenario) const;
 };
 
 /// Share of the training samples that `evaluate.split: validation` holds out.

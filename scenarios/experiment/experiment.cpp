@@ -24,7 +24,6 @@ struct Experiment::Implementation {
 
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   void describe(RunRecord& record, const Network& network) const;
-  SimulatedCluster cluster() const;
 
   Scenario scenario;
   RunOptions options;
@@ -39,26 +38,6 @@ Experiment::Implementation::MathPlane::MathPlane(const Implementation& owner) {
   PartitionRequest request = blueprint.partition_request(owner.scenario);
   request.labels = data.train.labels;
   partition = blueprint.partition_entry->make(owner.scenario.workload.partition.parameters, request);
-}
-
-SimulatedCluster Experiment::Implementation::cluster() const {
-  SimulatedCluster out;
-  const auto& spec = scenario.cluster;
-  out.topology = blueprint.topology.get();
-  out.compute = blueprint.worker_compute(scenario);
-  for (const std::uint32_t group : blueprint.group_of) {
-    const std::optional<double>& update = scenario.devices.at(spec.workers[group].device).update;
-    out.update_seconds_per_byte.push_back(update ? 1 / *update : 0);
-  }
-  out.update_seconds_per_byte.insert(out.update_seconds_per_byte.end(), blueprint.servers,
-                                     spec.servers.update ? 1 / *spec.servers.update : 0);
-  out.servers = blueprint.servers;
-  out.per_message = Time::from_seconds(spec.servers.per_message);
-  out.all_reduce = blueprint.all_reduce;
-  out.stepwise = spec.network.collective.fidelity == "stepwise";
-  out.reduce_seconds_per_byte = spec.network.collective.reduce_rate ? 1 / *spec.network.collective.reduce_rate : 0;
-  out.model_bytes = blueprint.model_bytes;
-  return out;
 }
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
@@ -77,15 +56,15 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        executor.get(), sink, options.trace);
   {
-    SimulatedBackend backend(cluster(), blueprint.plan, *blueprint.scheme, lineage, recorder, executor.get());
+    SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, executor.get());
     if (!choices.empty()) backend.replay(choices);
     if (progress) {
       backend.simulation().set_pulse(256, [&] {
         ProgressListener::State state;
         state.time = backend.simulation().now();
         state.epochs = recorder.epochs();
-        state.updates = recorder.latest().version;
-        state.samples = recorder.latest().progress;
+        state.updates = recorder.latest()->version;
+        state.samples = recorder.latest()->progress;
         state.fraction = recorder.fraction_done(state.time);
         if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
         progress->progress(state);
@@ -105,7 +84,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   }
   RunRecord& record = recorder.record();
   if (executor) {
-    const Handle& weights = recorder.latest().value;
+    const Handle& weights = recorder.latest()->value;
     const Evaluation train = executor->evaluate(weights, EvaluationSet::train);
     const Evaluation test = executor->evaluate(weights, EvaluationSet::test);
     record.final_train_loss = train.loss;
@@ -124,19 +103,21 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
   record.worker_groups = blueprint.group_of;
-  for (const std::uint32_t group : blueprint.group_of) record.worker_devices.push_back(scenario.cluster.workers[group].device);
-  for (std::size_t id = 0; id < blueprint.topology->links(); ++id) {
-    const LinkDescription link = blueprint.topology->link(static_cast<LinkId>(id));
-    const LinkUse use = network.use(static_cast<LinkId>(id));
+  for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
+  std::vector<LinkUse> uses(blueprint.fabric->links());
+  for (std::size_t id = 0; id < uses.size(); ++id) uses[id] = network.use(static_cast<LinkId>(id));
+  record.links.size = uses.size();
+  record.links.row = [fabric = blueprint.fabric, uses = std::move(uses)](std::size_t id) {
+    const LinkDescription link = fabric->link(static_cast<LinkId>(id));
     LinkRecord row;
     row.name = link.name;
     row.from = link.from;
     row.to = link.to;
     row.bytes_per_second = link.bytes_per_second;
-    row.bytes = use.bytes;
-    row.busy = use.busy;
-    record.links.push_back(std::move(row));
-  }
+    row.bytes = uses[id].bytes;
+    row.busy = uses[id].busy;
+    return row;
+  };
 }
 
 Experiment::Experiment(const Scenario& scenario, const RunOptions& options)
@@ -147,6 +128,14 @@ RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
 std::vector<TensorInfo> Experiment::tensors() const { return implementation_->blueprint.model->tensors(); }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
+
+void Experiment::write_graph(const std::string& path) const {
+  try {
+    straggler::write_graph(implementation_->blueprint.fabric->topology(), path);
+  } catch (const std::exception& wrong) {
+    throw DataError(wrong.what());
+  }
+}
 
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
@@ -162,20 +151,25 @@ Explanation Experiment::explain() const {
     row.device = group.device;
     row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
     row.jitter = device.jitter.name;
-    row.bytes_per_second = link.bandwidth;
+    row.bytes_per_second = link.up;
     row.latency = link.latency;
+    row.rows = group.rows.size();
     out.groups.push_back(std::move(row));
   }
   out.scheme = scenario.training.scheme.name;
   out.scheme_summary = blueprint.scheme_entry->summary;
   out.topology = scenario.cluster.network.topology.name;
-  const auto ranks = static_cast<std::uint32_t>(blueprint.topology->endpoints());
-  if (ranks > 1) {
+  const Fabric& fabric = *blueprint.fabric;
+  out.facts = fabric.facts();
+  out.hosts = fabric.hosts();
+  out.links = fabric.links();
+  if (fabric.ranks() > 1) {
     Route route;
-    const std::uint32_t to = blueprint.servers > 0 ? static_cast<std::uint32_t>(blueprint.plan.workers) : 1;
-    blueprint.topology->route(0, to, route);
+    const std::uint32_t to = blueprint.servers > 0 ? static_cast<std::uint32_t>(blueprint.plan.workers)
+                                                   : static_cast<std::uint32_t>(std::max(blueprint.plan.workers - 1, 1));
+    fabric.route(0, to, route);
     for (const LinkId id : route.links) {
-      const LinkDescription link = blueprint.topology->link(id);
+      const LinkDescription link = fabric.link(id);
       out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
     }
   }
@@ -191,12 +185,25 @@ Explanation Experiment::explain() const {
   out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   out.layers = blueprint.model->cost();
+  if (scenario.workload.cost.model) {
+    out.cost_model = scenario.workload.cost.model->name;
+    out.cost_parameters = blueprint.cost.parameters();
+    out.layers.clear();
+    for (const CostLayer& layer : blueprint.cost.layers)
+      out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
+  }
+  for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
   // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
   const std::size_t vectors = 3 * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) + 4;
   out.memory_bytes =
       vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
       blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
-  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0)
+  const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
+  if (scenario.cluster.network.topology.name == "file" &&
+      (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
+                                                    [](const WorkerGroup& group) { return group.link.has_value(); })))
+    out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
+  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
   if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)

@@ -10,6 +10,7 @@
 
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
+#include "sim/cluster/topology.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
@@ -52,6 +53,7 @@ struct Explanation {
     double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
     double bytes_per_second = 0, latency = 0;
+    std::size_t rows = 0;  // of its population, whose times and links stand in place of these; 0: its workers are alike
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
@@ -61,6 +63,11 @@ struct Explanation {
   std::size_t memory_bytes = 0;             // estimate for a run with math
   std::vector<LayerCost> layers;
   std::vector<std::string> warnings;
+  std::string cost_model;  // whose times and bytes count; empty: the model that learns
+  std::size_t cost_parameters = 0;
+  std::vector<std::uint64_t> bucket_bytes;
+  TopologyFacts facts;
+  std::size_t hosts = 0, links = 0;
 };
 
 class Experiment {
@@ -75,6 +82,8 @@ class Experiment {
   std::vector<TensorInfo> tensors() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
+  /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.
+  void write_graph(const std::string& path) const;
 
  private:
   struct Implementation;

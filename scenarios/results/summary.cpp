@@ -55,13 +55,16 @@ void add_bytes(Fields& fields, const RunRecord& record) {
     overlapped += worker.overlapped.ticks();
   }
   fields.count("bytes_sent", record.bytes_sent);
+  fields.count("bytes_received", record.bytes_received);
+  fields.count("bytes_lost", record.bytes_lost);
+  fields.count("samples_drawn", record.samples_drawn);
   fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
   fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));
   fields.number("communication_total_s", ratio(per_second(in_flight), workers));
   fields.number("overlap_fraction", ratio(static_cast<double>(overlapped), static_cast<double>(in_flight)));
 }
 
-void add_staleness(Fields& fields, const std::map<std::uint64_t, std::uint64_t>& histogram) {
+void add_staleness(Fields& fields, const StalenessHistogram& histogram) {
   double count = 0, sum = 0;
   for (const auto& [staleness, contributions] : histogram) {
     count += static_cast<double>(contributions);
@@ -75,7 +78,7 @@ void add_staleness(Fields& fields, const std::map<std::uint64_t, std::uint64_t>&
 
 }  // namespace
 
-std::optional<std::uint64_t> staleness_percentile(const std::map<std::uint64_t, std::uint64_t>& histogram, unsigned percent) {
+std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent) {
   std::uint64_t total = 0, below = 0;
   for (const auto& [staleness, contributions] : histogram) total += contributions;
   if (total == 0) return std::nullopt;

@@ -27,7 +27,7 @@ std::vector<SummaryField> summarize(const RunRecord& record);
 std::string summary_json(const std::vector<SummaryField>& fields);
 
 /// Smallest staleness that at least `percent` (1 .. 100) of the contributions does not exceed; none without any.
-std::optional<std::uint64_t> staleness_percentile(const std::map<std::uint64_t, std::uint64_t>& histogram, unsigned percent);
+std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent);
 
 /// The word for a phase in tables and reports: "computing", "idle", ...
 const char* readable_phase(Phase phase);

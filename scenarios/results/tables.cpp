@@ -1,5 +1,8 @@
 #include "scenarios/results/tables.hpp"
 
+#include <string>
+#include <vector>
+
 #include "scenarios/results/text.hpp"
 
 namespace straggler {
@@ -53,34 +56,64 @@ void write_workers(const RunRecord& record, OutFile& file) {
   file.write(
       "worker,group,device,samples,updates,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,total_s,bytes_sent,bytes_received,"
       "staleness_mean,staleness_max\n");
+  std::vector<std::string> devices;
+  for (const std::string& device : record.group_devices) devices.push_back(csv_text(device));
   for (std::size_t i = 0; i < record.workers.size(); ++i) {
     const WorkerRecord& worker = record.workers[i];
-    const std::string device = i < record.worker_devices.size() ? csv_text(record.worker_devices[i]) : std::string();
-    file.print("{},{},{},{},{}", i, i < record.worker_groups.size() ? record.worker_groups[i] : 0, device, worker.samples, worker.updates);
-    char* at = file.row();
-    const auto put = [&at](Time time) {
+    const std::uint32_t group = i < record.worker_groups.size() ? record.worker_groups[i] : 0;
+    char* at = write_count(file.row(), i);
+    const auto count = [&at](std::uint64_t value) {
       *at++ = ',';
-      at = write_seconds(at, time);
+      at = write_count(at, value);
     };
-    for (const Phase phase : columns) put(worker.split[phase]);
-    put(worker.split.total());
+    const auto time = [&at](Time value) {
+      *at++ = ',';
+      at = write_seconds(at, value);
+    };
+    count(group);
+    *at++ = ',';
     file.advance(at);
+    if (group < devices.size()) file.write(devices[group]);
+    at = file.row();
+    count(worker.samples);
+    count(worker.updates);
+    for (const Phase phase : columns) time(worker.split[phase]);
+    time(worker.split.total());
+    count(worker.bytes_sent);
+    count(worker.bytes_received);
+    *at++ = ',';
     const StalenessStatistics& staleness = worker.staleness;
-    file.print(",{},{}", worker.bytes_sent, worker.bytes_received);
-    if (staleness.count > 0)
-      file.print(",{},{}\n", number_text(static_cast<double>(staleness.sum) / static_cast<double>(staleness.count)), staleness.max);
-    else
-      file.write(",,\n");
+    if (staleness.count > 0) {
+      at = write_number(at, static_cast<double>(staleness.sum) / static_cast<double>(staleness.count));
+      count(staleness.max);
+    } else {
+      *at++ = ',';
+    }
+    *at++ = '\n';
+    file.advance(at);
   }
 }
 
 void write_links(const RunRecord& record, OutFile& file) {
   file.write("link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization\n");
   const double seconds = record.end.seconds();
-  for (const LinkRecord& link : record.links) {
+  for (std::size_t i = 0; i < record.links.size; ++i) {
+    const LinkRecord link = record.links.row(i);
     const double capacity = link.bytes_per_second * seconds;
-    file.print("{},{},{},{},{},{},{}\n", csv_text(link.name), csv_text(link.from), csv_text(link.to), number_text(link.bytes_per_second),
-               number_text(link.bytes), seconds_text(link.busy), number_text(capacity > 0 ? link.bytes / capacity : 0));
+    for (const std::string* name : {&link.name, &link.from, &link.to}) {
+      const bool plain = name->find_first_of(",\"\r\n") == std::string::npos;
+      file.write(plain ? *name : csv_text(*name));
+      file.write(",");
+    }
+    char* at = write_number(file.row(), link.bytes_per_second);
+    *at++ = ',';
+    at = write_number(at, link.bytes);
+    *at++ = ',';
+    at = write_seconds(at, link.busy);
+    *at++ = ',';
+    at = write_number(at, capacity > 0 ? link.bytes / capacity : 0);
+    *at++ = '\n';
+    file.advance(at);
   }
 }
 

@@ -29,6 +29,16 @@ char* write_decimal(char* at, std::int64_t units, int decimals) {
   return last;
 }
 
+char* write_number(char* at, double value) {
+  if (value >= 0 && value < 1e15) {  // most are whole, and digits of whole numbers cost next to nothing
+    const auto whole = static_cast<std::uint64_t>(value);
+    if (static_cast<double>(whole) == value && !(value == 0 && std::signbit(value))) return write_count(at, whole);
+  }
+  const std::string text = number_text(value);
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
 std::string seconds_text(Time time) {
   char buffer[40];
   return {buffer, write_seconds(buffer, time)};

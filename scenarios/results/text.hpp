@@ -15,6 +15,9 @@ char* write_decimal(char* at, std::int64_t units, int decimals);
 /// Seconds of a time, exact to the tick. At most 34 bytes.
 inline char* write_seconds(char* at, Time time) { return write_decimal(at, time.ticks(), 12); }
 
+/// What number_text() returns. At most 32 bytes.
+char* write_number(char* at, double value);
+
 std::string seconds_text(Time time);
 /// Shortest text that reads back as exactly this double; "nan", "inf" and "-inf" for what is not finite.
 std::string number_text(double value);

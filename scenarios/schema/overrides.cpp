@@ -43,7 +43,8 @@ bool split_path(std::string_view path, std::vector<Step>& steps) {
   return true;
 }
 
-YamlNode* step_by_key(YamlNode& node, const std::string& key, Place place) {
+/// `replaced`: the value there is about to be, so its key belongs to the --set too.
+YamlNode* step_by_key(YamlNode& node, const std::string& key, Place place, bool replaced) {
   if (node.type == YamlNode::Type::scalar) {  // the short form of {kind: word}
     YamlNode kind = node;
     node = YamlNode{};
@@ -58,7 +59,10 @@ YamlNode* step_by_key(YamlNode& node, const std::string& key, Place place) {
   }
   if (node.type != YamlNode::Type::map) return nullptr;
   for (std::size_t i = 0; i < node.keys.size(); ++i)
-    if (node.keys[i].name == key) return &node.items[i];
+    if (node.keys[i].name == key) {
+      if (replaced) node.keys[i].place = place;
+      return &node.items[i];
+    }
   node.keys.push_back({key, place});
   node.items.emplace_back();
   node.items.back().place = place;
@@ -87,7 +91,7 @@ void apply_override(YamlNode& root, const std::string& text, int source, Problem
   YamlNode* node = &root;
   for (const Step& step : steps) {
     if (!step.key.empty()) {
-      node = step_by_key(*node, step.key, place);
+      node = step_by_key(*node, step.key, place, &step == &steps.back());
       if (node == nullptr) {
         problems.add(place, path, "has the key " + in_quotes(step.key) + " where the scenario has a list; write an index such as [0]");
         return;

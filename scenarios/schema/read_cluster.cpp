@@ -1,3 +1,4 @@
+#include <cctype>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,201 +12,96 @@ namespace straggler {
 
 namespace {
 
-ComputeSpec read_affine(Section affine) {
-  ComputeSpec compute;
-  compute.overhead = affine.measure("overhead", ValueType::time, any_time()).value_or(0);
-  compute.per_sample = affine.measure("per_sample", ValueType::time, any_time()).value_or(0);
-  affine.finish();
-  const bool both_read = affine.has("overhead") || affine.has("per_sample");
-  if (compute.overhead < 1e-12 && compute.per_sample < 1e-12 && (affine.node()->items.empty() || both_read) &&
-      !affine.misspelt({"overhead", "per_sample"}))
-    affine.context().problems.add(affine.place(), affine.path(),
-                                  "takes no time at all; write overhead: 2ms, per_sample: 0.35ms or the like");
-  return compute;
-}
+constexpr double most_servers = 1e6;
 
-ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::string& path) {
-  ComputeSpec compute;
-  compute.form = ComputeSpec::Form::table;
-  if (node.type != YamlNode::Type::map || node.items.empty()) {
-    context.problems.add(node.place, path,
-                         "is " + std::string(node.items.empty() && node.type == YamlNode::Type::map ? "empty" : what_stands(node)) +
-                             "; write a map from batch sizes to times such as {32: 13ms, 128: 45ms}");
-    return compute;
-  }
-  Parameter size, seconds;
-  size.type = ValueType::count;
-  size.range = Range::between(1, 1e9);
-  seconds.type = ValueType::time;
-  seconds.range = some_time();
-  for (std::size_t i = 0; i < node.items.size(); ++i) {
-    YamlNode key;
-    key.type = YamlNode::Type::scalar;
-    key.text = node.keys[i].name;
-    key.place = node.keys[i].place;
-    const std::string where = path + "." + key.text.substr(0, 20);
-    const std::optional<Value> samples = read_value(context, key, where, size), time = read_value(context, node.items[i], where, seconds);
-    if (samples && time) compute.table.emplace_back(std::get<std::int64_t>(*samples), std::get<double>(*time));
-  }
-  std::sort(compute.table.begin(), compute.table.end());
-  const auto twice =
-      std::adjacent_find(compute.table.begin(), compute.table.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (twice != compute.table.end())
-    context.problems.add(node.place, path, "has the batch size " + std::to_string(twice->first) + " twice; keep one");
-  return compute;
-}
+/// What all groups of workers are read with.
+struct GroupContext {
+  std::map<std::string, DeviceSpec>& devices;
+  bool devices_given;
+  const NetworkSpec& network;
+  std::uint64_t memory;
+};
 
-ComputeSpec read_compute(Section compute) {
-  ComputeSpec spec;
-  compute.not_yet("roofline");
-  compute.not_yet("forward_fraction");
-  const YamlNode* affine = compute.find("affine");
-  const YamlNode* table = compute.find("table");
-  const std::optional<double> launch = compute.measure("launch", ValueType::time, any_time());
-  compute.finish();
-  const auto problem = [&](const char* what) { compute.context().problems.add(compute.place(), compute.path(), what); };
-  if (affine != nullptr && table != nullptr)
-    problem("has both affine and table; keep one");
-  else if (affine != nullptr)
-    spec = read_affine(Section(compute.context(), affine, compute.path_of("affine"), compute.place_of("affine")));
-  else if (table != nullptr)
-    spec = read_table(compute.context(), *table, compute.path_of("table"));
-  else if (!compute.misspelt({"affine", "table"}))
-    problem("does not say how long a batch takes; write affine: {overhead: 2ms, per_sample: 0.35ms} or table: {32: 13ms, 128: 45ms}");
-  if (launch && table == nullptr && !compute.misspelt({"table"}))
-    compute.problem("launch", "stands beside a table only; with affine, write it as overhead");
-  spec.launch = launch.value_or(0);
-  return spec;
-}
-
-JitterEvery read_every(ReadContext& context, const YamlNode* node, const std::string& path) {
-  JitterEvery every;
-  if (node == nullptr) return every;
-  if (node->type == YamlNode::Type::scalar && node->text == "call") {
-    every.unit = JitterEvery::Unit::call;
-    return every;
-  }
-  if (node->type == YamlNode::Type::scalar && node->text == "batch") return every;
-  if (node->type != YamlNode::Type::map || node->items.size() != 1) {
-    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write batch, call, {samples: 32} or {time: 100ms}");
-    return every;
-  }
-  Section section(context, node, path, node->place);
-  if (const auto samples = section.count("samples", Range::between(1, 1e12))) every.samples = *samples;
-  if (const auto time = section.measure("time", ValueType::time, Range::between(1e-9, longest_time))) {
-    every.unit = JitterEvery::Unit::time;
-    every.seconds = *time;
-  }
-  section.finish();
-  return every;
-}
-
-DeviceSpec read_device(Section device) {
-  DeviceSpec spec;
-  device.not_yet("loader");
-  device.not_yet("host_to_device");
-  device.not_yet("memory");
-  if (const YamlNode* compute = device.require(
-          "compute", "write compute: {affine: {overhead: 2ms, per_sample: 0.35ms}} or compute: {table: {32: 13ms, 128: 45ms}}"))
-    spec.compute = read_compute(Section(device.context(), compute, device.path_of("compute"), device.place_of("compute")));
-  ReadContext& context = device.context();
-  spec.jitter = read_kind(context, device.find("jitter"), device.path_of("jitter"), device.place_of("jitter"), KindGroup::jitter, "none",
-                          [&](Section& jitter) { spec.every = read_every(context, jitter.find("every"), jitter.path_of("every")); });
-  spec.update = device.measure("update", ValueType::rate, any_rate());
-  device.finish();
-  return spec;
-}
-
-/// `base`: what a link that gives only one of the two takes from the network's; null: both must be given.
-LinkSpec read_link(Section link, const LinkSpec* base) {
-  LinkSpec spec;
-  if (base == nullptr) {
-    spec.bandwidth = link.required_measure("bandwidth", ValueType::rate, any_rate(), "write a rate such as 1Gbps");
-    spec.latency = link.required_measure("latency", ValueType::time, any_time(), "write a time such as 50us");
-  } else {
-    spec.bandwidth = link.measure("bandwidth", ValueType::rate, any_rate()).value_or(base->bandwidth);
-    spec.latency = link.measure("latency", ValueType::time, any_time()).value_or(base->latency);
-    if (link.node()->items.empty())
-      link.context().problems.add(link.place(), link.path(), "overrides nothing; write bandwidth, latency or both");
-  }
-  link.finish();
-  return spec;
-}
-
-std::optional<LinkSpec> read_override(Section& owner, const LinkSpec& base) {
-  const YamlNode* node = owner.find("link");
-  if (node == nullptr) return std::nullopt;
-  return read_link(Section(owner.context(), node, owner.path_of("link"), owner.place_of("link")), &base);
-}
-
-NetworkSpec read_network(Section network) {
-  NetworkSpec spec;
-  ReadContext& context = network.context();
-  spec.topology =
-      read_kind(context, network.find("topology"), network.path_of("topology"), network.place_of("topology"), KindGroup::topology, "star");
-  if (const YamlNode* link = network.require("link", "write link: {bandwidth: 1Gbps, latency: 50us}"))
-    spec.link = read_link(Section(context, link, network.path_of("link"), network.place_of("link")), nullptr);
-  network.not_yet("sharing", "max_min");
-  network.not_yet("intra");
-  network.not_yet("protocol");
-  Section collective = network.section("collective");
-  std::vector<std::string> algorithms = context.vocabulary.names(KindGroup::collective);
-  algorithms.insert(algorithms.begin(), "auto");
-  spec.collective.algorithm = collective.choice("algorithm", algorithms, "auto");
-  spec.collective.fidelity = collective.choice("fidelity", {"fluid", "stepwise"}, "fluid");
-  spec.collective.reduce_rate = collective.measure("reduce_rate", ValueType::rate, any_rate());
-  collective.not_yet("overlap", "false");
-  collective.not_yet("bucket");
-  collective.not_yet("first_bucket");
-  collective.finish();
-  network.finish();
-  return spec;
-}
-
-WorkerGroup read_group(Section group, const std::map<std::string, DeviceSpec>* devices, const LinkSpec& base) {
-  WorkerGroup spec;
-  spec.count = group.count("count", Range::between(1, 0x1p62)).value_or(1);
-  group.require("device", "write the name of an entry of devices");
+void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spec) {
+  const YamlNode* node = group.require("device", "write the name of an entry of devices, or of a built-in device");
   spec.device = group.word("device");
-  if (const YamlNode* node = group.find("device");
-      node != nullptr && node->type == YamlNode::Type::scalar && devices != nullptr && !devices->contains(spec.device)) {
-    std::vector<std::string> names;
-    for (const auto& [name, device] : *devices) names.push_back(name);
-    group.context().problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, names));
+  if (node == nullptr || node->type != YamlNode::Type::scalar || with.devices.contains(spec.device)) return;
+  ReadContext& context = group.context();
+  if (const std::optional<DeviceSpec> built_in = built_in_device(context, spec.device)) {
+    with.devices[spec.device] = *built_in;
+    return;
   }
-  spec.slowdown = group.measure("slowdown", ValueType::number, Range::between(1e-6, 1e6)).value_or(1);
-  spec.link = read_override(group, base);
-  group.not_yet("per_host", "1");
-  group.not_yet("cores_per_host", "1");
+  if (!with.devices_given) {
+    const std::vector<std::string> built_in = context.vocabulary.names(KindGroup::device);
+    const std::string meant = nearest_name(spec.device, built_in);
+    // Unless just its case is wrong, it is the devices that are missing.
+    std::string lower = spec.device;
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (lower != meant) return;
+    context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, built_in));
+    with.devices[spec.device] = *built_in_device(context, meant);
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, device] : with.devices) names.push_back(name);
+  for (const std::string& name : context.vocabulary.names(KindGroup::device))
+    if (!with.devices.contains(name)) names.push_back(name);
+  context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, names));
+}
+
+void read_rows(Section& group, const GroupContext& with, WorkerGroup& spec) {
+  Parameter parameter;
+  parameter.name = "population";
+  parameter.type = ValueType::path;
+  const std::optional<Value> file = group.value(parameter);
+  if (!file) return;
+  spec.population = std::get<std::string>(*file);
+  PopulationBase base;
+  if (const auto device = with.devices.find(spec.device); device != with.devices.end()) base.compute = device->second.compute;
+  base.link = spec.link.value_or(with.network.link);
+  base.half_duplex = with.network.half_duplex;
+  base.memory = with.memory;
+  spec.rows = read_population(group.context(), *group.find("population"), group.path_of("population"), spec.population, base);
+}
+
+WorkerGroup read_group(Section group, const GroupContext& with) {
+  WorkerGroup spec;
+  const std::optional<std::int64_t> count = group.count("count", Range::between(1, 0x1p62));
+  read_device_name(group, with, spec);
+  spec.slowdown = group.measure("slowdown", ValueType::number, any_slowdown()).value_or(1);
+  spec.link = read_link_override(group, with.network);
+  spec.per_host = group.count("per_host", Range::between(1, 1e6)).value_or(1);
+  spec.cores_per_host = group.count("cores_per_host", Range::between(1, 1e6));
+  spec.busy_waiting = group.choice("waiting", {"busy", "yield"}, "yield") == "busy";
+  read_rows(group, with, spec);
   group.finish();
+  spec.count = count.value_or(std::max<std::int64_t>(1, static_cast<std::int64_t>(spec.rows.size())));
   return spec;
 }
 
-ServerSpec read_servers(Section servers, const LinkSpec& base) {
+ServerSpec read_servers(Section servers, const NetworkSpec& network) {
   ServerSpec spec;
-  spec.count = servers.count("count", Range::between(0, 1)).value_or(servers.given() ? 1 : 0);
+  spec.count = servers.count("count", Range::between(0, most_servers)).value_or(servers.given() ? 1 : 0);
   spec.update = servers.measure("update", ValueType::rate, any_rate());
   spec.per_message = servers.measure("per_message", ValueType::time, any_time()).value_or(0);
-  spec.link = read_override(servers, base);
-  servers.not_yet("host");
+  spec.link = read_link_override(servers, network);
+  Section host = servers.section("host");
+  if (host.given()) {
+    host.require("worker", "write the rank of a worker such as 0");
+    spec.host_of_worker = host.count("worker", Range::at_least(0));
+  }
+  host.finish();
   servers.finish();
+  if (servers.has("host") && servers.has("link"))
+    servers.problem("link", "is of no use, since host puts the servers behind a worker's own link; remove one of the two");
   return spec;
-}
-
-std::string amount(double bytes) {
-  static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return format_number(static_cast<double>(static_cast<std::int64_t>(bytes * 10)) / 10) + " " + units[unit];
 }
 
 std::string digits(double whole) { return whole < 1e18 ? std::to_string(static_cast<std::int64_t>(whole)) : format_number(whole); }
 
 void check_memory(ReadContext& context, const YamlNode& list, const std::string& path, const std::vector<WorkerGroup>& groups,
                   const ReadOptions& options) {
-  double memory = static_cast<double>(options.memory);
-  if (memory == 0) memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const double each = static_cast<double>(options.bytes_per_worker);
+  const double memory = static_cast<double>(memory_of(options)), each = static_cast<double>(options.bytes_per_worker);
   const double most = std::min(memory / each, static_cast<double>(std::numeric_limits<std::uint32_t>::max() - 1));
   double workers = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -219,46 +115,74 @@ void check_memory(ReadContext& context, const YamlNode& list, const std::string&
   }
 }
 
+std::vector<WorkerGroup> read_workers(ReadContext& context, const YamlNode& list, const std::string& path, const GroupContext& with,
+                                      const ReadOptions& options) {
+  std::vector<WorkerGroup> groups;
+  if (list.type != YamlNode::Type::sequence || list.items.empty()) {
+    context.problems.add(list.place, path,
+                         "is " + (list.type == YamlNode::Type::sequence ? "an empty list" : what_stands(list)) +
+                             "; write a list of groups such as [{count: 4, device: node}]");
+    return groups;
+  }
+  for (std::size_t i = 0; i < list.items.size(); ++i)
+    groups.push_back(read_group(Section(context, &list.items[i], path + "[" + std::to_string(i) + "]", list.items[i].place), with));
+  check_memory(context, list, path, groups, options);
+  return groups;
+}
+
+/// What is wrong with the name of an end point; empty: nothing.
+std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_t servers) {
+  const std::string known = "worker/0 to worker/" + std::to_string(workers - 1) +
+                            (servers == 0 ? std::string() : ", server/0 to server/" + std::to_string(servers - 1));
+  for (const auto& [prefix, count] : {std::pair(std::string("worker/"), workers), std::pair(std::string("server/"), servers)}) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string number = name.substr(prefix.size());
+    const bool plain = !number.empty() && number.size() < 18 && number.find_first_not_of("0123456789") == std::string::npos &&
+                       (number[0] != '0' || number.size() == 1);
+    if (plain && std::stoll(number) < count) return {};
+  }
+  return in_quotes(name) + " is no end point of the cluster; there are " + known;
+}
+
 }  // namespace
 
-bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > 100) return false;
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string_view::npos;
+std::uint64_t memory_of(const ReadOptions& options) {
+  if (options.memory != 0) return options.memory;
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-std::map<std::string, DeviceSpec> read_devices(Section devices) {
-  std::map<std::string, DeviceSpec> all;
-  for (const YamlNode::Key& key : devices.node()->keys) {
-    if (!is_name(key.name))
-      devices.context().problems.add(key.place, devices.path_of(key.name.substr(0, 60)),
-                                     "is not a name; write letters, digits, - and _, at most 100");
-    all[key.name] = read_device(Section(devices.context(), devices.node()->find(key.name), devices.path_of(key.name), key.place));
+std::string amount(double bytes) {
+  static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return format_number(static_cast<double>(static_cast<std::int64_t>(bytes * 10)) / 10) + " " + units[unit];
+}
+
+void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
+  std::int64_t workers = 0;
+  for (const WorkerGroup& group : cluster.workers) workers += group.count;
+  if (const auto host = cluster.servers.host_of_worker; host && *host >= workers)
+    context.problems.add("cluster.servers.host.worker",
+                         std::to_string(*host) + " is no worker of the cluster; write a rank from 0 to " + std::to_string(workers - 1));
+  for (std::size_t i = 0; i < cluster.network.background.size(); ++i) {
+    const BackgroundSpec& flow = cluster.network.background[i];
+    const std::string path = "cluster.network.background[" + std::to_string(i) + "]";
+    for (const auto& [key, name] : {std::pair(".from", &flow.from), std::pair(".to", &flow.to)})
+      if (const std::string what = wrong_end(*name, workers, cluster.servers.count); !what.empty()) context.problems.add(path + key, what);
+    if (flow.from == flow.to) context.problems.add(path + ".to", "is " + in_quotes(flow.to) + " as from is; write another end point");
   }
-  return all;
 }
 
-ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>* devices, const ReadOptions& options) {
+ClusterSpec read_cluster(Section cluster, std::map<std::string, DeviceSpec>& devices, bool devices_given, const ReadOptions& options) {
   ClusterSpec spec;
   ReadContext& context = cluster.context();
   if (const YamlNode* network = cluster.require("network", "write network: {link: {bandwidth: 1Gbps, latency: 50us}}"))
     spec.network = read_network(Section(context, network, cluster.path_of("network"), cluster.place_of("network")));
-  const std::string path = cluster.path_of("workers");
-  if (const YamlNode* workers = cluster.require("workers", "write a list such as [{count: 4, device: node}]")) {
-    if (workers->type != YamlNode::Type::sequence || workers->items.empty()) {
-      context.problems.add(workers->place, path,
-                           "is " + (workers->type == YamlNode::Type::sequence ? "an empty list" : what_stands(*workers)) +
-                               "; write a list of groups such as [{count: 4, device: node}]");
-    } else {
-      for (std::size_t i = 0; i < workers->items.size(); ++i) {
-        const YamlNode& item = workers->items[i];
-        spec.workers.push_back(
-            read_group(Section(context, &item, path + "[" + std::to_string(i) + "]", item.place), devices, spec.network.link));
-      }
-      check_memory(context, *workers, path, spec.workers, options);
-    }
-  }
-  spec.servers = read_servers(cluster.section("servers"), spec.network.link);
-  cluster.not_yet("faults", "[]");
+  const GroupContext with{devices, devices_given, spec.network, memory_of(options)};
+  if (const YamlNode* workers = cluster.require("workers", "write a list such as [{count: 4, device: node}]"))
+    spec.workers = read_workers(context, *workers, cluster.path_of("workers"), with, options);
+  spec.servers = read_servers(cluster.section("servers"), spec.network);
+  spec.faults = read_faults(context, cluster.find("faults"), cluster.path_of("faults"));
   cluster.finish();
   return spec;
 }

@@ -7,11 +7,49 @@ namespace straggler {
 
 /// The section is there.
 std::map<std::string, DeviceSpec> read_devices(Section devices);
-/// `devices`: for the names that workers may use; null: not known, so any.
-ClusterSpec read_cluster(Section cluster, const std::map<std::string, DeviceSpec>* devices, const ReadOptions& options);
+/// A built-in device as it is; nothing if there is none of that name.
+std::optional<DeviceSpec> built_in_device(ReadContext& context, const std::string& name);
+
+/// `devices`: those that workers may name; built-in ones that they name without an entry there are added. `devices_given` false: any
+/// name will do, since the caller says what is missing.
+ClusterSpec read_cluster(Section cluster, std::map<std::string, DeviceSpec>& devices, bool devices_given, const ReadOptions& options);
+NetworkSpec read_network(Section network);
+/// The `link` of `owner`, on top of the network's; nothing if it has none.
+std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network);
+std::vector<FaultSpec> read_faults(ReadContext& context, const YamlNode* node, const std::string& path);
+/// What the parts of a cluster say about each other. Once all of them could be read.
+void check_cluster(ReadContext& context, const ClusterSpec& cluster);
+void check_faults(ReadContext& context, const ClusterSpec& cluster);
+
 WorkloadSpec read_workload(Section workload);
 TrainingSpec read_training(Section training);
 
+/// `bandwidth` (both directions), `up` and `down`, as they stand somewhere: the more special one counts.
+struct LinkRates {
+  std::optional<double> both, up, down;
+  bool any() const { return both || up || down; }
+  /// Over what `link` has.
+  void apply(LinkSpec& link) const;
+  /// What is wrong with them together, over `link`; empty: nothing.
+  std::string conflict(const LinkSpec& link, bool half_duplex) const;
+};
+
+/// What a row of a population file stands on.
+struct PopulationBase {
+  ComputeSpec compute;       // of the group's device
+  LinkSpec link;             // of the group
+  bool half_duplex = false;  // of the network
+  std::uint64_t memory = 0;  // bytes that rows may fill
+};
+/// The rows of `file`, a CSV with a header of column names. Problems stand at `node` and name the file's line and column; then there
+/// are no rows.
+std::vector<DeviceRow> read_population(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file,
+                                       const PopulationBase& base);
+
+/// Bytes that a run may fill.
+std::uint64_t memory_of(const ReadOptions& options);
+/// "1.5 GB": rounded down, for messages.
+std::string amount(double bytes);
 /// Letters, digits, - and _; at most 100 of them.
 bool is_name(std::string_view text);
 

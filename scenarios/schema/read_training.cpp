@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scenarios/schema/read_parts.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 
@@ -99,12 +100,44 @@ EvaluateSpec read_evaluate(Section evaluate) {
 CostSpec read_cost(Section cost) {
   CostSpec spec;
   if (const YamlNode* model = cost.find("model"))
-    spec.model = read_kind(cost.context(), model, cost.path_of("model"), cost.place_of("model"), KindGroup::model, "");
+    spec.model = read_kind(cost.context(), model, cost.path_of("model"), cost.place_of("model"), KindGroup::cost_model, "");
   if (const auto bytes = cost.measure("bytes", ValueType::bytes, Range::between(1, 1e15))) spec.bytes = static_cast<std::int64_t>(*bytes);
   cost.finish();
   if (cost.given() && cost.has("model") == cost.has("bytes") && !cost.misspelt({"model", "bytes"}))
     cost.context().problems.add(cost.place(), cost.path(), "must say one thing; write {model: NAME} or {bytes: 64MiB}");
   return spec;
+}
+
+const Parameter* find_on_failure(const Word& scheme) {
+  for (const Parameter& parameter : scheme.parameters)
+    if (parameter.name == "on_failure") return &parameter;
+  return nullptr;
+}
+
+/// `training.on_failure` is another place for the scheme's parameter of that name.
+void read_on_failure(Section& training, Kind& scheme) {
+  const YamlNode* node = training.find("on_failure");
+  ReadContext& context = training.context();
+  const Word* word = context.vocabulary.find(KindGroup::scheme, scheme.name);
+  if (node == nullptr || word == nullptr) return;  // an unknown scheme was said
+  const Parameter* parameter = find_on_failure(*word);
+  if (parameter == nullptr) {
+    std::vector<std::string> others;
+    for (const Word& other : context.vocabulary.words.at(KindGroup::scheme))
+      if (const Parameter* known = find_on_failure(other)) others.push_back(other.name + " (" + joined(known->choices) + ")");
+    training.problem("on_failure", scheme.name + " does not know it; remove it" +
+                                       (others.empty() ? std::string() : ", or choose one of these schemes: " + joined(others)));
+    return;
+  }
+  const std::optional<Value> value = read_value(context, *node, training.path_of("on_failure"), *parameter);
+  if (!value) return;
+  const YamlNode* own = training.find("scheme");
+  if (own != nullptr && own->find("on_failure") != nullptr && scheme.parameters.has("on_failure") &&
+      scheme.parameters.text("on_failure") != std::get<std::string>(*value))
+    training.problem("on_failure", "is " + in_quotes(std::get<std::string>(*value)) + " here and " +
+                                       in_quotes(scheme.parameters.text("on_failure")) + " in training.scheme; keep one");
+  else
+    scheme.parameters.set("on_failure", *value);
 }
 
 }  // namespace
@@ -127,7 +160,7 @@ WorkloadSpec read_workload(Section workload) {
     spec.data = read_kind(context, data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
   }
   workload.not_yet("precision", "fp32");
-  workload.not_yet("serial_per_epoch");
+  spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
   spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";
   spec.cost = read_cost(workload.section("cost"));
   workload.finish();
@@ -139,6 +172,7 @@ TrainingSpec read_training(Section training) {
   ReadContext& context = training.context();
   if (const YamlNode* scheme = training.require("scheme", "write scheme: {kind: ssgd} or the like"))
     spec.scheme = read_kind(context, scheme, training.path_of("scheme"), training.place_of("scheme"), KindGroup::scheme, "");
+  read_on_failure(training, spec.scheme);
   if (const YamlNode* batch = training.require("batch", "write batch: {per_worker: 256} or batch: {global: 2048}"))
     spec.batch = read_batch(Section(context, batch, training.path_of("batch"), training.place_of("batch")));
   spec.optimizer = read_kind(context, training.find("optimizer"), training.path_of("optimizer"), training.place_of("optimizer"),
@@ -147,7 +181,6 @@ TrainingSpec read_training(Section training) {
   training.not_yet("compression", "none");
   training.not_yet("initial_broadcast", "false");
   training.not_yet("report_from_epoch");
-  training.not_yet("on_failure");
   if (const YamlNode* stop = training.require("stop", "write stop: {epochs: 5} or the like; a run must end"))
     spec.stop = read_stop(Section(context, stop, training.path_of("stop"), training.place_of("stop")));
   spec.evaluate = read_evaluate(training.section("evaluate"));

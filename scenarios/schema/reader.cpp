@@ -59,6 +59,16 @@ void read_head(Section& top, Scenario& scenario) {
   }
 }
 
+/// Buckets are a matter of all-reduce.
+void check_exchange(ReadContext& context, const Scenario& scenario, const Word& scheme) {
+  const CollectiveSpec& collective = scenario.cluster.network.collective;
+  const Kind& kind = scenario.training.scheme;
+  if ((!collective.overlap && !collective.bucket) || !scheme.needs_server || !scheme.needs_server(kind.parameters)) return;
+  context.problems.add(std::string("cluster.network.collective.") + (collective.overlap ? "overlap" : "bucket"),
+                       "is for all-reduce, and " + kind.name + " exchanges through a server; remove it, or " +
+                           (kind.parameters.has("via") ? "write training.scheme.via: all_reduce" : "choose a scheme by all-reduce"));
+}
+
 /// What no part can tell alone.
 void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
@@ -75,11 +85,27 @@ void check_together(Section& top, const Scenario& scenario) {
                                                 " worker(s), and the cluster has " + std::to_string(scenario.workers()) +
                                                 "; change cluster.workers or the scheme");
   }
+  check_exchange(context, scenario, *scheme);
+  check_cluster(context, scenario.cluster);
+  check_faults(context, scenario.cluster);
   if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {
     context.problems.add("training.batch.global", "a batch of " + std::to_string(*global) + " leaves some of " +
                                                       std::to_string(scenario.workers()) +
                                                       " workers without a sample; write at least as many samples as workers");
   }
+}
+
+/// Without entries under `devices` there are only those that read_cluster added.
+bool all_built_in(const Scenario& scenario) {
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  return !groups.empty() &&
+         std::all_of(groups.begin(), groups.end(), [&](const WorkerGroup& group) { return scenario.devices.contains(group.device); });
+}
+
+void require_devices(Section& top) {
+  const std::vector<std::string> built_in = top.context().vocabulary.names(KindGroup::device);
+  top.require("devices", "write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}" +
+                             (built_in.empty() ? std::string() : ", or name built-in devices only: " + joined(built_in)));
 }
 
 Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
@@ -94,10 +120,11 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
     const YamlNode* node = top.require(key, remedy);
     return std::pair(node != nullptr, Section(context, node, key, top.place_of(key)));
   };
-  auto [devices_given, devices] = part("devices", "write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}");
-  if (devices_given) scenario.devices = read_devices(devices);
+  const YamlNode* devices = top.find("devices");
+  if (devices != nullptr) scenario.devices = read_devices(Section(context, devices, "devices", top.place_of("devices")));
   if (auto [given, section] = part("cluster", "write cluster: {workers: [...], network: {...}}"); given)
-    scenario.cluster = read_cluster(section, devices_given ? &scenario.devices : nullptr, options);
+    scenario.cluster = read_cluster(section, scenario.devices, devices != nullptr, options);
+  if (devices == nullptr && !all_built_in(scenario)) require_devices(top);
   if (auto [given, section] = part("workload", "write workload: {model: ..., data: ...}"); given)
     scenario.workload = read_workload(section);
   if (auto [given, section] = part("training", "write training: {scheme: ..., batch: ..., stop: ...}"); given)

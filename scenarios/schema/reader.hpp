@@ -16,7 +16,7 @@ namespace straggler {
 struct ReadOptions {
   const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
   std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
-  std::uint64_t bytes_per_worker = 2048;   // what a worker takes at least, timing alone
+  std::uint64_t bytes_per_worker = 1024;   // what a worker takes at least, timing alone
 };
 
 /// Reads a scenario, with `sets` ("PATH=VALUE") applied in order before anything is checked. Every default is filled in, and every path

@@ -23,10 +23,13 @@ struct Kind {
 
 /// Seconds for a mini-batch of b samples on a device, before jitter and slowdown.
 struct ComputeSpec {
-  enum class Form { affine, table } form = Form::affine;
+  enum class Form { affine, table, roofline } form = Form::affine;
   double overhead = 0, per_sample = 0;                 // affine: overhead + b · per_sample
   std::vector<std::pair<std::int64_t, double>> table;  // (batch size, seconds), ascending; piecewise linear, last two points beyond
-  double launch = 0;                                   // a table's value is never below it
+  double launch = 0;                                   // a table's value is never below it; roofline: added
+  // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth), counted from the cost model's layers
+  double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
+  double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
   bool operator==(const ComputeSpec&) const = default;
 };
 
@@ -38,25 +41,51 @@ struct JitterEvery {
   bool operator==(const JitterEvery&) const = default;
 };
 
+/// Batches are prepared by `workers` processes of the loader, `prefetch` batches each ahead of what the device has taken.
+struct LoaderSpec {
+  double per_sample = 0;  // seconds of one loader process
+  std::int64_t workers = 1, prefetch = 2;
+  bool operator==(const LoaderSpec&) const = default;
+};
+
 struct DeviceSpec {
+  std::string profile;  // the built-in device that the rest was taken from; empty: none
   ComputeSpec compute;
   Kind jitter;
   JitterEvery every;
-  std::optional<double> update;  // bytes of parameters per second when this device applies a gradient; none: free
+  std::optional<double> update;          // bytes of parameters per second when this device applies a gradient; none: free
+  std::optional<LoaderSpec> loader;      // none: batches are there at once
+  std::optional<double> host_to_device;  // bytes per second for copying a batch's inputs; none: free
+  std::optional<double> memory;          // bytes
   bool operator==(const DeviceSpec&) const = default;
 };
 
+/// A NIC: an up-link and a down-link.
 struct LinkSpec {
-  double bandwidth = 0;  // bytes per second
-  double latency = 0;    // seconds
+  double up = 0, down = 0;            // bytes per second; `bandwidth` in a scenario sets both
+  double latency = 0;                 // seconds, of each
+  std::optional<double> burst, peak;  // token bucket: bytes that may pass at `peak` bytes per second (none: practically at once)
   bool operator==(const LinkSpec&) const = default;
+};
+
+/// One row of a population file: a worker that differs from its group's device.
+struct DeviceRow {
+  double slowdown = 1;
+  std::optional<double> overhead, per_sample;  // seconds; an affine time in place of the device's
+  std::optional<LinkSpec> link;
+  bool operator==(const DeviceRow&) const = default;
 };
 
 struct WorkerGroup {
   std::int64_t count = 1;
   std::string device;
-  double slowdown = 1;           // times slower than the device
-  std::optional<LinkSpec> link;  // overrides the network's
+  double slowdown = 1;                         // times slower than the device
+  std::optional<LinkSpec> link;                // overrides the network's
+  std::int64_t per_host = 1;                   // workers that share a host and its NIC
+  std::optional<std::int64_t> cores_per_host;  // none: one a worker
+  bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
+  std::string population;                      // path of the file with one device a row; empty: all workers are alike
+  std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;
 };
 
@@ -65,21 +94,51 @@ struct ServerSpec {
   std::optional<double> update;  // bytes of parameters per second; none: free
   double per_message = 0;        // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
+  std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own
   bool operator==(const ServerSpec&) const = default;
 };
 
 struct CollectiveSpec {
   std::string algorithm = "auto";
-  std::string fidelity = "fluid";     // or "stepwise"
-  std::optional<double> reduce_rate;  // bytes per second of reduction arithmetic; none: free
+  std::string fidelity = "fluid";      // or "stepwise"
+  std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
+  std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
+  std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
+  bool overlap = false;                // buckets leave as backward makes them ready
   bool operator==(const CollectiveSpec&) const = default;
+};
+
+/// Measured behaviour of a transport: for messages of up to `up_to` bytes (the last: any size), latency and bandwidth times these.
+struct SegmentSpec {
+  double up_to = 0, latency_factor = 1, bandwidth_factor = 1;
+  bool operator==(const SegmentSpec&) const = default;
+};
+
+struct ProtocolSpec {
+  std::vector<SegmentSpec> segments;  // ascending; empty: none
+  double per_message = 0;             // seconds of processor time on each side
+  bool operator==(const ProtocolSpec&) const = default;
+};
+
+/// A flow that is on for a while and off for a while, between two end points, sharing links with everything else.
+struct BackgroundSpec {
+  std::string from, to;        // worker/N, server/N
+  double on = 0, off = 0;      // seconds
+  double start = 0;            // seconds
+  bool random = false;         // on and off are means of exponential draws
+  std::optional<double> rate;  // bytes per second at most; none: its fair share
+  bool operator==(const BackgroundSpec&) const = default;
 };
 
 struct NetworkSpec {
   Kind topology;
   LinkSpec link;
-  std::string sharing = "max_min";
+  bool half_duplex = false;       // both directions of a cable share its bandwidth (`link.duplex: half`)
+  std::optional<LinkSpec> intra;  // between workers of one host: bandwidth, and latency of the whole way; none: free
+  Kind sharing;                   // max_min | none | lv08
+  ProtocolSpec protocol;
   CollectiveSpec collective;
+  std::vector<BackgroundSpec> background;
   bool operator==(const NetworkSpec&) const = default;
 };
 
@@ -121,10 +180,25 @@ struct EvaluateSpec {
   bool operator==(const EvaluateSpec&) const = default;
 };
 
+/// What goes wrong. Times in seconds of simulated time.
+struct FaultSpec {
+  enum class Kind { crash, slow, link, join, leave } kind = Kind::crash;
+  std::int64_t worker = -1;             // whom it strikes; -1: no worker (of Kind::link: a server's link, or a named one)
+  std::int64_t server = -1;             // Kind::link
+  std::string link;                     // Kind::link: a link by its name in links.csv, instead of a rank's two
+  double at = 0;                        // crash, join, leave
+  std::optional<double> restart_after;  // crash; none: never
+  double from = 0, to = 0;              // slow, link
+  double times_slower = 1;              // slow
+  double bandwidth_factor = 1;          // link; 0: down
+  bool operator==(const FaultSpec&) const = default;
+};
+
 struct ClusterSpec {
   std::vector<WorkerGroup> workers;
   ServerSpec servers;
   NetworkSpec network;
+  std::vector<FaultSpec> faults;
   bool operator==(const ClusterSpec&) const = default;
 };
 
@@ -133,6 +207,7 @@ struct WorkloadSpec {
   bool reshuffle = true;
   bool fuse = true;  // gradients at the same weights that are averaged are evaluated as one batch
   CostSpec cost;
+  double serial_per_epoch = 0;  // seconds for which all workers pause when the epoch counter passes
   bool operator==(const WorkloadSpec&) const = default;
 };
 

@@ -41,6 +41,8 @@ std::string example(const Parameter& parameter) {
       return "a size such as 25MiB";
     case ValueType::rate:
       return "a rate such as 1Gbps or 125MB/s";
+    case ValueType::flops:
+      return "a compute rate such as 14TFLOPS";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -111,6 +113,7 @@ Section::Section(ReadContext& context, const YamlNode* node, std::string path, P
     return map;
   }();
   node_ = &empty;
+  no_map_ = true;
 }
 
 Place Section::place_of(std::string_view key) const {
@@ -219,6 +222,7 @@ void Section::finish() {
       meant_.push_back(nearest_name(key.name, known_));
     }
   }
+  if (no_map_) return;
   for (const auto& [key, what] : missing_)
     if (!among(meant_, key)) problem(key, what);
 }

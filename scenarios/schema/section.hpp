@@ -21,7 +21,8 @@ namespace straggler {
 inline constexpr double longest_time = 100 * 86'400.0;
 inline Range any_time() { return Range::between(0, longest_time); }
 inline Range some_time() { return Range::between(1e-12, longest_time); }  // at least a tick
-inline Range any_rate() { return Range::between(0.125, 1e18); }           // at least a bit per second
+inline Range any_slowdown() { return Range::between(1e-6, 1e6); }
+inline Range any_rate() { return Range::between(0.125, 1e18); }  // at least a bit per second
 
 struct ReadContext {
   const Vocabulary& vocabulary;
@@ -84,6 +85,7 @@ class Section {
 
   ReadContext& context_;
   const YamlNode* node_;
+  bool no_map_ = false;  // said; what it should hold need not be
   std::string path_;
   Place place_;
   std::vector<std::string> known_, excused_;

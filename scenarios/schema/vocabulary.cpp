@@ -12,9 +12,14 @@ std::string_view name_of(KindGroup group) {
       return "collective";
     case KindGroup::topology:
       return "topology";
+    case KindGroup::sharing:
+      return "sharing model";
     case KindGroup::jitter:
       return "jitter";
+    case KindGroup::device:
+      return "built-in device";
     case KindGroup::model:
+    case KindGroup::cost_model:
       return "model";
     case KindGroup::data:
       return "data";

@@ -12,7 +12,10 @@
 
 namespace straggler {
 
-enum class KindGroup { scheme, collective, topology, jitter, model, data, partition, optimizer, schedule };
+struct DeviceSpec;
+
+/// `cost_model`: what `workload.cost.model` takes; `device`: built-in ones.
+enum class KindGroup { scheme, collective, topology, sharing, jitter, device, model, cost_model, data, partition, optimizer, schedule };
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);
 
@@ -22,6 +25,8 @@ struct Word {
   // Schemes only.
   std::function<bool(const Parameters&)> needs_server;  // empty: never
   std::optional<std::int64_t> only_workers;
+  // Devices only: puts every figure of the built-in device, and its name as `profile`, into a fresh DeviceSpec.
+  std::function<void(DeviceSpec&)> fill = {};
 };
 
 struct Vocabulary {

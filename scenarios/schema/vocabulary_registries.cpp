@@ -1,11 +1,17 @@
+#include <algorithm>
+
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/cluster/compute.hpp"
+#include "sim/cluster/device_profile.hpp"
 #include "sim/cluster/topology.hpp"
+#include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/schemes/scheme.hpp"
 
@@ -16,14 +22,43 @@ namespace {
 template <class Entry>
 std::vector<Word> words_of() {
   std::vector<Word> words;
-  for (const Entry& entry : Registry<Entry>::instance().entries()) words.push_back({entry.name, entry.summary, entry.parameters, {}, {}});
+  for (const Entry& entry : Registry<Entry>::instance().entries())
+    words.push_back({entry.name, entry.summary, entry.parameters, {}, {}, {}});
   return words;
 }
 
 std::vector<Word> schemes() {
   std::vector<Word> words;
   for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries())
-    words.push_back({entry.name, entry.summary, entry.parameters, entry.needs_server, entry.only_workers});
+    words.push_back({entry.name, entry.summary, entry.parameters, entry.needs_server, entry.only_workers, {}});
+  return words;
+}
+
+void fill(const DeviceProfile& profile, DeviceSpec& spec) {
+  spec.profile = profile.name;
+  spec.compute.form = ComputeSpec::Form::roofline;
+  spec.compute.peak = profile.peak_flops;
+  spec.compute.efficiency = profile.efficiency;
+  spec.compute.memory_bandwidth = profile.memory_bandwidth;
+  spec.compute.launch = profile.launch;
+  if (profile.memory > 0) spec.memory = profile.memory;
+  if (profile.host_to_device > 0) spec.host_to_device = profile.host_to_device;
+}
+
+std::vector<Word> devices() {
+  std::vector<Word> words = words_of<DeviceProfile>();
+  for (Word& word : words) {
+    word.fill = [profile = Registry<DeviceProfile>::instance().at(word.name)](DeviceSpec& spec) { fill(profile, spec); };
+  }
+  return words;
+}
+
+/// Models that can be trained, and models that are known by their layers only; a name that is both is the former.
+std::vector<Word> cost_models() {
+  std::vector<Word> words = words_of<ModelEntry>();
+  for (Word& word : words_of<CostModelEntry>())
+    if (Registry<ModelEntry>::instance().find(word.name) == nullptr) words.push_back(std::move(word));
+  std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.name < b.name; });
   return words;
 }
 
@@ -34,8 +69,11 @@ const Vocabulary& Vocabulary::from_registries() {
       {KindGroup::scheme, schemes()},
       {KindGroup::collective, words_of<CollectiveEntry>()},
       {KindGroup::topology, words_of<TopologyEntry>()},
+      {KindGroup::sharing, words_of<SharingEntry>()},
       {KindGroup::jitter, words_of<JitterEntry>()},
+      {KindGroup::device, devices()},
       {KindGroup::model, words_of<ModelEntry>()},
+      {KindGroup::cost_model, cost_models()},
       {KindGroup::data, words_of<DataEntry>()},
       {KindGroup::partition, words_of<PartitionEntry>()},
       {KindGroup::optimizer, words_of<OptimizerEntry>()},

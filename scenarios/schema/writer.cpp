@@ -1,6 +1,7 @@
 #include "scenarios/schema/writer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ std::string scalar(const std::string& text) {
 
 std::string time(double seconds) { return format_quantity(seconds, Dimension::time); }
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
+std::string size(double bytes) { return format_quantity(bytes, Dimension::bytes); }
+std::string flag(bool on) { return on ? "true" : "false"; }
 std::string number(double value) { return format_number(value); }
 std::string number(std::int64_t value) { return std::to_string(value); }
 
@@ -75,16 +78,40 @@ FlowMap kind_map(const Kind& kind, KindGroup group, const Vocabulary& vocabulary
   return map;
 }
 
-std::string link(const LinkSpec& spec) {
-  return FlowMap().add("bandwidth", rate(spec.bandwidth)).add("latency", time(spec.latency)).text();
+FlowMap link_map(const LinkSpec& spec) {
+  FlowMap map;
+  if (spec.up == spec.down)
+    map.add("bandwidth", rate(spec.up));
+  else
+    map.add("up", rate(spec.up)).add("down", rate(spec.down));
+  map.add("latency", time(spec.latency));
+  if (spec.burst) map.add("burst", size(*spec.burst));
+  if (spec.peak) map.add("peak", rate(*spec.peak));
+  return map;
+}
+
+/// On top of the network's: what it has not, but the network's has, must be written too.
+std::string link_override(const LinkSpec& spec, const LinkSpec& base) {
+  FlowMap map = link_map(spec);
+  if (!spec.burst && base.burst) map.add("burst", size(0));
+  return map.text();
 }
 
 std::string compute(const ComputeSpec& spec) {
-  if (spec.form == ComputeSpec::Form::affine)
-    return FlowMap().add("affine", FlowMap().add("overhead", time(spec.overhead)).add("per_sample", time(spec.per_sample)).text()).text();
-  FlowMap table;
-  for (const auto& [size, seconds] : spec.table) table.add(number(size), time(seconds));
-  return FlowMap().add("table", table.text()).add("launch", time(spec.launch)).text();
+  FlowMap map;
+  if (spec.form == ComputeSpec::Form::affine) {
+    map.add("affine", FlowMap().add("overhead", time(spec.overhead)).add("per_sample", time(spec.per_sample)).text());
+  } else if (spec.form == ComputeSpec::Form::table) {
+    FlowMap table;
+    for (const auto& [samples, seconds] : spec.table) table.add(number(samples), time(seconds));
+    map.add("table", table.text()).add("launch", time(spec.launch));
+  } else {
+    FlowMap roofline;
+    roofline.add("peak", format_quantity(spec.peak, Dimension::compute)).add("efficiency", number(spec.efficiency));
+    roofline.add("memory_bandwidth", rate(spec.memory_bandwidth)).add("launch", time(spec.launch));
+    map.add("roofline", roofline.text());
+  }
+  return map.add("forward_fraction", number(spec.forward_fraction)).text();
 }
 
 std::string every(const JitterEvery& spec) {
@@ -97,49 +124,131 @@ FlowMap jitter_map(const DeviceSpec& device, const Vocabulary& vocabulary) {
   return kind_map(device.jitter, KindGroup::jitter, vocabulary).add("every", every(device.every));
 }
 
+std::string loader(const LoaderSpec& spec) {
+  FlowMap map;
+  return map.add("per_sample", time(spec.per_sample)).add("workers", number(spec.workers)).add("prefetch", number(spec.prefetch)).text();
+}
+
 std::string devices(const Scenario& scenario, const Vocabulary& vocabulary) {
   std::string out = "devices:\n";
   for (const auto& [name, device] : scenario.devices) {
     out += "  " + scalar(name) + ":\n";
+    if (!device.profile.empty()) out += "    profile: " + scalar(device.profile) + "\n";
     out += "    compute: " + compute(device.compute) + "\n";
     out += "    jitter: " + jitter_map(device, vocabulary).text() + "\n";
     if (device.update) out += "    update: " + rate(*device.update) + "\n";
+    if (device.loader) out += "    loader: " + loader(*device.loader) + "\n";
+    if (device.host_to_device) out += "    host_to_device: " + rate(*device.host_to_device) + "\n";
+    if (device.memory) out += "    memory: " + size(*device.memory) + "\n";
   }
   return out;
 }
 
+std::string group(const WorkerGroup& spec, const LinkSpec& network) {
+  FlowMap map;
+  map.add("count", number(spec.count)).add("device", scalar(spec.device)).add("slowdown", number(spec.slowdown));
+  if (spec.link) map.add("link", link_override(*spec.link, network));
+  map.add("per_host", number(spec.per_host));
+  if (spec.cores_per_host) map.add("cores_per_host", number(*spec.cores_per_host));
+  map.add("waiting", spec.busy_waiting ? "busy" : "yield");
+  if (!spec.population.empty()) map.add("population", scalar(spec.population));
+  return map.text();
+}
+
+std::string servers(const ServerSpec& spec, const LinkSpec& network) {
+  FlowMap map;
+  map.add("count", number(spec.count));
+  if (spec.update) map.add("update", rate(*spec.update));
+  map.add("per_message", time(spec.per_message));
+  if (spec.link) map.add("link", link_override(*spec.link, network));
+  if (spec.host_of_worker) map.add("host", FlowMap().add("worker", number(*spec.host_of_worker)).text());
+  return map.text();
+}
+
+std::string collective(const CollectiveSpec& spec) {
+  FlowMap map;
+  map.add("algorithm", scalar(spec.algorithm)).add("fidelity", scalar(spec.fidelity));
+  if (spec.reduce_rate) map.add("reduce_rate", rate(*spec.reduce_rate));
+  if (spec.bucket) map.add("bucket", size(*spec.bucket));
+  if (spec.first_bucket) map.add("first_bucket", size(*spec.first_bucket));
+  return map.add("overlap", flag(spec.overlap)).text();
+}
+
+/// A list of flow maps: `[]`, or one a line.
+std::string list(const std::string& indent, const std::vector<FlowMap>& items) {
+  if (items.empty()) return " []\n";
+  std::string out = "\n";
+  for (const FlowMap& item : items) out += indent + "- " + item.text() + "\n";
+  return out;
+}
+
+std::string protocol(const ProtocolSpec& spec) {
+  std::vector<FlowMap> segments;
+  for (const SegmentSpec& segment : spec.segments) {
+    FlowMap& map = segments.emplace_back();
+    if (std::isfinite(segment.up_to)) map.add("up_to", size(segment.up_to));
+    map.add("latency_factor", number(segment.latency_factor)).add("bandwidth_factor", number(segment.bandwidth_factor));
+  }
+  return "    protocol:\n      per_message: " + time(spec.per_message) + "\n      segments:" + list("        ", segments);
+}
+
+std::string background(const std::vector<BackgroundSpec>& flows) {
+  std::vector<FlowMap> maps;
+  for (const BackgroundSpec& flow : flows) {
+    FlowMap& map = maps.emplace_back();
+    map.add("from", scalar(flow.from)).add("to", scalar(flow.to)).add("on", time(flow.on)).add("off", time(flow.off));
+    map.add("start", time(flow.start)).add("random", flag(flow.random));
+    if (flow.rate) map.add("rate", rate(*flow.rate));
+  }
+  return "    background:" + list("      ", maps);
+}
+
+std::string network(const NetworkSpec& spec, const Vocabulary& vocabulary) {
+  std::string out = "  network:\n";
+  out += "    topology: " + kind_map(spec.topology, KindGroup::topology, vocabulary).text() + "\n";
+  out += "    link: " + link_map(spec.link).add("duplex", spec.half_duplex ? "half" : "full").text() + "\n";
+  if (spec.intra)
+    out += "    intra: " + FlowMap().add("bandwidth", rate(spec.intra->up)).add("latency", time(spec.intra->latency)).text() + "\n";
+  out += "    sharing: " + kind_map(spec.sharing, KindGroup::sharing, vocabulary).text() + "\n";
+  out += protocol(spec.protocol) + background(spec.background);
+  return out + "    collective: " + collective(spec.collective) + "\n";
+}
+
+FlowMap fault(const FaultSpec& spec) {
+  static constexpr const char* names[] = {"crash", "slow", "link", "join", "leave"};
+  FlowMap map;
+  map.add("kind", names[static_cast<std::size_t>(spec.kind)]);
+  if (spec.worker >= 0) map.add("worker", number(spec.worker));
+  if (spec.server >= 0) map.add("server", number(spec.server));
+  if (!spec.link.empty()) map.add("link", scalar(spec.link));
+  if (spec.kind == FaultSpec::Kind::slow || spec.kind == FaultSpec::Kind::link)
+    map.add("from", time(spec.from)).add("to", time(spec.to));
+  else
+    map.add("at", time(spec.at));
+  if (spec.restart_after) map.add("restart_after", time(*spec.restart_after));
+  if (spec.kind == FaultSpec::Kind::slow) map.add("times_slower", number(spec.times_slower));
+  if (spec.kind == FaultSpec::Kind::link) map.add("bandwidth_factor", number(spec.bandwidth_factor));
+  return map;
+}
+
 std::string cluster(const ClusterSpec& spec, const Vocabulary& vocabulary) {
   std::string out = "cluster:\n  workers:\n";
-  for (const WorkerGroup& group : spec.workers) {
-    FlowMap map;
-    map.add("count", number(group.count)).add("device", scalar(group.device)).add("slowdown", number(group.slowdown));
-    if (group.link) map.add("link", link(*group.link));
-    out += "    - " + map.text() + "\n";
-  }
-  FlowMap servers;
-  servers.add("count", number(spec.servers.count));
-  if (spec.servers.update) servers.add("update", rate(*spec.servers.update));
-  servers.add("per_message", time(spec.servers.per_message));
-  if (spec.servers.link) servers.add("link", link(*spec.servers.link));
-  out += "  servers: " + servers.text() + "\n  network:\n";
-  out += "    topology: " + kind_map(spec.network.topology, KindGroup::topology, vocabulary).text() + "\n";
-  out += "    link: " + link(spec.network.link) + "\n";
-  out += "    sharing: " + scalar(spec.network.sharing) + "\n";
-  FlowMap collective;
-  collective.add("algorithm", scalar(spec.network.collective.algorithm)).add("fidelity", scalar(spec.network.collective.fidelity));
-  if (spec.network.collective.reduce_rate) collective.add("reduce_rate", rate(*spec.network.collective.reduce_rate));
-  out += "    collective: " + collective.text() + "\n";
-  return out + "  faults: []\n";
+  for (const WorkerGroup& workers : spec.workers) out += "    - " + group(workers, spec.network.link) + "\n";
+  out += "  servers: " + servers(spec.servers, spec.network.link) + "\n";
+  out += network(spec.network, vocabulary);
+  std::vector<FlowMap> faults;
+  for (const FaultSpec& one : spec.faults) faults.push_back(fault(one));
+  return out + "  faults:" + list("    ", faults);
 }
 
 std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   std::string out = "workload:\n  model: " + kind_map(spec.model, KindGroup::model, vocabulary).text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
-  data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text())
-      .add("reshuffle", spec.reshuffle ? "true" : "false");
+  data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
+  out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)
-    out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::model, vocabulary).text()).text() + "\n";
+    out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";
   if (spec.cost.bytes)
     out += "  cost: " + FlowMap().add("bytes", format_quantity(static_cast<double>(*spec.cost.bytes), Dimension::bytes)).text() + "\n";
   return out;
@@ -169,7 +278,7 @@ std::string training(const TrainingSpec& spec, const Vocabulary& vocabulary) {
   FlowMap batch;
   if (spec.batch.per_worker) batch.add("per_worker", number(*spec.batch.per_worker));
   if (spec.batch.global) batch.add("global", number(*spec.batch.global));
-  batch.add("drop_last", spec.batch.drop_last ? "true" : "false");
+  batch.add("drop_last", flag(spec.batch.drop_last));
   FlowMap schedule = kind_map(spec.schedule.kind, KindGroup::schedule, vocabulary);
   schedule.add("warmup", FlowMap().add("epochs", number(spec.schedule.warmup_epochs)).text());
   schedule.add("scale_with_workers", scalar(spec.schedule.scale_with_workers));

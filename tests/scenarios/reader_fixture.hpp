@@ -26,6 +26,29 @@ inline Parameter optional(const std::string& name, ValueType type) {
   return made;
 }
 
+inline WorkerGroup group(std::int64_t count, const std::string& device) {
+  WorkerGroup made;
+  made.count = count;
+  made.device = device;
+  return made;
+}
+inline LinkSpec link(double bytes_per_second, double latency) {
+  LinkSpec made;
+  made.up = made.down = bytes_per_second;
+  made.latency = latency;
+  return made;
+}
+
+/// Makes a built-in device.
+inline void fill(DeviceSpec& spec, const char* name, double peak, double efficiency, double memory_bandwidth, double launch) {
+  spec.profile = name;
+  spec.compute.form = ComputeSpec::Form::roofline;
+  spec.compute.peak = peak;
+  spec.compute.efficiency = efficiency;
+  spec.compute.memory_bandwidth = memory_bandwidth;
+  spec.compute.launch = launch;
+}
+
 inline const Vocabulary& vocabulary() {
   static const Vocabulary made = [] {
     const auto word = [](const char* name, std::vector<Parameter> parameters = {}) {
@@ -33,20 +56,36 @@ inline const Vocabulary& vocabulary() {
     };
     const auto via_server = [](const Parameters& p) { return p.text("via") == "server"; };
     const auto always = [](const Parameters&) { return true; };
+    const Parameter on_failure = choice("on_failure", {"wait", "drop", "abort"}, "wait");
     Vocabulary v;
     v.words[KindGroup::scheme] = {
-        {"asgd", "", {choice("staleness", {"none", "inverse"}, "none")}, always, {}},
+        {"asgd", "", {choice("staleness", {"none", "inverse"}, "none"), on_failure}, always, {}},
         {"nonblocking", "", {parameter("minibatch", ValueType::count, std::nullopt, Range::at_least(1))}, always, {}},
         {"sequential", "", {}, {}, 1},
-        {"ssgd", "", {choice("via", {"all_reduce", "server"}, "all_reduce")}, via_server, {}},
+        {"ssgd",
+         "",
+         {choice("via", {"all_reduce", "server"}, "all_reduce"), choice("on_failure", {"drop", "abort"}, "abort")},
+         via_server,
+         {}},
     };
     v.words[KindGroup::collective] = {word("halving_doubling"), word("ring")};
     v.words[KindGroup::topology] = {word("star"),
                                     word("two_level", {parameter("racks", ValueType::count, std::nullopt, Range::at_least(1)),
                                                        parameter("oversubscription", ValueType::number, "1", Range::at_least(1))})};
+    v.words[KindGroup::sharing] = {word("lv08"), word("max_min"),
+                                   word("weighted", {parameter("bias", ValueType::number, "1", Range::above(0))})};
+    v.words[KindGroup::device] = {word("cpu_core"), word("h100")};
+    v.words[KindGroup::device][0].fill = [](DeviceSpec& spec) { fill(spec, "cpu_core", 40e9, 0.5, 20e9, 0); };
+    v.words[KindGroup::device][1].fill = [](DeviceSpec& spec) {
+      fill(spec, "h100", 60e12, 0.4, 3e12, 4e-6);
+      spec.memory = 80e9;
+      spec.host_to_device = 50e9;
+    };
     v.words[KindGroup::jitter] = {word("lognormal", {parameter("sigma", ValueType::number, "0.2", Range::above(0))}), word("none"),
                                   word("trace", {parameter("file", ValueType::path, std::nullopt)})};
     v.words[KindGroup::model] = {word("mlp", {parameter("hidden", ValueType::counts, "[200, 200]", Range::at_least(1))}), word("resnet50")};
+    v.words[KindGroup::cost_model] = v.words[KindGroup::model];
+    v.words[KindGroup::cost_model].push_back(word("vgg16", {parameter("classes", ValueType::count, "1000", Range::at_least(1))}));
     v.words[KindGroup::data] = {
         word("fashion_mnist", {optional("path", ValueType::path), choice("normalize", {"none", "unit", "standard"}, "standard")})};
     v.words[KindGroup::partition] = {word("iid"), word("shards", {parameter("per_worker", ValueType::count, "2", Range::at_least(1))})};
@@ -120,6 +159,71 @@ training:
   compression: {kind: none}
   stop: {epochs: 5, target_accuracy: 95%}
   evaluate: {every: {epochs: 0.25}, thresholds: [0.85, 0.80, 88%]}
+)";
+
+/// The same, with every part that `good` leaves out.
+inline const std::string rich = R"(straggler: 1
+name: everything
+seed: 1
+
+devices:
+  node:
+    compute: {affine: {overhead: 2ms, per_sample: 0.35ms}, forward_fraction: 40%}
+    loader: {per_sample: 100us, workers: 4, prefetch: 3}
+    host_to_device: 12GB/s
+    memory: 16GB
+  gpu:
+    compute: {roofline: {peak: 14TFLOPS, efficiency: 0.4, memory_bandwidth: 900GB/s, launch: 5ms}}
+  fast:
+    profile: h100
+    compute: {roofline: {efficiency: 30%}}
+    host_to_device: 25GB/s
+    jitter: {kind: lognormal}
+
+cluster:
+  workers:
+    - {count: 4, device: node, per_host: 4, cores_per_host: 2, waiting: busy}
+    - {count: 2, device: gpu, link: {up: 10Mbps, down: 50Mbps, latency: 20ms}}
+    - {count: 1, device: fast, link: {burst: 64KiB, peak: 4Gbps}}
+    - {count: 1, device: cpu_core, link: {burst: 0B}}
+  servers: {count: 3, link: {bandwidth: 1.5Gbps}}
+  network:
+    topology: {kind: two_level, racks: 2, oversubscription: 3}
+    link: {bandwidth: 1Gbps, latency: 50us, burst: 128KiB, peak: 2Gbps, duplex: full}
+    intra: {bandwidth: 12GB/s, latency: 5us}
+    sharing: {kind: weighted, bias: 2}
+    protocol:
+      per_message: 5us
+      segments:
+        - {up_to: 64KiB, latency_factor: 1.2, bandwidth_factor: 0.8}
+        - {up_to: 1MiB, latency_factor: 2}
+        - {bandwidth_factor: 0.95}
+    background:
+      - {from: worker/0, to: server/2, on: 2s, off: 3s, start: 1s, random: true, rate: 10MB/s}
+      - {from: server/0, to: worker/7, on: 100ms}
+    collective: {algorithm: ring, bucket: 25MiB, first_bucket: 1MiB, overlap: true, reduce_rate: 20GB/s}
+  faults:
+    - {kind: crash, worker: 3, at: 10s, restart_after: 5s}
+    - {kind: crash, worker: 3, at: 15s}
+    - {kind: slow, worker: 1, from: 5s, to: 8s, times_slower: 4}
+    - {kind: slow, worker: 1, from: 6s, to: 9s, times_slower: 1.5}
+    - {kind: link, worker: 2, from: 5s, to: 6s, bandwidth_factor: 10%}
+    - {kind: link, server: 1, from: 5s, to: 6s, bandwidth_factor: 0}
+    - {kind: link, link: rack/0-core, from: 0s, to: 1ms, bandwidth_factor: 0.5}
+    - {kind: join, worker: 7, at: 20s}
+    - {kind: leave, worker: 7, at: 30s}
+
+workload:
+  model: {kind: mlp, hidden: [200, 100]}
+  data: fashion_mnist
+  cost: {model: {kind: vgg16, classes: 10}}
+  serial_per_epoch: 1.5s
+
+training:
+  scheme: {kind: ssgd, on_failure: drop}
+  batch: {per_worker: 256}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {epochs: 5}
 )";
 
 }  // namespace straggler::test

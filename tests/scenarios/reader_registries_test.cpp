@@ -101,3 +101,32 @@ TEST_CASE("the schemes that need a server are told so when there is none") {
     }
   }
 }
+
+TEST_CASE("every built-in device can be named by a group alone, and its figures are written out") {
+  const std::vector<Word>& devices = Vocabulary::from_registries().words.at(KindGroup::device);
+  REQUIRE_FALSE(devices.empty());
+  for (const Word& word : devices) {
+    CAPTURE(word.name);
+    const Scenario scenario = read_scenario_text(example, "example.yaml", {"cluster.workers[0].device=" + word.name});
+    REQUIRE(scenario.devices.contains(word.name));
+    const DeviceSpec& device = scenario.devices.at(word.name);
+    CHECK(device.profile == word.name);
+    CHECK(device.compute.form == ComputeSpec::Form::roofline);
+    CHECK(device.compute.peak > 0);
+    CHECK(device.compute.memory_bandwidth > 0);
+    CHECK(device.compute.efficiency > 0);
+    CHECK(device.compute.efficiency <= 1);
+    const std::string text = write_scenario(scenario);
+    CAPTURE(text);
+    CHECK(read_scenario_text(text, "scenario.yaml") == scenario);
+  }
+}
+
+TEST_CASE("costs may be those of every model that can be trained") {
+  const Vocabulary& vocabulary = Vocabulary::from_registries();
+  for (const Word& word : vocabulary.words.at(KindGroup::model)) {
+    CAPTURE(word.name);
+    CHECK(vocabulary.find(KindGroup::cost_model, word.name) != nullptr);
+  }
+  CHECK(vocabulary.words.at(KindGroup::cost_model).size() > vocabulary.words.at(KindGroup::model).size());
+}

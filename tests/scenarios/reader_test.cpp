@@ -28,12 +28,22 @@ TEST_CASE("a scenario is read in SI units, defaults filled in") {
   CHECK(v100.update == 200e9);
 
   REQUIRE(s.cluster.workers.size() == 2);
-  CHECK(s.cluster.workers[0] == WorkerGroup{6, "node", 1, {}});
-  CHECK(s.cluster.workers[1] == WorkerGroup{2, "v100", 3, LinkSpec{100e6 / 8, 50e-6}});  // latency from the network's link
-  CHECK(s.cluster.servers == ServerSpec{1, 2e9, 20e-6, {}});
+  CHECK(s.cluster.workers[0] == group(6, "node"));
+  WorkerGroup slow = group(2, "v100");
+  slow.slowdown = 3;
+  slow.link = link(100e6 / 8, 50e-6);  // latency from the network's link
+  CHECK(s.cluster.workers[1] == slow);
+  ServerSpec servers;
+  servers.count = 1;
+  servers.update = 2e9;
+  servers.per_message = 20e-6;
+  CHECK(s.cluster.servers == servers);
   CHECK(s.cluster.network.topology == Kind{"star", {}});
-  CHECK(s.cluster.network.link == LinkSpec{1e9 / 8, 50e-6});
-  CHECK(s.cluster.network.collective == CollectiveSpec{"auto", "fluid", 20e9});
+  CHECK(s.cluster.network.link == link(1e9 / 8, 50e-6));
+  CollectiveSpec collective;
+  collective.reduce_rate = 20e9;
+  CHECK(s.cluster.network.collective == collective);
+  CHECK(s.cluster.faults.empty());
 
   CHECK(s.workload.model == Kind{"mlp", {{"hidden", std::vector<std::int64_t>{200, 100}}}});
   CHECK(s.workload.data == Kind{"fashion_mnist", {{"normalize", std::string("unit")}}});
@@ -71,14 +81,14 @@ training:
   CHECK(s.name == "my-short");  // the file's, made a name
   CHECK(s.seed == 1);
   CHECK(s.devices.at("node").jitter == Kind{"none", {}});
-  CHECK(s.cluster.workers == std::vector<WorkerGroup>{{1, "node", 1, {}}});
+  CHECK(s.cluster.workers == std::vector<WorkerGroup>{group(1, "node")});
   CHECK(s.cluster.servers == ServerSpec{});
   CHECK(s.cluster.network.topology == Kind{"star", {}});
-  CHECK(s.cluster.network.sharing == "max_min");
-  CHECK(s.cluster.network.collective == CollectiveSpec{"auto", "fluid", {}});
+  CHECK(s.cluster.network.sharing == Kind{"max_min", {}});
+  CHECK(s.cluster.network.collective == CollectiveSpec{});
   CHECK(s.workload.partition == Kind{"iid", {}});
   CHECK(s.workload.reshuffle);
-  CHECK(s.training.scheme == Kind{"ssgd", {{"via", std::string("all_reduce")}}});
+  CHECK(s.training.scheme == Kind{"ssgd", {{"on_failure", std::string("abort")}, {"via", std::string("all_reduce")}}});
   CHECK(s.training.batch == BatchSpec{{}, 64, false});
   CHECK(s.training.optimizer.parameters.number("momentum") == 0);
   CHECK(s.training.schedule == ScheduleSpec{{"constant", {}}, 0, "none"});
@@ -106,7 +116,7 @@ TEST_CASE("--set changes any path before anything is checked") {
                                  "training.stop.updates=5", "cluster.network.link.latency=1ms", "seed=18446744073709551615",
                                  "training.evaluate.thresholds=[50%]", "cluster.workers[1].link.latency=2ms"});
   CHECK(s.cluster.workers[0].count == 16);
-  CHECK(s.training.scheme == Kind{"asgd", {{"staleness", std::string("inverse")}}});
+  CHECK(s.training.scheme == Kind{"asgd", {{"on_failure", std::string("wait")}, {"staleness", std::string("inverse")}}});
   CHECK(s.training.stop.updates == 5);
   CHECK(s.training.stop.epochs == 5.0);
   CHECK(s.cluster.network.link.latency == 1e-3);
@@ -114,7 +124,8 @@ TEST_CASE("--set changes any path before anything is checked") {
   CHECK(s.seed == 18446744073709551615u);
   CHECK(s.training.evaluate.thresholds == std::vector<double>{0.5});
   // The short form of a kind, and a parameter put into it.
-  CHECK(read(good, {"training.scheme=asgd"}).training.scheme == Kind{"asgd", {{"staleness", std::string("none")}}});
+  CHECK(read(good, {"training.scheme=asgd"}).training.scheme ==
+        Kind{"asgd", {{"on_failure", std::string("wait")}, {"staleness", std::string("none")}}});
   CHECK(read(good, {"training.scheme=asgd", "training.scheme.staleness=inverse"}).training.scheme.parameters.text("staleness") ==
         "inverse");
   // A --set mends what is wrong in the file.

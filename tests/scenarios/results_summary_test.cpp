@@ -39,6 +39,9 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "bytes_to_target",
                               "rounds",
                               "bytes_sent",
+                              "bytes_received",
+                              "bytes_lost",
+                              "samples_drawn",
                               "bytes_up_per_worker",
                               "bytes_down_per_worker",
                               "communication_total_s",
@@ -123,7 +126,7 @@ TEST_CASE("a run of no time has no rates and no shares") {
 }
 
 TEST_CASE("staleness percentiles are nearest-rank, to the contribution") {
-  const std::map<std::uint64_t, std::uint64_t> histogram{{0, 99}, {7, 1}};
+  const StalenessHistogram histogram{{0, 99}, {7, 1}};
   CHECK(staleness_percentile(histogram, 99) == 0u);  // 99 of 100 are 0
   CHECK(staleness_percentile(histogram, 100) == 7u);
   CHECK(staleness_percentile({{0, 98}, {7, 2}}, 99) == 7u);

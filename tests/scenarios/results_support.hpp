@@ -106,7 +106,7 @@ inline RunRecord sample_record() {
   second.bytes_sent = 400;
   second.bytes_received = 800;
   second.staleness = {2, 10, 5};
-  record.worker_devices = {"fast", "slow"};
+  record.group_devices = {"fast", "slow"};
   record.worker_groups = {0, 1};
   record.thresholds = {0.5, 0.75, 0.95};
   record.target_accuracy = 0.8;

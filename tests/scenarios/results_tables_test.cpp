@@ -52,19 +52,21 @@ TEST_CASE("epochs.csv") {
 TEST_CASE("workers.csv") {
   RunRecord record = sample_record();
   record.workers.emplace_back();  // one that did nothing
-  record.worker_devices.push_back("odd, name");
-  record.worker_groups.push_back(1);
+  record.group_devices.push_back("odd, name");
+  record.worker_groups.push_back(2);
   CHECK(table(record, write_workers) ==
         "worker,group,device,samples,updates,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,total_s,bytes_sent,bytes_received,"
         "staleness_mean,staleness_max\n"
         "0,0,fast,128,4,4,1,0,2,1,0,8,800,400,0.75,1\n"
         "1,1,slow,64,2,2,0,0,2,4,0,8,400,800,5,5\n"
-        "2,1,\"odd, name\",0,0,0,0,0,0,0,0,0,0,0,,\n");
+        "2,2,\"odd, name\",0,0,0,0,0,0,0,0,0,0,0,,\n");
 }
 
 TEST_CASE("links.csv: utilization is what was carried of what could have been") {
   RunRecord record = sample_record();
-  record.links = {{"worker 0 up", "worker 0", "switch", 125e6, 250e6, seconds(2.5)}};  // 250 MB of 8 s at 125 MB/s = 1 GB
+  record.links.size = 1;
+  record.links.row = [](std::size_t) { return LinkRecord{"worker 0 up", "worker 0", "switch", 125e6, 250e6, seconds(2.5)}; };
+  // 250 MB of 8 s at 125 MB/s = 1 GB
   CHECK(table(record, write_links) ==
         "link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization\n"
         "worker 0 up,worker 0,switch,125000000,250000000,2.5,0.25\n");

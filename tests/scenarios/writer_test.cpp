@@ -40,14 +40,72 @@ TEST_CASE("what is written reads back as the same scenario, and writes the same 
   }
 }
 
+TEST_CASE("every part of the cluster is written so that it reads back") {
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {},
+           {"devices.gpu.profile=cpu_core", "devices.gpu.loader={per_sample: 1us}"},
+           {"devices.gpu.compute.forward_fraction=0.1", "devices.gpu.compute.roofline={peak: 1.23456789GFLOPS, memory_bandwidth: 1bps}"},
+           {"devices.fast={profile: h100, compute: {table: {32: 13ms}, launch: 1us}}"},
+           {"devices.fast={profile: cpu_core, host_to_device: 1GB/s}", "cluster.workers[0].device=h100"},
+           {"cluster.network.link={up: 1Gbps, down: 3Gbps, latency: 0s}", "cluster.workers[0].link={down: 1Gbps, burst: 1MiB}"},
+           {"cluster.network.link={bandwidth: 1Gbps, latency: 1us, burst: 1B}", "cluster.workers[0].link={peak: 5Gbps}"},
+           {"cluster.workers[1].link={bandwidth: 1Gbps}", "cluster.network.link.duplex=half"},
+           {"cluster.servers={count: 1000000, host: {worker: 0}}"},
+           {"cluster.network.sharing=lv08", "cluster.network.protocol={}", "cluster.network.background=[]", "cluster.faults=[]"},
+           {"cluster.network.protocol.segments=[{up_to: 1B, bandwidth_factor: 0.1}, {up_to: 3B}]"},
+           {"cluster.network.background[0]={from: worker/1, to: worker/0, on: 1ms, rate: 1bps, start: 1h}"},
+           {"cluster.network.collective={overlap: true}"},
+           {"cluster.network.collective={bucket: 3B, first_bucket: 2B}"},
+           {"cluster.faults[6].link='worker/0 \"up\"'", "cluster.faults[6].bandwidth_factor=33.3%"},
+           {"training.scheme=asgd", "training.on_failure=abort", "cluster.network.collective={}"},
+           {"workload.cost={model: resnet50}", "workload.serial_per_epoch=0.1ns"},
+       }) {
+    CAPTURE(sets.empty() ? std::string("as it is") : sets[0]);
+    check_round_trip(read(rich, sets));
+  }
+}
+
 TEST_CASE("every default is written out") {
   const std::string text = write_scenario(read(good), vocabulary());
   for (const char* line :
-       {"straggler: 1\n", "name: two-slow-workers\n", "    compute: {affine: {overhead: 2ms, per_sample: 350us}}\n",
-        "    jitter: {kind: lognormal, sigma: 0.2, every: batch}\n", "    - {count: 6, device: node, slowdown: 1}\n",
-        "    - {count: 2, device: v100, slowdown: 3, link: {bandwidth: 100Mbps, latency: 50us}}\n", "    sharing: max_min\n",
-        "  faults: []\n", "  batch: {per_worker: 256, drop_last: false}\n", "  precision: fp32\n", "  compression: {kind: none}\n",
+       {"straggler: 1\n", "name: two-slow-workers\n",
+        "    compute: {affine: {overhead: 2ms, per_sample: 350us}, forward_fraction: 0.3333333333333333}\n",
+        "    jitter: {kind: lognormal, sigma: 0.2, every: batch}\n",
+        "    - {count: 6, device: node, slowdown: 1, per_host: 1, waiting: yield}\n",
+        "    - {count: 2, device: v100, slowdown: 3, link: {bandwidth: 100Mbps, latency: 50us}, per_host: 1, waiting: yield}\n",
+        "    sharing: {kind: max_min}\n", "  faults: []\n", "  batch: {per_worker: 256, drop_last: false}\n", "  precision: fp32\n",
+        "  compression: {kind: none}\n",
         "  evaluate: {every: {epochs: 0.25}, thresholds: [0.8, 0.85, 0.88], sustain: 2, split: test, train_samples: 10000}\n"})
+    CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
+}
+
+TEST_CASE("every part of the cluster is written out, the numbers of built-in devices too") {
+  const std::string text = write_scenario(read(rich), vocabulary());
+  CAPTURE(text);
+  for (const char* line :
+       {"    compute: {affine: {overhead: 2ms, per_sample: 350us}, forward_fraction: 0.4}\n",
+        "    loader: {per_sample: 100us, workers: 4, prefetch: 3}\n    host_to_device: 12GB/s\n    memory: 16GB\n",
+        "  cpu_core:\n    profile: cpu_core\n    compute: {roofline: {peak: 40GFLOPS, efficiency: 0.5, memory_bandwidth: 20GB/s, launch: "
+        "0s}, ",
+        "  fast:\n    profile: h100\n    compute: {roofline: {peak: 60TFLOPS, efficiency: 0.3, memory_bandwidth: 3000GB/s, launch: 4us}, ",
+        "    - {count: 4, device: node, slowdown: 1, per_host: 4, cores_per_host: 2, waiting: busy}\n",
+        "link: {up: 10Mbps, down: 50Mbps, latency: 20ms, burst: 128KiB, peak: 2Gbps}, per_host: 1, waiting: yield}\n",
+        "link: {bandwidth: 1Gbps, latency: 50us, burst: 0B}, per_host: 1, waiting: yield}\n",
+        "    link: {bandwidth: 1Gbps, latency: 50us, burst: 128KiB, peak: 2Gbps, duplex: full}\n",
+        "    intra: {bandwidth: 12GB/s, latency: 5us}\n",
+        "    sharing: {kind: weighted, bias: 2}\n",
+        "    protocol:\n      per_message: 5us\n      segments:\n        - {up_to: 64KiB, latency_factor: 1.2, bandwidth_factor: 0.8}\n",
+        "        - {latency_factor: 1, bandwidth_factor: 0.95}\n",
+        "      - {from: worker/0, to: server/2, on: 2s, off: 3s, start: 1s, random: true, rate: 10MB/s}\n",
+        "      - {from: server/0, to: worker/7, on: 0.1s, off: 0s, start: 0s, random: false}\n",
+        "    collective: {algorithm: ring, fidelity: fluid, reduce_rate: 20GB/s, bucket: 25MiB, first_bucket: 1MiB, overlap: true}\n",
+        "    - {kind: crash, worker: 3, at: 10s, restart_after: 5s}\n",
+        "    - {kind: slow, worker: 1, from: 5s, to: 8s, times_slower: 4}\n",
+        "    - {kind: link, server: 1, from: 5s, to: 6s, bandwidth_factor: 0}\n",
+        "    - {kind: link, link: rack/0-core, from: 0s, to: 1ms, bandwidth_factor: 0.5}\n",
+        "    - {kind: leave, worker: 7, at: 30s}\n",
+        "  serial_per_epoch: 1.5s\n  cost: {model: {kind: vgg16, classes: 10}}\n",
+        "  scheme: {kind: ssgd, via: all_reduce, on_failure: drop}\n"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
 }
 

@@ -27,7 +27,20 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
     line("",
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
-                     format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)));
+                     format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
+             (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
+}
+
+void print_topology(const Explanation& explanation) {
+  const TopologyFacts& facts = explanation.facts;
+  const auto many = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : std::string(what).ends_with("ch") ? "es" : "s");
+  };
+  line("topology", fmt::format("{}: {}, {}, {}", explanation.topology, many(explanation.hosts, "host"), many(facts.switches, "switch"),
+                               many(facts.cables, "cable")));
+  line("diameter", fmt::format("{}, {}", many(facts.diameter_hops, "link"), readable_seconds(facts.diameter_latency.seconds())));
+  line("bisection",
+       fmt::format("{}{}", facts.bisection_is_bound ? "at most " : "", readable_bytes(facts.bisection_bytes_per_second) + "/s"));
 }
 
 void print_layers(const Explanation& explanation) {
@@ -43,12 +56,20 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
   print_groups(scenario, explanation);
-  line("topology", explanation.topology);
+  print_topology(explanation);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
   line("data", fmt::format("{} for training, {} for testing{}{}", readable_count(explanation.train_samples),
                            readable_count(explanation.test_samples), explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
+  if (!explanation.cost_model.empty())
+    line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
+  if (!explanation.bucket_bytes.empty()) {
+    std::string sizes;
+    for (std::size_t i = 0; i < std::min<std::size_t>(explanation.bucket_bytes.size(), 8); ++i)
+      sizes += (i == 0 ? "" : ", ") + readable_bytes(static_cast<double>(explanation.bucket_bytes[i]));
+    line("buckets", fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
+  }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
@@ -65,6 +86,8 @@ int execute(const std::vector<std::string>& given) {
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
       "changes the scenario first; repeatable. A relative path in VALUE starts from the current folder (one in the file: from the file's "
       "folder)");
+  add("graph", po::value<std::string>()->value_name("FILE"),
+      "writes hosts, switches and cables to FILE.dot or FILE.graphml, which topology file reads");
   add("timing-only", "as a run without the math: no data files needed");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
@@ -74,7 +97,9 @@ int execute(const std::vector<std::string>& given) {
   RunOptions options;
   options.threads = arguments.common().threads;
   options.timing_only = arguments.flag("timing-only");
-  print(scenario, Experiment(scenario, options).explain(), options.timing_only);
+  const Experiment experiment(scenario, options);
+  print(scenario, experiment.explain(), options.timing_only);
+  if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }
 
@@ -83,7 +108,8 @@ int execute(const std::vector<std::string>& given) {
 const Command check_command{"check", "SCENARIO.yaml",
                             "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
                             "  straggler check scenario.yaml\n"
-                            "  straggler check scenario.yaml --set training.batch.per_worker=64\n",
+                            "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
+                            "  straggler check scenario.yaml --graph cluster.dot\n",
                             execute};
 
 }  // namespace straggler::cli

@@ -7,7 +7,7 @@
 
 namespace straggler::cli {
 
-/// Exit codes, as docs/interface.md promises them.
+/// Exit codes, a contract with scripts (README).
 enum Exit : int { done = 0, exceeded = 1, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
 
 /// Wrong arguments: one line, exit code 2.

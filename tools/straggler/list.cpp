@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/zoo/cost_model.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/cluster/device_profile.hpp"
 #include "sim/schemes/scheme.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -16,6 +18,8 @@ namespace {
 struct Entry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters;
+  std::vector<std::pair<std::string, std::string>> figures = {};  // of devices
+  bool cost_only = false;                                         // models that workload.cost knows and workload.model does not
 };
 
 /// One group of `list`: entries of a registry, or what takes their place while there is none.
@@ -31,6 +35,7 @@ const std::vector<Group>& groups() {
       {"schemes", KindGroup::scheme, {}, ""},
       {"collectives", KindGroup::collective, {}, ""},
       {"topologies", KindGroup::topology, {}, ""},
+      {"sharing", KindGroup::sharing, {}, ""},
       {"jitter", KindGroup::jitter, {}, ""},
       {"models", KindGroup::model, {}, ""},
       {"data", KindGroup::data, {}, ""},
@@ -38,13 +43,28 @@ const std::vector<Group>& groups() {
       {"optimizers", KindGroup::optimizer, {}, ""},
       {"schedules", KindGroup::schedule, {}, ""},
       {"compression", std::nullopt, {{"none", "gradients and weights travel as they are", "", {}}}, ""},
-      {"devices", std::nullopt, {}, "none built in yet: a scenario describes its own under devices:"},
+      {"devices", KindGroup::device, {}, ""},
   };
   return all;
 }
 
+std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile& device) {
+  return {{"peak", format_quantity(device.peak_flops, Dimension::compute)},
+          {"efficiency", format_number(device.efficiency)},
+          {"memory_bandwidth", format_quantity(device.memory_bandwidth, Dimension::rate)},
+          {"launch", format_quantity(device.launch, Dimension::time)},
+          {"memory", format_quantity(device.memory, Dimension::bytes)},
+          {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
+}
+
 std::vector<Entry> entries_of(const Group& group) {
   if (!group.kind) return group.others;
+  if (*group.kind == KindGroup::device) {
+    std::vector<Entry> entries;
+    for (const DeviceProfile& device : Registry<DeviceProfile>::instance().entries())
+      entries.push_back({device.name, device.summary, device.source, {}, figures_of(device)});
+    return entries;
+  }
   std::vector<Entry> entries;
   const auto& words = Vocabulary::from_registries().words;
   const auto found = words.find(*group.kind);
@@ -55,6 +75,10 @@ std::vector<Entry> entries_of(const Group& group) {
       if (const SchemeEntry* scheme = Registry<SchemeEntry>::instance().find(word.name)) entry.reference = scheme->reference;
     entries.push_back(std::move(entry));
   }
+  if (*group.kind == KindGroup::model)
+    for (const CostModelEntry& model : Registry<CostModelEntry>::instance().entries())
+      if (!Registry<ModelEntry>::instance().find(model.name))
+        entries.push_back({model.name, model.summary + " (for workload.cost only)", model.reference, model.parameters, {}, true});
   return entries;
 }
 
@@ -86,6 +110,7 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
   fmt::print("  {:<{}}  {}\n", entry.name, width, entry.summary);
   if (!parameters) return;
   if (!entry.reference.empty()) fmt::print("  {:<{}}  {}\n", "", width, entry.reference);
+  for (const auto& [figure, value] : entry.figures) fmt::print("  {:<{}}    {}: {}\n", "", width, figure, value);
   std::size_t name_width = 0, type_width = 0, fallback_width = 0;
   for (const Parameter& parameter : entry.parameters) {
     name_width = std::max(name_width, parameter.name.size());
@@ -123,6 +148,8 @@ nlohmann::ordered_json json_of(const Group& group) {
   for (const Entry& entry : entries_of(group)) {
     nlohmann::ordered_json json{{"name", entry.name}, {"summary", entry.summary}};
     if (!entry.reference.empty()) json["reference"] = entry.reference;
+    for (const auto& [figure, value] : entry.figures) json[figure] = value;
+    if (entry.cost_only) json["cost_only"] = true;
     json["parameters"] = nlohmann::ordered_json::array();
     for (const Parameter& parameter : entry.parameters) json["parameters"].push_back(json_of(parameter));
     all.push_back(std::move(json));

@@ -26,6 +26,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+Exit exit_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::interrupted:
+      return Exit::interrupted;
+    case Outcome::aborted:
+    case Outcome::all_workers_down:
+    case Outcome::stalled:
+      return Exit::cannot_go_on;
+    default:
+      return Exit::done;
+  }
+}
+
 po::options_description own_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
@@ -107,7 +120,7 @@ class Run {
     folder.commit();
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
     fmt::print("{}", run_report(record, folder.out()));
-    return record.outcome == Outcome::interrupted ? Exit::interrupted : Exit::done;
+    return exit_code(record.outcome);
   }
 
  private:

@@ -29,6 +29,9 @@ class Lines {
 std::string outcome_text(const RunRecord& record) {
   const std::string name = name_of(record.outcome);
   if (record.outcome == Outcome::diverged) return name + " (the loss is no longer finite)";
+  if (record.outcome == Outcome::aborted) return name + " (a worker crashed, and on_failure says to end then)";
+  if (record.outcome == Outcome::all_workers_down) return name + " (nobody is left, and nobody will come)";
+  if (record.outcome == Outcome::stalled) return name + " (the others wait for a worker that does not come back)";
   if (record.outcome == Outcome::interrupted) return name + " (these are the results so far)";
   return name;
 }

@@ -1,0 +1,215 @@
+// Population files: comma-separated values, '#' comments, a header of column names, one device a row.
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "scenarios/schema/read_parts.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t most_problems = 20, longest_line = 10'000;
+
+Parameter column(const char* name, ValueType type, const Range& range) {
+  Parameter made;
+  made.name = name;
+  made.type = type;
+  made.range = range;
+  return made;
+}
+
+const std::vector<Parameter>& columns() {
+  static const std::vector<Parameter> all = {
+      column("slowdown", ValueType::number, any_slowdown()),
+      column("overhead", ValueType::time, any_time()),
+      column("per_sample", ValueType::time, any_time()),
+      column("bandwidth", ValueType::rate, any_rate()),
+      column("up", ValueType::rate, any_rate()),
+      column("down", ValueType::rate, any_rate()),
+      column("latency", ValueType::time, any_time()),
+  };
+  return all;
+}
+
+/// A field of a line, blanks around it gone; `at`: its first character, counted from 1.
+struct Cell {
+  std::string_view text;
+  std::size_t at = 1;
+};
+
+std::vector<Cell> cells_of(std::string_view line) {
+  std::vector<Cell> cells;
+  std::size_t start = 0;
+  for (;;) {
+    const std::size_t comma = std::min(line.find(',', start), line.size());
+    std::size_t first = start, end = comma;
+    while (first < end && (line[first] == ' ' || line[first] == '\t')) ++first;
+    while (end > first && (line[end - 1] == ' ' || line[end - 1] == '\t')) --end;
+    cells.push_back({line.substr(first, end - first), first + 1});
+    if (comma == line.size()) return cells;
+    start = comma + 1;
+  }
+}
+
+/// Lines without comments and line ends; bounded memory, whatever the file.
+class Lines {
+ public:
+  explicit Lines(const fs::path& file) : in_(file, std::ios::binary), buffer_(longest_line + 2) {}
+  bool opened() const { return in_.is_open(); }
+  /// False at the end, and after a line that is too long or cannot be read.
+  bool next(std::string_view& line) {
+    in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    if (in_.bad() || (in_.fail() && in_.gcount() == 0)) return false;
+    ++number_;
+    too_long_ = in_.fail();
+    if (too_long_) return false;
+    line = std::string_view(buffer_.data(), static_cast<std::size_t>(in_.gcount()) - (in_.eof() ? 0 : 1));
+    if (number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+    line = line.substr(0, line.find('#'));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return true;
+  }
+  std::size_t number() const { return number_; }
+  bool too_long() const { return too_long_; }
+  bool broken() const { return in_.bad(); }
+
+ private:
+  std::ifstream in_;
+  std::vector<char> buffer_;
+  std::size_t number_ = 0;
+  bool too_long_ = false;
+};
+
+class PopulationReader {
+ public:
+  PopulationReader(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file, const PopulationBase& base)
+      : context_(context), node_(node), path_(path), file_(file), base_(base) {}
+
+  std::vector<DeviceRow> read() {
+    std::error_code error;
+    if (fs::is_directory(file_, error)) return refuse(file_ + ": is a folder; give the path of a CSV file with one device a row");
+    errno = 0;
+    Lines lines(file_);
+    if (!lines.opened())
+      return refuse(file_ + ": cannot be read: " + std::generic_category().message(errno) +
+                    "; give the path of a CSV file with one device a row");
+    std::string_view line;
+    while (problems_ < most_problems && lines.next(line)) {
+      line_ = lines.number();
+      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+      if (header_.empty())
+        read_header(cells_of(line));
+      else
+        read_row(cells_of(line));
+    }
+    if (lines.too_long())
+      problem_in(lines.number(), longest_line, "the line is longer than " + std::to_string(longest_line) + " bytes; write one row a line");
+    if (lines.broken()) refuse(file_ + ": cannot be read to its end; give the path of a CSV file");
+    if (problems_ == most_problems)
+      refuse(file_ + ": there may be more errors than these " + std::to_string(most_problems) + "; correct them first");
+    if (problems_ == 0 && rows_.empty())
+      refuse(file_ + ": has no rows; write a header such as slowdown,bandwidth and one row a worker below it");
+    if (problems_ > 0) rows_.clear();
+    return std::move(rows_);
+  }
+
+ private:
+  std::vector<DeviceRow> refuse(const std::string& what) {
+    context_.problems.add(node_.place, path_, what);
+    ++problems_;
+    return {};
+  }
+  void problem_in(std::size_t line, std::size_t at, const std::string& what) {
+    refuse(file_ + ":" + std::to_string(line) + ":" + std::to_string(at) + ": " + what);
+  }
+  void problem(std::size_t at, const std::string& what) { problem_in(line_, at, what); }
+
+  void read_header(const std::vector<Cell>& cells) {
+    std::vector<std::string> names;
+    for (const Parameter& known : columns()) names.push_back(known.name);
+    for (const Cell& cell : cells) {
+      if (problems_ == most_problems) break;
+      const auto known = std::find(names.begin(), names.end(), cell.text);
+      const auto which = static_cast<std::size_t>(known - names.begin());
+      if (known == names.end())
+        problem(cell.at, unknown_name("column", cell.text, names));
+      else if (std::find(header_.begin(), header_.end(), which) != header_.end())
+        problem(cell.at, "the column " + *known + " stands there twice; keep one");
+      header_.push_back(which);
+    }
+    if (problems_ > 0) problems_ = most_problems + 1;  // rows mean nothing under a wrong header: stop
+  }
+
+  void read_row(const std::vector<Cell>& cells) {
+    if (cells.size() != header_.size()) {
+      problem(1, "has " + std::to_string(cells.size()) + " fields where the header has " + std::to_string(header_.size()) +
+                     "; write one for each column, empty where the group's value holds");
+      return;
+    }
+    if ((rows_.size() + 1) * sizeof(DeviceRow) > base_.memory) {
+      problem(1, "there are more rows than memory holds (" + amount(static_cast<double>(base_.memory)) + "); write at most " +
+                     std::to_string(base_.memory / sizeof(DeviceRow)));
+      problems_ = most_problems + 1;
+      return;
+    }
+    const std::size_t before = problems_;
+    std::optional<double> values[7];
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (!cells[i].text.empty()) values[header_[i]] = read_cell(columns()[header_[i]], cells[i]);
+    if (problems_ == before) add_row(values);
+  }
+
+  std::optional<double> read_cell(const Parameter& parameter, const Cell& cell) {
+    try {
+      return std::get<double>(parse_value(parameter, cell.text));
+    } catch (const std::invalid_argument& error) {
+      problem(cell.at, parameter.name + ": " + error.what());
+      return std::nullopt;
+    }
+  }
+
+  void add_row(const std::optional<double> (&values)[7]) {
+    const auto& [slowdown, overhead, per_sample, bandwidth, up, down, latency] = values;
+    DeviceRow row;
+    row.slowdown = slowdown.value_or(1);
+    if (overhead || per_sample) {
+      const bool affine = base_.compute.form == ComputeSpec::Form::affine;
+      row.overhead = overhead.value_or(affine ? base_.compute.overhead : 0);
+      row.per_sample = per_sample.value_or(affine ? base_.compute.per_sample : 0);
+      if (*row.overhead < 1e-12 && *row.per_sample < 1e-12)
+        problem(1, "a batch takes no time at all; write an overhead or a per_sample above 0s");
+    }
+    const LinkRates rates{bandwidth, up, down};
+    if (rates.any() || latency) {
+      row.link = base_.link;
+      rates.apply(*row.link);
+      row.link->latency = latency.value_or(row.link->latency);
+      if (const std::string what = rates.conflict(*row.link, base_.half_duplex); !what.empty()) problem(1, what);
+      if (row.link->peak && *row.link->peak <= std::max(row.link->up, row.link->down))
+        problem(1, "the bandwidth is not below the peak of the group's link; write a lower one, or a higher peak there");
+    }
+    rows_.push_back(row);
+  }
+
+  ReadContext& context_;
+  const YamlNode& node_;
+  const std::string &path_, &file_;
+  const PopulationBase& base_;
+  std::vector<std::size_t> header_;  // indices into columns()
+  std::vector<DeviceRow> rows_;
+  std::size_t line_ = 0, problems_ = 0;
+};
+
+}  // namespace
+
+std::vector<DeviceRow> read_population(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file,
+                                       const PopulationBase& base) {
+  return PopulationReader(context, node, path, file, base).read();
+}
+
+}  // namespace straggler
