@@ -40,7 +40,7 @@ struct Blueprint {
   std::vector<std::uint32_t> group_of;                               // [workers]
   std::vector<std::uint32_t> first_of_group;                         // [groups]: worker
   CollectiveShape shape;
-  UniformLinks uniform;         // as between the first two ranks
+  UniformLinks uniform;         // as between the first worker and the first on another host
   std::vector<Bucket> buckets;  // of a gradient; empty: one
   DataInfo data;                // the training size without what is held out
   StreamSizes streams;

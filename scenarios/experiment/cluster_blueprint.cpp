@@ -145,10 +145,17 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
     for (std::uint32_t worker = 0; worker < shape.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
+  // Between two hosts, if there are two; and inside one, if the first holds two workers.
   Route route;
-  fabric->route(0, 1, route);
-  uniform.alpha = route.latency.seconds();
-  for (const LinkId link : route.links) uniform.beta = std::max(uniform.beta, 1 / fabric->bytes_per_second(link));
+  const auto measure = [&](std::uint32_t to, double& alpha, double& beta) {
+    fabric->route(0, to, route);
+    alpha = route.latency.seconds();
+    for (const LinkId link : route.links) beta = std::max(beta, 1 / fabric->bytes_per_second(link));
+  };
+  std::uint32_t other = 1;
+  while (other + 1 < shape.workers && fabric->host(other) == fabric->host(0)) ++other;
+  measure(other, uniform.alpha, uniform.beta);
+  if (fabric->host(1) == fabric->host(0)) measure(1, uniform.intra_alpha, uniform.intra_beta);
   uniform.gamma = inverse(spec.reduce_rate);
 
   std::uint64_t bytes = model_bytes;
