@@ -82,10 +82,9 @@ void write_workers(const RunRecord& record, OutFile& file) {
     count(worker.bytes_sent);
     count(worker.bytes_received);
     *at++ = ',';
-    const StalenessStatistics& staleness = worker.staleness;
-    if (staleness.count > 0) {
-      at = write_number(at, static_cast<double>(staleness.sum) / static_cast<double>(staleness.count));
-      count(staleness.max);
+    if (worker.updates > 0) {
+      at = write_number(at, static_cast<double>(worker.staleness_sum) / static_cast<double>(worker.updates));
+      count(worker.staleness_max);
     } else {
       *at++ = ',';
     }
@@ -101,8 +100,7 @@ void write_links(const RunRecord& record, OutFile& file) {
     const LinkRecord link = record.links.row(i);
     const double capacity = link.bytes_per_second * seconds;
     for (const std::string* name : {&link.name, &link.from, &link.to}) {
-      const bool plain = name->find_first_of(",\"\r\n") == std::string::npos;
-      file.write(plain ? *name : csv_text(*name));
+      file.write(plain_csv(*name) ? *name : csv_text(*name));
       file.write(",");
     }
     char* at = write_number(file.row(), link.bytes_per_second);

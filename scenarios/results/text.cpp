@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -22,6 +23,10 @@ char* write_decimal(char* at, std::int64_t units, int decimals) {
   std::uint64_t fraction = rest % scale;
   if (fraction == 0) return at;
   *at++ = '.';
+  for (std::uint64_t few = fraction / 1000; few * 1000 == fraction; few = fraction / 1000) {  // most are of few digits
+    fraction = few;
+    decimals -= 3;
+  }
   char* const end = at + decimals;
   for (char* digit = end; digit != at; fraction /= 10) *--digit = static_cast<char>('0' + fraction % 10);
   char* last = end;
@@ -66,8 +71,12 @@ std::string json_text(std::string_view text) {
 
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
+bool plain_csv(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
+}
+
 std::string csv_text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  if (plain_csv(text)) return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';

@@ -26,6 +26,8 @@ std::string number_text(double value);
 std::string json_text(std::string_view text);
 /// A JSON number; null for what is not finite.
 std::string json_number(double value);
+/// No need to quote it in a CSV file.
+bool plain_csv(std::string_view text);
 /// A CSV cell, quoted only where it must be.
 std::string csv_text(std::string_view text);
 

@@ -1,6 +1,5 @@
 // A message on its way through the simulated network.
 #pragma once
-#include <memory>
 #include <utility>
 
 #include "sim/backend/simulated_backend.hpp"
@@ -15,18 +14,22 @@ class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival,
       : InFlightMessage(sender, receiver, std::move(what)), backend_(backend) {}
   ~Delivery() override {
     if (stage == Stage::flowing) {
-      if (!shards) backend_.network_.cancel(flow);
-      for (std::size_t s = 0; shards && s < backend_.cluster_.servers; ++s) backend_.network_.cancel(shards[s]);
+      if (!sharded) backend_.network_.cancel(flow);
+      for (std::size_t s = 0; sharded && s < backend_.cluster_.servers; ++s) backend_.network_.cancel(shards[s]);
     }
+    if (sharded) delete[] shards;
   }
   /// handled: the sender's handling delays it; flowing: its bytes are leaving; travelling: the last one is on its way.
   enum class Stage : std::uint8_t { handled, flowing, travelling } stage = Stage::handled;
   bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
+  bool sharded = false;         // to or from several servers
   std::uint32_t flows_left = 0;
   SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
-  FlowId flow = 0;
-  std::unique_ptr<FlowId[]> shards;  // [servers] in place of `flow`
-  Time latency;                      // after the last byte has left
+  union {
+    FlowId flow = 0;
+    FlowId* shards;  // [servers], owned; if sharded
+  };
+  Time latency;  // after the last byte has left
 
  private:
   void arrived() override {

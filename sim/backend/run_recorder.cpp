@@ -40,17 +40,17 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
   for (const Contribution& each : made) {
     const std::uint64_t staleness = version - 1 - each.read_version;
     if (staleness < few_versions) {
-      if (staleness >= staleness_.size()) staleness_.resize(std::max<std::size_t>(staleness + 1, 2 * staleness_.size()));
-      ++staleness_[staleness];
+      StalenessHistogram& histogram = record_.staleness;
+      for (std::uint64_t next = histogram.size(); next <= staleness; ++next) histogram.emplace_back(next, 0);
+      ++histogram[staleness].second;
     } else {
       ++stalest_[staleness];
     }
     WorkerRecord& from = worker(each.worker);
     ++from.updates;
     from.samples += each.samples;
-    ++from.staleness.count;
-    from.staleness.sum += staleness;
-    from.staleness.max = std::max(from.staleness.max, staleness);
+    from.staleness_sum += staleness;
+    from.staleness_max = std::max(from.staleness_max, staleness);
     if (sink_)
       sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
                           each.samples);
@@ -135,8 +135,7 @@ void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.lost;
   record_.weights_key = latest_->value.key().text();
-  for (std::uint64_t staleness = 0; staleness < staleness_.size(); ++staleness)
-    if (staleness_[staleness] > 0) record_.staleness.emplace_back(staleness, staleness_[staleness]);
+  std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
   record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
   times_.finish(now);
   for (const WorkerRecord& worker : record_.workers) {
@@ -166,19 +165,20 @@ void RunRecorder::warn() {
 
 /// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.
 void RunRecorder::check_accounts() const {
-  const auto require = [](bool holds, const std::string& what) {
-    if (!holds) throw std::logic_error(what + ": the simulator contradicts itself; please report it with the scenario");
+  const auto require = [](bool holds, const char* what, std::optional<std::size_t> of = std::nullopt) {
+    if (holds) return;
+    const std::string whose = of ? " (worker " + std::to_string(*of) + ")" : "";
+    throw std::logic_error(what + whose + ": the simulator contradicts itself; please report it with the scenario");
   };
   std::uint64_t samples = 0;
   std::array<WideTicks, phase_count> sums{};
   for (std::size_t i = 0; i < record_.workers.size(); ++i) {
     const WorkerRecord& worker = record_.workers[i];
-    const std::string name = "worker " + std::to_string(i);
-    require(worker.split.total() == record_.end, "the time account of " + name + " does not sum to the simulated time");
+    require(worker.split.total() == record_.end, "a worker's time account does not sum to the simulated time", i);
     require(worker.overlapped <= worker.bytes_in_flight && worker.bytes_in_flight <= record_.end,
-            "the bytes of " + name + " are in flight for longer than the run");
+            "a worker's bytes are in flight for longer than the run", i);
     for (std::size_t k = 0; k < phase_count; ++k) {
-      require(worker.split.parts[k] >= Time(), "an account of " + name + " is below 0");
+      require(worker.split.parts[k] >= Time(), "an account of time is below 0", i);
       sums[k] += worker.split.parts[k].ticks();
     }
     samples += worker.samples;

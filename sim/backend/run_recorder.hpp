@@ -81,8 +81,7 @@ class RunRecorder {
   Weights latest_;
   RunRecord record_;
   TimeAccounts times_;
-  std::vector<std::uint64_t> staleness_;            // contributions by staleness below `few_versions`
-  std::map<std::uint64_t, std::uint64_t> stalest_;  // the others
+  std::map<std::uint64_t, std::uint64_t> stalest_;  // contributions by staleness; below `few_versions` they are counted in the record
   static constexpr std::uint64_t few_versions = 1u << 22;
   std::uint64_t next_evaluation_ = 1;  // in units of every_epochs or every_updates
   bool diverged_ = false, target_reached_ = false;

@@ -27,7 +27,7 @@ class SignalBoard::Wave final : public Event, public WaveHook {
 };
 
 SignalBoard::SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers)
-    : simulation_(simulation), fabric_(fabric), workers_(workers) {}
+    : simulation_(simulation), fabric_(fabric), count_(workers) {}
 
 SignalBoard::~SignalBoard() {
   while (!waves_.empty()) {
@@ -40,7 +40,7 @@ SignalBoard::~SignalBoard() {
 void SignalBoard::broadcast(Rank from, std::uint64_t number) {
   std::map<Time, std::vector<Rank>> by_latency;
   Route route;
-  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+  for (std::size_t rank = 0; rank < count_; ++rank) {
     if (static_cast<Rank>(rank) == from) continue;
     fabric_.route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(rank), route);
     by_latency[route.latency].push_back(static_cast<Rank>(rank));
@@ -54,11 +54,11 @@ void SignalBoard::broadcast(Rank from, std::uint64_t number) {
 }
 
 void SignalBoard::arrive(Rank at, std::uint64_t number) {
-  Worker& worker = workers_[static_cast<std::size_t>(at)];
-  if (worker.highest && *worker.highest >= number) return;
-  worker.highest = number;
-  if (!worker.waiting || number < worker.waiting->number()) return;
-  SignalOperation* operation = std::exchange(worker.waiting, nullptr);
+  Worker& reached = worker(at);
+  if (reached.highest && *reached.highest >= number) return;
+  reached.highest = number;
+  if (!reached.waiting || number < reached.waiting->number()) return;
+  SignalOperation* operation = std::exchange(reached.waiting, nullptr);
   operation->came(number);
   operation->complete();
 }
@@ -72,23 +72,24 @@ void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
   }
   known_.number = number;
   known_.except = from;
-  for (std::size_t rank = 0; rank < workers_.size(); ++rank)
+  for (std::size_t rank = 0; rank < count_; ++rank)
     if (static_cast<Rank>(rank) != from) arrive(static_cast<Rank>(rank), number);
 }
 
 bool SignalBoard::wait(SignalOperation& operation) {
-  Worker& worker = workers_[static_cast<std::size_t>(operation.node().self())];
-  if (worker.highest && *worker.highest >= operation.number()) {
-    operation.came(*worker.highest);
+  Worker& here = worker(operation.node().self());
+  if (here.highest && *here.highest >= operation.number()) {
+    operation.came(*here.highest);
     return true;
   }
-  worker.waiting = &operation;
+  here.waiting = &operation;
   return false;
 }
 
 void SignalBoard::leave(SignalOperation& operation) noexcept {
-  Worker& worker = workers_[static_cast<std::size_t>(operation.node().self())];
-  if (worker.waiting == &operation) worker.waiting = nullptr;
+  if (workers_.empty()) return;
+  Worker& here = worker(operation.node().self());
+  if (here.waiting == &operation) here.waiting = nullptr;
 }
 
 void SignalBoard::describe_waiting(std::vector<std::string>& who) const {

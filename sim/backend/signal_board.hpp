@@ -36,9 +36,16 @@ class SignalBoard {
   void arrive(Rank at, std::uint64_t number);
   void arrive_at_all_but(Rank from, std::uint64_t number);
 
+  /// Made when first needed: most schemes send no signals.
+  Worker& worker(Rank rank) {
+    if (workers_.empty()) workers_.resize(count_);
+    return workers_[static_cast<std::size_t>(rank)];
+  }
+
   Simulation& simulation_;
   const Fabric& fabric_;
-  std::vector<Worker> workers_;
+  std::size_t count_;
+  std::vector<Worker> workers_;  // [count_], or empty
   /// All workers but `except` (anyone: none lacks it) have got a signal of at least this number.
   struct {
     std::optional<std::uint64_t> number;

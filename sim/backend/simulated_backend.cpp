@@ -73,6 +73,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   for (const TokenBucket& bucket : cluster_.token_buckets)
     network_.set_bucket(bucket.link, bucket.burst_bytes, bucket.peak_bytes_per_second);
   const std::size_t processes = static_cast<std::size_t>(plan_.workers) + (cluster_.servers > 0 ? 1 : 0);
+  nodes_ = FixedArray<Node>(processes);
   for (std::size_t rank = 0; rank < processes; ++rank) nodes_.emplace_back(context_, static_cast<Rank>(rank));
   mail_ = std::vector<Mailbox<MessagePointer>>(processes);
   processor_free_.resize(cluster_.per_message > Time() ? static_cast<std::size_t>(plan_.workers) + 1 : 1);
@@ -90,14 +91,17 @@ SimulatedBackend::~SimulatedBackend() {
   simulation_.remove(*this);
 }
 
-/// Frames refer to nodes, mailboxes and the network: they go first.
+/// Frames refer to nodes, mailboxes and the network: they go first. What a million workers leave is given back before results are written.
 void SimulatedBackend::take_down() {
   simulation_.kill_all();
+  mail_ = std::vector<Mailbox<MessagePointer>>();
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
     in_flight_.pop_front();
     delete &delivery;
   }
+  reducing_.reset();
+  nodes_ = FixedArray<Node>();
 }
 
 void SimulatedBackend::spawn_worker(Rank worker) {
@@ -143,7 +147,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
     recorder_.record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
   }
   close_record(stopped || !until ? now() : *until);
-  take_down();  // a million frames need not be there while results are written
+  take_down();
 }
 
 void SimulatedBackend::end(Outcome failure) {
@@ -290,7 +294,10 @@ bool SimulatedBackend::start_mail(MailOperation& operation) {
   if (!is_worker(rank)) serving_ = no_answer_to_ = anyone;
   if (!item) return false;
   operation.message = std::move(*item);
-  if (!is_worker(rank)) serving_ = operation.message->from;
+  if (!is_worker(rank)) {
+    serving_ = operation.message->from;
+    prefetch_messages(mail_.back());
+  }
   if (handling(rank) == Time() || is_notice(*operation.message)) return true;
   received(operation);
   return false;
@@ -372,6 +379,7 @@ void SimulatedBackend::transmit(Delivery& delivery) {
     const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
     transport_.plan(from, to, static_cast<double>(bytes), carriage_);
     network_.prefetch(carriage_.links);
+    prefetch_worker(delivery.to);
   }
   delivery.stage = Delivery::Stage::flowing;
   count_sent(delivery.from, bytes);
@@ -390,7 +398,8 @@ void SimulatedBackend::transmit(Delivery& delivery) {
 void SimulatedBackend::transmit_shards(Delivery& delivery) {
   const std::uint64_t bytes = bytes_of(delivery.payload), servers = cluster_.servers;
   delivery.flows_left = static_cast<std::uint32_t>(servers);
-  delivery.shards = std::make_unique<FlowId[]>(servers);
+  delivery.shards = new FlowId[servers]();
+  delivery.sharded = true;
   const bool pushed = is_worker(delivery.from);
   for (std::uint64_t s = 0; s < servers; ++s) {
     const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
@@ -409,6 +418,7 @@ void SimulatedBackend::drained(Delivery& delivery) {
     sender->complete();
   }
   if (delivery.latency == Time()) return delivered(delivery);
+  prefetch_waiter(delivery.to);
   simulation_.queue().after(delivery.latency, delivery);
 }
 
@@ -436,6 +446,33 @@ void SimulatedBackend::lose(Delivery& delivery) {
   delivery.unlink();
   const MessagePointer message(&delivery);
   if (delivery.state_transfer) membership_->state_lost(delivery.to);
+}
+
+void SimulatedBackend::prefetch_worker(Rank rank) const noexcept {
+  if (!is_worker(rank)) return;
+  nodes_[static_cast<std::size_t>(rank)].prefetch();
+  recorder_.times().prefetch(static_cast<std::uint32_t>(rank));
+  __builtin_prefetch(&mail_[static_cast<std::size_t>(rank)]);
+}
+
+/// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
+void SimulatedBackend::prefetch_waiter(Rank rank) const noexcept {
+  if (!is_worker(rank)) return;
+  if (const auto* receiver = mail_[static_cast<std::size_t>(rank)].first_waiting())
+    static_cast<const MailOperation*>(receiver)->prefetch_waiter();
+}
+
+/// A server's messages may have waited for long: the next but one, then what the next one carries and its sender's account.
+void SimulatedBackend::prefetch_messages(const Mailbox<MessagePointer>& mail) const noexcept {
+  if (const MessagePointer* later = mail.item(1)) {
+    const char* const message = reinterpret_cast<const char*>(later->get());
+    __builtin_prefetch(message);
+    __builtin_prefetch(message + 64);
+  }
+  if (const MessagePointer* next = mail.item(0)) {
+    if (const auto* gradient = std::get_if<Gradient>(&(*next)->payload)) __builtin_prefetch(gradient->operator->());
+    if (is_worker((*next)->from)) recorder_.times().prefetch(static_cast<std::uint32_t>((*next)->from));
+  }
 }
 
 void SimulatedBackend::count_sent(Rank rank, std::uint64_t bytes) {

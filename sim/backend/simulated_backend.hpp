@@ -2,7 +2,6 @@
 #pragma once
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "sim/backend/run_recorder.hpp"
 #include "sim/backend/signal_board.hpp"
 #include "sim/backend/simulated_cluster.hpp"
+#include "sim/base/fixed_array.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/network/network.hpp"
 #include "sim/schemes/node.hpp"
@@ -95,6 +95,11 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     if (is_worker(rank)) recorder_.times().end_flight(static_cast<std::uint32_t>(rank), now());
   }
 
+  // Among many workers everything that belongs to one is out of the cache when its turn comes: it is fetched some events ahead.
+  void prefetch_worker(Rank rank) const noexcept;
+  void prefetch_waiter(Rank rank) const noexcept;
+  void prefetch_messages(const Mailbox<MessagePointer>& mail) const noexcept;
+
   void spawn_worker(Rank worker);
   void kill_worker(Rank worker);
   /// It is about to start again: nothing that it sent before is looked at or answered any more.
@@ -128,7 +133,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   SignalBoard signals_;
   std::unique_ptr<AllReduce> reducing_;
   NodeContext context_;
-  std::deque<Node> nodes_;  // [workers], and the server
+  FixedArray<Node> nodes_;  // [workers], and the server
   std::vector<Mailbox<MessagePointer>> mail_;
   std::vector<Simulation::ProcessId> processes_;  // [workers]; kept only where workers may go down
   std::unique_ptr<Membership> membership_;        // null: all workers are in, always

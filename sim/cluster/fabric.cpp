@@ -188,6 +188,7 @@ TopologyFacts Fabric::facts() const { return inside_->topology->facts(); }
 const Topology& Fabric::topology() const { return *inside_->topology; }
 
 void build_links(const Fabric& fabric, Network& network) {
+  network.expect_links(fabric.links());
   for (std::size_t id = 0; id < fabric.links(); ++id) {
     const LinkId added = network.add_link(fabric.bytes_per_second(static_cast<LinkId>(id)));
     if (added != id)

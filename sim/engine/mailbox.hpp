@@ -37,7 +37,7 @@ class Mailbox {
     /// Given the item, no longer waiting. Called from put(); not from receive(), which returns it.
     virtual void take(T item) = 0;
     Mailbox* mailbox_ = nullptr;
-    Receiver *previous_ = nullptr, *next_ = nullptr;
+    Receiver* next_ = nullptr;
   };
 
   Mailbox() = default;
@@ -55,7 +55,7 @@ class Mailbox {
       return;
     }
     if (!kept_) kept_ = std::make_unique<Kept>();
-    kept_->items.push_back(std::move(item));
+    kept_->add(std::move(item));
   }
   /// The oldest item that `receiver` wants; none: it waits from now on.
   std::optional<T> receive(Receiver& receiver) {
@@ -63,12 +63,12 @@ class Mailbox {
       if (std::optional<T> item = kept_->take_for(receiver)) return item;
     }
     receiver.mailbox_ = this;
-    receiver.previous_ = last_;
     receiver.next_ = nullptr;
-    (last_ ? last_->next_ : first_) = &receiver;
-    last_ = &receiver;
+    *place_of(nullptr) = &receiver;
     return std::nullopt;
   }
+  /// The i-th oldest item, if it has that many; null otherwise.
+  const T* item(std::size_t i) const { return i < size() ? &kept_->items[kept_->taken + i] : nullptr; }
   std::size_t size() const { return kept_ ? kept_->items.size() - kept_->taken : 0; }
   /// The receiver that has waited longest; null if none waits.
   const Receiver* first_waiting() const { return first_; }
@@ -106,16 +106,26 @@ class Mailbox {
 
  private:
   void unlink(Receiver& r) noexcept {
-    (r.previous_ ? r.previous_->next_ : first_) = r.next_;
-    (r.next_ ? r.next_->previous_ : last_) = r.previous_;
+    *place_of(&r) = r.next_;
     r.mailbox_ = nullptr;
-    r.previous_ = r.next_ = nullptr;
+    r.next_ = nullptr;
+  }
+  /// Few wait at once: a process waits for one or two kinds.
+  Receiver** place_of(const Receiver* receiver) {
+    Receiver** place = &first_;
+    while (*place != receiver) place = &(*place)->next_;
+    return place;
   }
   /// Items that came when nobody wanted them. Most mailboxes never have any.
   struct Kept {
-    std::vector<T> items;  // the first `taken` of them are gone: cleared away when they are half of all
+    std::vector<T> items;  // the first `taken` of them are gone: cleared away when they are half of all, or a quarter and room is short
     std::size_t taken = 0;
 
+    void add(T item) {
+      if (items.size() == items.capacity() && 4 * taken > items.size()) clear_taken();
+      if (items.size() == items.capacity() && items.size() >= 1024) items.reserve(items.size() + items.size() / 4);
+      items.push_back(std::move(item));
+    }
     std::optional<T> take_for(const Receiver& receiver) {
       for (std::size_t at = taken; at < items.size(); ++at) {
         if (!receiver.wants(items[at])) continue;
@@ -130,13 +140,16 @@ class Mailbox {
     }
     void drop_first() {
       if (++taken < items.size() && 2 * taken < items.size() + 16) return;
+      clear_taken();
+    }
+    void clear_taken() {
       items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(taken));
       taken = 0;
     }
   };
 
   std::unique_ptr<Kept> kept_;  // null: none yet
-  Receiver *first_ = nullptr, *last_ = nullptr;
+  Receiver* first_ = nullptr;     // who has waited longest
 };
 
 }  // namespace straggler

@@ -12,6 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/pool.hpp"
+
 namespace straggler {
 
 /// Told when a process ended, by itself or by an exception. Called from inside the frame: it must not destroy it.
@@ -25,7 +27,7 @@ class ProcessWatcher {
 
 class [[nodiscard]] Process {
  public:
-  struct promise_type {
+  struct promise_type : pool::PooledFrame {
     ProcessWatcher* watcher = nullptr;
     std::uint32_t id = 0;  // the watcher's name for it
     bool started = false;
@@ -76,7 +78,7 @@ class [[nodiscard]] Process {
 template <class T>
 class [[nodiscard]] Task {
  public:
-  struct promise_type {
+  struct promise_type : pool::PooledFrame {
     std::coroutine_handle<> parent;
     std::optional<T> value;
     std::exception_ptr failure;

@@ -1,4 +1,4 @@
-// A first-in-first-out queue in one power-of-two buffer. It never shrinks, so memory is the largest size it ever had.
+// A first-in-first-out queue in one power-of-two buffer. Emptied, it gives back a large one: a burst of a million does not stay.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +32,12 @@ class Ring {
     buffer_[tail_ & (capacity_ - 1)] = value;
     return tail_++;
   }
-  void pop_front() { ++head_; }
-  void pop_back() { --tail_; }
+  void pop_front() {
+    if (++head_ == tail_ && capacity_ > kept_capacity) release();
+  }
+  void pop_back() {
+    if (head_ == --tail_ && capacity_ > kept_capacity) release();
+  }
 
   /// Keeps the elements for which keep(element) holds, in their order; positions change.
   template <class Keep>
@@ -48,6 +52,11 @@ class Ring {
   }
 
  private:
+  static constexpr std::uint64_t kept_capacity = 1 << 14;
+  void release() {
+    buffer_.reset();
+    capacity_ = 0;
+  }
   void grow() {
     const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
     auto buffer = std::make_unique_for_overwrite<T[]>(capacity);

@@ -35,7 +35,9 @@ Key Lineage::key(const View& formula, std::span<const Handle> inputs) const {
       break;
   }
   for (const Handle& input : inputs) hasher.add(input.key());
-  return hasher.key();
+  Key odd = hasher.key();
+  odd.low |= 1;
+  return odd;
 }
 
 Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
@@ -44,11 +46,11 @@ Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
 
 Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   const Key name = key(formula, inputs);
-  if (math_ == Math::none) return {name, nullptr};
+  if (math_ == Math::none) return Handle(name);
   for (const Handle& input : inputs)
     if (!input.node()) throw std::logic_error("an input of a lineage node is an empty handle, or one that was made with Math::none");
   const auto [at, added] = nodes_.try_emplace(name, nullptr);
-  if (!added) return {name, at->second};
+  if (!added) return Handle(*at->second);
   LineageNode* node;
   if (free_.empty()) {
     node = &arena_.emplace_back();
@@ -69,7 +71,7 @@ Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
     node->inputs.push_back(input.node());
   }
   ++pending_;
-  return {name, node};
+  return Handle(*node);
 }
 
 Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }

@@ -5,7 +5,7 @@
 // somebody looks.
 //
 // Invariants:
-//  - Equal keys are one node. A node's value depends on its formula and its inputs' values only.
+//  - Keys are odd numbers. Equal keys are one node. A node's value depends on its formula and its inputs' values only.
 //  - A node lives while a handle or an unevaluated consumer refers to it. Releasing one is iterative, down any chain.
 //  - Handles are made, copied and dropped on one thread, and never while an executor is evaluating.
 #pragma once
@@ -72,25 +72,27 @@ struct LineageNode {
 class Handle {
  public:
   Handle() = default;
-  Handle(const Key& key, LineageNode* node) : key_(key), node_(node) {
-    if (node_) ++node_->references;
+  /// Timing alone. The key is odd, as Lineage makes them.
+  explicit Handle(const Key& key) : high_(key.high), low_(key.low) {}
+  explicit Handle(LineageNode& node) : low_(reinterpret_cast<std::uintptr_t>(&node)) { ++node.references; }
+  Handle(const Handle& o) : high_(o.high_), low_(o.low_) {
+    if (LineageNode* const shared = node()) ++shared->references;
   }
-  Handle(const Handle& o) : Handle(o.key_, o.node_) {}
-  Handle(Handle&& o) noexcept : key_(std::exchange(o.key_, Key{})), node_(std::exchange(o.node_, nullptr)) {}
+  Handle(Handle&& o) noexcept : high_(std::exchange(o.high_, 0)), low_(std::exchange(o.low_, 0)) {}
   Handle& operator=(Handle o) noexcept {
-    std::swap(key_, o.key_);
-    std::swap(node_, o.node_);
+    std::swap(high_, o.high_);
+    std::swap(low_, o.low_);
     return *this;
   }
   ~Handle();
-  const Key& key() const { return key_; }
-  bool empty() const { return key_ == Key{}; }
+  Key key() const { return node() ? node()->key : Key{high_, low_}; }
+  bool empty() const { return low_ == 0; }
   /// Null when timing alone.
-  LineageNode* node() const { return node_; }
+  LineageNode* node() const { return low_ & 1 ? nullptr : reinterpret_cast<LineageNode*>(low_); }
 
  private:
-  Key key_;
-  LineageNode* node_ = nullptr;
+  // An odd key, or an address, which is even.
+  std::uint64_t high_ = 0, low_ = 0;
 };
 
 /// Who keeps the values: told when a node that has one dies.
@@ -161,7 +163,7 @@ class Lineage {
 };
 
 inline Handle::~Handle() {
-  if (node_ && --node_->references == 0) node_->lineage->release(node_);
+  if (LineageNode* const named = node(); named && --named->references == 0) named->lineage->release(named);
 }
 
 }  // namespace straggler

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/huge_pages.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/network/link.hpp"
@@ -199,7 +200,7 @@ class FlowTable {
     }
   }
 
-  std::vector<Flow> flows_;
+  std::vector<Flow, HugePages<Flow>> flows_;
   std::vector<Owner> owners_;
   std::vector<FlowIndex> vacant_;
   std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as there ever were at once

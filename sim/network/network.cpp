@@ -141,6 +141,8 @@ Network::~Network() {
   }
 }
 
+void Network::expect_links(std::size_t count) { inside_->sharing.expect_links(count); }
+
 LinkId Network::add_link(double bytes_per_second) {
   if (!(bytes_per_second > 0) || !std::isfinite(bytes_per_second)) {
     throw std::invalid_argument("a link has a capacity of " + std::to_string(bytes_per_second) +

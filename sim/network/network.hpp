@@ -56,6 +56,8 @@ class Network final : public ContinuousModel {
   Network& operator=(const Network&) = delete;
   ~Network();
 
+  /// Room for so many, before they are added.
+  void expect_links(std::size_t count);
   /// Capacity in bytes per second, positive. Throws std::invalid_argument otherwise.
   LinkId add_link(double bytes_per_second);
   /// Capacity may change while flows are on it; 0 stops them.

@@ -27,6 +27,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/base/huge_pages.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/network/bucket.hpp"
 #include "sim/network/component.hpp"
@@ -46,6 +47,7 @@ class Sharing {
   Sharing& operator=(const Sharing&) = delete;
   ~Sharing();
 
+  void expect_links(std::size_t count) { links_.reserve(count); }
   LinkId add_link(double bytes_per_tick);
   void set_capacity(LinkId link, double bytes_per_tick);
   /// Bytes and bytes per tick. Neither after the first flow.
@@ -198,7 +200,7 @@ class Sharing {
   FlowTable& flows_;
   EventQueue& queue_;
   EventQueue::Kind timer_kind_;
-  std::vector<Link> links_;
+  std::vector<Link, HugePages<Link>> links_;
   std::vector<Group> groups_;
   GroupHeap heap_;
   Component component_;

@@ -32,10 +32,6 @@ struct TimeSplit {
   }
 };
 
-struct StalenessStatistics {
-  std::uint64_t count = 0, sum = 0, max = 0;
-};
-
 struct WorkerRecord {
   TimeSplit split;
   Time bytes_in_flight;       // all time in which its bytes are in flight, hidden behind compute or not
@@ -43,7 +39,7 @@ struct WorkerRecord {
   std::uint64_t samples = 0;  // in published contributions
   std::uint64_t updates = 0;  // published contributions
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  StalenessStatistics staleness;
+  std::uint64_t staleness_sum = 0, staleness_max = 0;  // over those contributions
 };
 
 struct EpochRecord {

@@ -45,6 +45,12 @@ class TimeAccounts {
     clocks_[worker].flights = 0;
     recount(clocks_[worker], now);
   }
+  /// The worker's account will soon change.
+  void prefetch(std::uint32_t worker) const noexcept {
+    __builtin_prefetch(&clocks_[worker], 1);
+    __builtin_prefetch(&records_[worker], 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(&records_[worker]) + 64, 1);
+  }
   /// Ticks of all workers together, by phase, as of `now`.
   std::array<WideTicks, phase_count> sums(Time now) const;
   /// Brings all splits up to `now` and closes them: what happens later, as processes are taken down, is in no account.

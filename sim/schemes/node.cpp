@@ -72,7 +72,8 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
   for (const Gradient& part : parts) {
     more.samples += part->samples();
     state.averaged += part->averaged;
-    more.made.insert(more.made.end(), part->made().begin(), part->made().end());
+    const Contributions made = part->made();
+    more.made.insert(more.made.end(), made.begin(), made.end());
   }
   return out;
 }
@@ -80,7 +81,7 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
 /// If all parts are plain means over equally many batches at the same weights, their mean is one large batch: these.
 std::vector<Batch> fused_batches(const std::vector<Gradient>& parts) {
   std::vector<Batch> batches;
-  const Key& at = parts.front()->at->value.key();
+  const Key at = parts.front()->at->value.key();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::size_t before = batches.size();
     parts[i]->add_batches(batches);
@@ -193,7 +194,7 @@ Gradient Node::add(const Gradient& sum, const Gradient& next) {
   state.value = lineage().elementwise(rules::add, terms);
   GradientState::More more;
   more.samples = sum->samples() + next->samples();
-  more.made.assign(sum->made().begin(), sum->made().end());
+  more.made = sum->made();
   for (const Contribution& made : next->made()) {
     if (!more.made.empty() && more.made.back().worker == made.worker) {
       more.made.back().steps += made.steps;
@@ -208,8 +209,10 @@ Gradient Node::add(const Gradient& sum, const Gradient& next) {
 
 Gradient Node::no_gradient(const Weights& weights) const {
   Gradient none;
-  none.edit().at = weights;
-  none.edit().first = contribution_of(*weights.operator->());
+  GradientState& state = none.edit();
+  state.at = weights;
+  state.worker = self_;
+  state.first_position = last_position_;
   return none;
 }
 

@@ -50,11 +50,10 @@ Gradient ComputeOperation::gradient() const {
   gradient.value = node().lineage().gradient(weights_->value, batch_);
   gradient.at = weights_;
   gradient.stream = batch_.stream;
-  gradient.first.worker = node().self();
-  gradient.first.steps = 1;
-  gradient.first.samples = batch_.size;
-  gradient.first.read_version = weights_->version;
-  gradient.first.first_position = batch_.position;
+  gradient.worker = node().self();
+  gradient.steps = 1;
+  gradient.batch_samples = batch_.size;
+  gradient.first_position = batch_.position;
   return result;
 }
 

@@ -90,6 +90,13 @@ class Operation : public Event {
     parent_ = parent;
   }
   Node& node() const { return *node_; }
+  /// For back ends: its coroutine will soon be resumed.
+  void prefetch_waiter() const noexcept {
+    const char* const frame = static_cast<const char*>(waiter_.address());
+    __builtin_prefetch(frame);
+    __builtin_prefetch(frame + 64);
+    __builtin_prefetch(frame + 128);
+  }
   Kind kind() const { return kind_; }
   State state() const { return state_; }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/pool.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -95,7 +96,7 @@ class Rarely {
   std::unique_ptr<T> value_;
 };
 
-struct WeightsState {
+struct WeightsState : pool::Pooled {
   std::uint32_t sharers = 0;
   std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules reckon with it
   Handle value;
@@ -114,14 +115,16 @@ struct WeightsState {
 /// Model parameters.
 struct Weights : Shared<WeightsState> {};
 
-/// One worker's gradient of one batch is `first` alone; a mean or a sum of several has `more`.
-struct GradientState {
+/// One worker's gradient of one batch; a mean or a sum of several has `more`.
+struct GradientState : pool::Pooled {
   std::uint32_t sharers = 0;
   std::int32_t averaged = 1;  // how many workers' gradients are averaged in it
   Handle value;
   Weights at;  // the weights that it was taken at: staleness = server's version - version
-  Contribution first;
-  std::uint32_t stream = 0;  // of the batch that `first` looked at
+  // Of one worker's:
+  Rank worker = 0;
+  std::uint32_t steps = 0, batch_samples = 0, stream = 0;
+  std::uint64_t first_position = 0;
   struct More {
     std::uint64_t samples = 0;   // that were looked at, by all
     std::vector<Batch> batches;  // value is the mean over these of the gradient at `at`; empty if it is not such a mean
@@ -131,17 +134,17 @@ struct GradientState {
 
   std::uint64_t version() const { return at->version; }
   std::uint64_t progress() const { return at->progress; }
-  std::uint64_t samples() const { return more.there() ? more.get().samples : first.samples; }
-  std::span<const Contribution> made() const {
-    if (more.there()) return std::span(more.get().made.data(), more.get().made.size());
-    return std::span(&first, 1);
+  std::uint64_t samples() const { return more.there() ? more.get().samples : batch_samples; }
+  Contributions made() const {
+    if (more.there()) return more.get().made;
+    return {Contribution{worker, steps, batch_samples, version(), first_position}};
   }
   /// Appends the batches over which it is a plain mean; none if it is not such a mean.
   void add_batches(std::vector<Batch>& to) const {
     if (more.there()) {
       to.insert(to.end(), more.get().batches.begin(), more.get().batches.end());
-    } else if (first.steps > 0) {
-      to.push_back({first.first_position, stream, static_cast<std::uint32_t>(first.samples)});
+    } else if (steps > 0) {
+      to.push_back({first_position, stream, batch_samples});
     }
   }
 };
@@ -168,7 +171,7 @@ struct From : T {
 };
 
 /// A message between two nodes. Back ends derive from it what they need to carry it.
-struct Message {
+struct Message : pool::Pooled {
   Message(Rank sender, Rank receiver, Payload what) : from(sender), to(receiver), payload(std::move(what)) {}
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;

@@ -96,7 +96,8 @@ inline RunRecord sample_record() {
   first.updates = 4;
   first.bytes_sent = 800;
   first.bytes_received = 400;
-  first.staleness = {4, 3, 1};
+  first.staleness_sum = 3;
+  first.staleness_max = 1;
   second.split[Phase::compute] = seconds(2);
   second.split[Phase::communication] = seconds(2);
   second.split[Phase::idle] = seconds(4);
@@ -105,7 +106,8 @@ inline RunRecord sample_record() {
   second.updates = 2;
   second.bytes_sent = 400;
   second.bytes_received = 800;
-  second.staleness = {2, 10, 5};
+  second.staleness_sum = 10;
+  second.staleness_max = 5;
   record.group_devices = {"fast", "slow"};
   record.worker_groups = {0, 1};
   record.thresholds = {0.5, 0.75, 0.95};

@@ -1,5 +1,6 @@
 // straggler: which way of training finishes first on this cluster, and why?
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <csignal>
@@ -94,6 +95,9 @@ int guarded(const std::vector<std::string>& arguments) {
 int main(int count, char** arguments) {
   // A write beyond a file size limit is to be an error like a full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // large arrays go back to the system when they are dropped, always
+#endif
   const int code = straggler::cli::guarded({arguments + (count > 0 ? 1 : 0), arguments + count});
   if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && code == 0) {
     fmt::print(stderr, "straggler: standard output cannot be written\n");

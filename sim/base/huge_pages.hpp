@@ -1,0 +1,36 @@
+// Large arrays on huge pages where the kernel has them: a million workers' state is touched in no order that a TLB could follow.
+#pragma once
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+namespace straggler {
+
+inline constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+/// Allocator for vectors that may become large.
+template <class T>
+struct HugePages {
+  using value_type = T;
+  HugePages() = default;
+  template <class U>
+  HugePages(const HugePages<U>&) {}
+
+  T* allocate(std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    void* const place = ::operator new(bytes, alignment(bytes));
+    if (bytes >= worthwhile) ::madvise(place, bytes / huge_page * huge_page, MADV_HUGEPAGE);  // refused: pages are small
+    return static_cast<T*>(place);
+  }
+  void deallocate(T* place, std::size_t count) noexcept { ::operator delete(place, count * sizeof(T), alignment(count * sizeof(T))); }
+  bool operator==(const HugePages&) const = default;
+
+ private:
+  static constexpr std::size_t worthwhile = huge_page;
+  static std::align_val_t alignment(std::size_t bytes) {
+    return std::align_val_t(bytes >= worthwhile ? huge_page : alignof(T) > alignof(std::max_align_t) ? alignof(T) : alignof(std::max_align_t));
+  }
+};
+
+}  // namespace straggler
