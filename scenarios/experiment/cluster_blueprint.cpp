@@ -223,11 +223,13 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
                    : device.every.unit == JitterEvery::Unit::call ? Quantum::Unit::call
                                                                   : Quantum::Unit::samples;
     quantum.span = Time::from_seconds(device.every.seconds);
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+    const std::size_t first_worker = out.compute_of.size();
     for (std::int64_t i = 0; i < group.count; ++i) {
       const auto worker = static_cast<std::int64_t>(out.compute_of.size());
-      // Without jitter, a worker's time depends on nothing of its own.
-      if (i > 0 && group.rows.empty() && device.jitter.name == "none") {
-        out.compute_of.push_back(out.compute_of.back());
+      // Without jitter, a worker's time depends on nothing of its own: whoever has its row of the population is like it.
+      if (i >= rows && device.jitter.name == "none") {
+        out.compute_of.push_back(out.compute_of[first_worker + static_cast<std::size_t>(i % rows)]);
         continue;
       }
       const DeviceRow* row = row_of(group, i);
