@@ -107,7 +107,7 @@ Predictor::Predictor(const Claim& claim, const PredictOptions& options) : claim_
   try {
     base_ = read(fixed);
   } catch (const ScenarioErrors& errors) {
-    throw told_by_claim(errors, fixed, "");
+    raise(errors, fixed, "");
   }
   check_devices();
   timing_only_ = claim.timing_only.value_or(!needs_math(claim.compare.metric) && !needs_math(claim.compare.divide_by));
@@ -136,23 +136,34 @@ Scenario Predictor::read(const std::vector<PlacedSet>& sets) const {
   return read_scenario_text(text_, claim_.scenario, texts);
 }
 
-ScenarioErrors Predictor::told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const {
+std::vector<Predictor::Told> Predictor::told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets,
+                                                      const std::string& label) const {
   std::vector<std::string> sources{claim_.scenario.string()};
   for (const PlacedSet& set : sets) sources.push_back(set.text);
   const Places places(sources);
   const std::string row = label.empty() ? "" : " (row " + label + ")";
-  std::vector<std::string> lines = errors.lines;
-  for (std::string& line : lines) {
+  std::vector<Told> all;
+  for (const std::string& line : errors.lines) {
+    Told told{line, line};
     for (std::size_t i = 0; i < sets.size(); ++i) {
       const std::string as_set = places.line(Place{static_cast<int>(i) + 1, 1, 1}, {}, {});
       if (!line.starts_with(as_set)) continue;
       constexpr std::string_view option = "--set ", end = ": ";
       const std::string change = as_set.substr(option.size(), as_set.size() - option.size() - end.size());
-      line = claim_.places->line(sets[i].place, sets[i].who, change + row + ": " + line.substr(as_set.size()));
+      const std::string rest = line.substr(as_set.size());
+      told.mistake = claim_.places->line(sets[i].place, sets[i].who, rest);
+      told.line = claim_.places->line(sets[i].place, sets[i].who, change + row + ": " + rest);
       break;
     }
+    all.push_back(std::move(told));
   }
-  return ScenarioErrors(std::move(lines));
+  return all;
+}
+
+void Predictor::raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const {
+  std::vector<std::string> lines;
+  for (Told& told : told_by_claim(errors, sets, label)) lines.push_back(std::move(told.line));
+  throw ScenarioErrors(std::move(lines));
 }
 
 double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
@@ -165,7 +176,7 @@ double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& lab
   try {
     record = Experiment(read(sets), options).run(nullptr, &watch);
   } catch (const ScenarioErrors& errors) {
-    throw told_by_claim(errors, sets, label);
+    raise(errors, sets, label);
   } catch (const RunFailed& error) {
     throw RunFailed(where + error.what());
   } catch (const MemoryBudgetExceeded& error) {
@@ -198,13 +209,14 @@ double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& mor
   return value;
 }
 
-void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<std::string>& lines) const {
+void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {
   const std::vector<PlacedSet> sets = together(row.sets, more);
   try {
     read(sets);
   } catch (const ScenarioErrors& errors) {
-    for (const std::string& line : told_by_claim(errors, sets, row.label).lines)
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    for (Told& told : told_by_claim(errors, sets, row.label))
+      if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake == told.mistake; }))
+        wrong.push_back(std::move(told));
   }
 }
 

@@ -31,8 +31,12 @@ class Predictor {
   /// The metric in SI; each set of changes is run once only. Throws ScenarioErrors (at the place in the claim that asks for the change),
   /// RunFailed naming the row, Interrupted.
   double predict(const ClaimRow& row, const std::vector<PlacedSet>& more);
-  /// Reads the row's scenario without running it, and adds what is wrong with it to `lines`.
-  void check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<std::string>& lines) const;
+  /// One thing that is wrong: a mistake of the claim may show in every row, and is told once.
+  struct Told {
+    std::string mistake, line;
+  };
+  /// Reads the row's scenario without running it, and adds what is wrong with it and not yet told to `wrong`.
+  void check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const;
   std::size_t runs() const { return known_.size(); }
   /// The number that stands at `path` of the scenario with the claim's fixed changes, defaults included; none: no number does.
   std::optional<double> given_value(const std::string& path, std::optional<Dimension> dimension) const;
@@ -41,7 +45,8 @@ class Predictor {
   double run(const std::vector<PlacedSet>& sets, const std::string& label) const;
   Scenario read(const std::vector<PlacedSet>& sets) const;
   /// What --set would have to answer for, the place in the claim does.
-  ScenarioErrors told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
+  std::vector<Told> told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
+  [[noreturn]] void raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
   void check_devices() const;
 
   const Claim& claim_;

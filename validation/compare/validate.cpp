@@ -96,14 +96,16 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
 void check_claim(const Claim& claim) {
   const std::vector<ClaimRow> rows = read_rows(claim);
   const Predictor predictor(claim, {});
-  std::vector<std::string> lines;
+  std::vector<Predictor::Told> wrong;
   for (const bool low : {true, false}) {
     std::vector<double> values;
     if (claim.fit)
       for (const FitParameter& parameter : claim.fit->parameters) values.push_back(low ? parameter.from : parameter.to);
     const std::vector<PlacedSet> sets = claim.fit ? sets_of(*claim.fit, values) : std::vector<PlacedSet>();
-    for (const ClaimRow& row : rows) predictor.check(row, sets, lines);
+    for (const ClaimRow& row : rows) predictor.check(row, sets, wrong);
   }
+  std::vector<std::string> lines;
+  for (Predictor::Told& told : wrong) lines.push_back(std::move(told.line));
   if (!lines.empty()) throw ScenarioErrors(std::move(lines));
 }
 
