@@ -158,7 +158,8 @@ TEST_CASE("tables that are wrong") {
 }
 
 TEST_CASE("quoted cells, comments, blank lines and Windows line ends") {
-  const CsvTable table("# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n", "t.csv");
+  const Files files;
+  const CsvTable table(files.write("t.csv", "# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n"));
   REQUIRE(table.columns() == std::vector<std::string>{"a", "b \"x\""});
   REQUIRE(table.rows().size() == 1);
   CHECK(table.rows()[0].line == 4);
