@@ -30,7 +30,8 @@ std::string claim(const std::string& title, const std::string& bound) {
          "\nscenario: scenario.yaml\nmeasured: measured.csv\nbind: {batch: training.batch.per_worker}\n"
          "compare: {column: seconds, metric: simulated_seconds}\n"
          "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}], rows: [{batch: 10}]}\n"
-         "bound: " + bound + "\n";
+         "bound: " +
+         bound + "\n";
 }
 
 /// 10 updates of 10 samples of p take 0.2 s, so that p is 2 ms, and batches of 20 and 40 take 0.4 and 0.8 s.
@@ -50,7 +51,8 @@ TEST_CASE("validate: 0 when every bound holds, 1 when one is missed") {
   fill(place);
   const auto good = place.shell("straggler validate loose.yaml --out v");
   CHECK_MESSAGE(good.code == 0, good.err);
-  CHECK(has(good.out, "holds   loose <bound>: MAPE 10 % (bound 11 %), largest 20 % (bound 21 %); 2 held out, 1 fitted, 0 degrees of freedom"));
+  CHECK(has(good.out,
+            "holds   loose <bound>: MAPE 10 % (bound 11 %), largest 20 % (bound 21 %); 2 held out, 1 fitted, 0 degrees of freedom"));
   CHECK(has(good.out, "1 of 1 claim holds\n"));
   CHECK(has(good.out, "devices.node.compute.affine.per_sample = 2 ms, uncertainty not determined"));
   CHECK(has(good.err, "claim 1 of 1: loose"));

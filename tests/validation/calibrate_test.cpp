@@ -164,16 +164,18 @@ TEST_CASE("a line is not taken below zero, nor split where it fits") {
 namespace {
 
 std::string nccl(const std::string& hosts, double bus_factor, const char* operation, const char* root) {
-  std::string text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 67108864 step: 4(factor) warmup iters: 5 iters: 20 agg iters: 1\n#\n# Using devices\n";
+  std::string text =
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 67108864 step: 4(factor) warmup iters: 5 iters: 20 agg iters: 1\n#\n# Using devices\n";
   for (std::size_t rank = 0; rank < 4; ++rank)
     text += fmt::format("#  Rank  {} Group  0 Pid  10{} on  host{} device  {} [0x07] NVIDIA A100\n", rank, rank, hosts[rank], rank);
-  text += "#\n#                                                              out-of-place                       in-place\n"
-          "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
-          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+  text +=
+      "#\n#                                                              out-of-place                       in-place\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
   for (double bytes = 1024; bytes < 1e9; bytes *= 4) {
     const double seconds = 6 * (7e-6 + bytes / 4 / 11e9);  // a ring of 4: 2 (4 - 1) steps of a quarter
-    text += fmt::format("{:>12.0f} {:>12.0f} float {} {} {:.6f} {:.6f} {:.6f} 0 1.0 1.0 1.0 0\n", bytes, bytes / 4, operation, root, seconds * 1e6,
-                        bytes / seconds / 1e9, bytes / seconds / 1e9 * bus_factor);
+    text += fmt::format("{:>12.0f} {:>12.0f} float {} {} {:.6f} {:.6f} {:.6f} 0 1.0 1.0 1.0 0\n", bytes, bytes / 4, operation, root,
+                        seconds * 1e6, bytes / seconds / 1e9, bytes / seconds / 1e9 * bus_factor);
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.3\n";
 }
@@ -257,11 +259,13 @@ TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,time\n1,2\n") ==
         "measured.csv: is no table that can be calibrated from: its columns are bytes, time; write bytes,seconds (a ping-pong) or "
         "batch,seconds (compute), or give the output of nccl-tests or osu_latency");
-  CHECK(refusal("bytes,seconds\n1,1e-6\n2,fast\n") == "measured.csv:3:3: seconds: 'fast' is not a number; write a plain number such as 0.5");
+  CHECK(refusal("bytes,seconds\n1,1e-6\n2,fast\n") ==
+        "measured.csv:3:3: seconds: 'fast' is not a number; write a plain number such as 0.5");
   CHECK(refusal("bytes,seconds\n1,1e-6\n2,0\n") == "measured.csv:3:3: seconds: is not above 0; write what was measured");
   CHECK(refusal("batch,seconds\n1.5,1e-6\n").find("measured.csv:2:1: batch: is not a whole number") == 0);
   CHECK(refusal("bytes,seconds\n8,1e-6\n8,2e-6\n").find("measured.csv: has one message size") == 0);
   CHECK(refusal("bytes,seconds\n8,3e-6\n16,2e-6\n32,1e-6\n").find("measured.csv: shows no bandwidth") == 0);
-  CHECK(refusal("bytes,seconds\n8,3e-6\n16") == "measured.csv:3:1: the row has 1 cell and the header 2 columns; write one cell a column (the "
-                                                "file may be cut off)");
+  CHECK(refusal("bytes,seconds\n8,3e-6\n16") ==
+        "measured.csv:3:1: the row has 1 cell and the header 2 columns; write one cell a column (the "
+        "file may be cut off)");
 }

@@ -137,10 +137,12 @@ TEST_CASE("what the fitted rows do not determine is said") {
   files.write("scenario.yaml", alone());
   files.write("measured.csv", "batch,seconds\n10,0.2\n20,0.4\n40,0.81\n80,1.6\n");
   const auto fit = [&](const std::string& parameters, const std::string& rows) {
-    return test::validate(files.write("claim.yaml", "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
-                                                    "bind: {batch: training.batch.per_worker}\n"
-                                                    "compare: {column: seconds, metric: simulated_seconds}\n"
-                                                    "fit: {parameters: [" + parameters + "], rows: " + rows + "}\nbound: {max: 1%}\n"));
+    return test::validate(files.write("claim.yaml",
+                                      "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
+                                      "bind: {batch: training.batch.per_worker}\n"
+                                      "compare: {column: seconds, metric: simulated_seconds}\n"
+                                      "fit: {parameters: [" +
+                                          parameters + "], rows: " + rows + "}\nbound: {max: 1%}\n"));
   };
   const std::string per_sample = "{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}";
   SUBCASE("no degrees of freedom") {
@@ -176,9 +178,11 @@ TEST_CASE("scores without a fit: errors, their mean, maximum and signs, and the 
   // Predicted are 0.01 s x batch.
   files.write("measured.csv", "batch,ms\n10,100\n20,160\n30,400\n");
   const auto with_bound = [&](const std::string& bound) {
-    return test::validate(files.write("claim.yaml", "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
-                                                    "bind: {batch: training.batch.per_worker}\n"
-                                                    "compare: {column: ms, unit: ms, metric: simulated_seconds}\nbound: " + bound));
+    return test::validate(files.write("claim.yaml",
+                                      "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
+                                      "bind: {batch: training.batch.per_worker}\n"
+                                      "compare: {column: ms, unit: ms, metric: simulated_seconds}\nbound: " +
+                                          bound));
   };
   const double errors[] = {0, 200.0 / 160 - 1, 300.0 / 400 - 1};
   const double mape = (errors[1] - errors[2]) / 3;
@@ -272,7 +276,8 @@ TEST_CASE("a metric of the math runs the math") {
   std::vector<double> accuracies;
   std::string table = "rate,accuracy\n";
   for (const char* rate : {"0.01", "0.1"}) {
-    Experiment experiment(read_scenario_text(test::asynchronous(), "test.yaml", {std::string("training.optimizer.learning_rate=") + rate}), {});
+    Experiment experiment(read_scenario_text(test::asynchronous(), "test.yaml", {std::string("training.optimizer.learning_rate=") + rate}),
+                          {});
     table += std::string(rate) + "," + digits(experiment.run(nullptr, nullptr).final_test_accuracy.value()) + "\n";
   }
   files.write("measured.csv", table);

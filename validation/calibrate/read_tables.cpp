@@ -48,8 +48,10 @@ std::string many(std::size_t count, const char* what) { return fmt::format("{} {
 std::string as_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!name.empty() && name.back() != '-') name += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
   }
   while (name.ends_with('-')) name.pop_back();
   return name;
@@ -109,9 +111,10 @@ Measured read_measured(const std::filesystem::path& file) {
   const bool seconds = table.find("seconds").has_value();
   if (seconds && table.find("bytes")) return read_ping_pong(table);
   if (seconds && table.find("batch")) return read_batch_times(table);
-  throw ScenarioErrors({fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
-                                    "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
-                                    file.string(), joined(table.columns()))});
+  throw ScenarioErrors(
+      {fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
+                   "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
+                   file.string(), joined(table.columns()))});
 }
 
 }  // namespace straggler

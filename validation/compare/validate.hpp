@@ -21,8 +21,8 @@ struct RowResult {
 struct FittedValue {
   std::vector<std::string> paths;
   std::optional<Dimension> dimension;
-  double value = 0;                     // SI
-  std::optional<double> uncertainty;    // one standard error, SI; none: not determined
+  double value = 0;                   // SI
+  std::optional<double> uncertainty;  // one standard error, SI; none: not determined
   bool at_bound = false, no_effect = false;
 };
 
