@@ -95,6 +95,18 @@ TEST_CASE("bandwidth and latency of a simulated ping-pong are recovered") {
   CHECK(calibration.found.rfind("a ping-pong table, 11 times of 11 message sizes", 0) == 0);
 }
 
+TEST_CASE("only the rows of a ping-pong are times of one message") {
+  const Files files;
+  const std::string table = "mode,bytes,seconds,repeats,iqr_s\nping_pong,0,2e-5,9,0\nping_pong,1000000,1.002e-2,9,0\n";
+  const Calibration plain = calibrate_text(files, table),
+                    mixed = calibrate_text(files, table + "stream,0,1e-6,9,0\nexchange,1000000,2e-2,9,0\n");
+  CHECK(quantity(parsed(plain.entries), {"network", "link", "bandwidth"}, Dimension::rate) == doctest::Approx(1e8));
+  CHECK(quantity(parsed(plain.entries), {"network", "link", "latency"}, Dimension::time) == doctest::Approx(1e-5));
+  CHECK(plain.entries == mixed.entries);
+  CHECK(mixed.found.find("2 rows of other modes not used") != std::string::npos);
+  CHECK(refusal("mode,bytes,seconds\nstream,0,1e-6\nstream,8,1e-6\n").find("measured.csv: has no row of mode ping_pong") == 0);
+}
+
 TEST_CASE("segments of a simulated protocol are recovered, and predict the table again") {
   const Files files;
   const std::vector<std::string> truth = {

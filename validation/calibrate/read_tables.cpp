@@ -74,12 +74,18 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   MessageTimes out;
   Cells cells(table);
   std::set<double> sizes;
+  const std::optional<std::size_t> mode = table.find("mode");
   for (const CsvRow& row : table.rows()) {
+    if (mode && row.cells[*mode].text != "ping_pong") continue;
     out.samples.push_back({cells.number(row, *table.find("bytes"), true), cells.number(row, *table.find("seconds"), false)});
     sizes.insert(out.samples.back().bytes);
   }
   cells.raise();
-  out.found = fmt::format("a ping-pong table, {} of {}", many(table.rows().size(), "time"), many(sizes.size(), "message size"));
+  if (out.samples.empty())
+    throw ScenarioErrors({table.file().string() + ": has no row of mode ping_pong, whose times are those of one message; measure these"});
+  out.found = fmt::format("a ping-pong table, {} of {}", many(out.samples.size(), "time"), many(sizes.size(), "message size"));
+  if (const std::size_t others = table.rows().size() - out.samples.size(); others > 0)
+    out.found += fmt::format(" ({} of other modes not used)", many(others, "row"));
   out.meaning = "seconds are those of one message, half a round trip";
   return out;
 }
