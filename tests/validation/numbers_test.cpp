@@ -75,3 +75,14 @@ TEST_CASE("interpolation by logarithms") {
   CHECK_FALSE(interpolate_logs({{1, 1}}, 0));
   CHECK_FALSE(interpolate_logs({{0, 1}, {1, 1}}, 1));
 }
+
+TEST_CASE("a power law of several columns") {
+  const auto law = [](double x, double z) { return 3 * std::sqrt(x) / z; };
+  const std::vector<std::vector<double>> xs{{1, 2}, {4, 2}, {9, 5}, {2, 8}};
+  std::vector<double> ys;
+  for (const auto& each : xs) ys.push_back(law(each[0], each[1]));
+  CHECK(*power_law(xs, ys, {100, 7}) == doctest::Approx(law(100, 7)));
+  CHECK_FALSE(power_law({{1, 2}, {4, 2}, {9, 2}}, {1, 2, 3}, {1, 2}));  // nothing says what the second column does
+  CHECK_FALSE(power_law({{1, 2}, {4, 3}}, {1, 2}, {1, 2}));
+  CHECK_FALSE(power_law(xs, ys, {0, 7}));
+}

@@ -43,7 +43,6 @@ class Fitter {
     }
     // Residuals of 1e-12: simulated times are no finer.
     constexpr double no_error = 1e-24;
-    residuals(values_at(own));  // what is wrong with a path is to be said, not fitted around
     const Minimum minimum = minimize([&](const std::vector<double>& at) { return sum_of_squares(at); }, {own, middle}, no_error);
     FitResult result;
     result.converged = minimum.converged;
