@@ -63,6 +63,7 @@ bound: {mape: 0.1%, max: 0.1%}
   CHECK(result.fitted_values[0].value == doctest::Approx(per_sample).epsilon(1e-6));
   CHECK(result.fitted_values[1].value == doctest::Approx(per_message).epsilon(1e-6));
   CHECK(result.converged);
+  CHECK(result.other_values.empty());
   CHECK(result.degrees_of_freedom == 1);
   REQUIRE(result.fitted_values[0].uncertainty);
   CHECK(*result.fitted_values[0].uncertainty < 1e-5 * per_sample);
@@ -157,9 +158,15 @@ TEST_CASE("what the fitted rows do not determine is said") {
     CHECK_FALSE(result.fitted_values[0].uncertainty);
   }
   SUBCASE("two parameters that do the same") {
-    const ClaimResult result = fit(per_sample + ", {path: \"cluster.workers[0].slowdown\", from: 0.1, to: 10}", "[{batch: [10, 20, 40]}]");
+    const ClaimResult result = fit(
+        "{path: devices.node.compute.affine.per_sample, from: 1us, to: 10ms}, {path: \"cluster.workers[0].slowdown\", from: 0.1, to: 10}",
+        "[{batch: [10, 20, 40]}]");
     CHECK(result.degrees_of_freedom == 1);
     CHECK(result.fitted.max < 0.01);  // their product is determined
+    REQUIRE(result.other_values.size() == 2);
+    CHECK(result.other_values[0] * result.other_values[1] ==
+          doctest::Approx(result.fitted_values[0].value * result.fitted_values[1].value).epsilon(1e-3));
+    CHECK(claim_table(result).find("which fit as well: devices.node.compute.affine.per_sample = ") != std::string::npos);
     for (const FittedValue& value : result.fitted_values) {
       CHECK_FALSE(value.uncertainty);
       CHECK_FALSE(value.no_effect);

@@ -100,6 +100,7 @@ std::string section(const ClaimResult& result) {
       if (row.row.use == use) out += row_html(result, row);
   out += "</table>\n<ul>";
   for (const FittedValue& value : result.fitted_values) out += fmt::format("<li>{}</li>\n", html_text(fitted_text(value)));
+  if (const std::string others = other_values_text(result); !others.empty()) out += fmt::format("<li>{}</li>\n", html_text(others));
   out += fmt::format("<li>signs of the errors: fitted {}, held out {}</li>\n<li>bound: {}</li></ul></section>\n",
                      result.fitted.signs.empty() ? "-" : result.fitted.signs, result.held_out.signs, bound_text(claim));
   return out;

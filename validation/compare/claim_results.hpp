@@ -22,6 +22,8 @@ std::string validation_html(const std::vector<ClaimResult>& results);
 std::string bound_text(const Claim& claim);
 /// "devices.node.compute.affine.per_sample = 1.2 ms +- 0.1 ms"
 std::string fitted_text(const FittedValue& value);
+/// "these fit as well: …"; empty if the search found no other values.
+std::string other_values_text(const ClaimResult& result);
 /// "+1.23 %"; a dash if there is none.
 std::string error_text(std::optional<double> error);
 const char* name_of(RowUse use);  // "fitted", "held out", "reference"

@@ -67,6 +67,15 @@ std::string fitted_text(const FittedValue& value) {
   return text;
 }
 
+std::string other_values_text(const ClaimResult& result) {
+  if (result.other_values.empty()) return {};
+  std::string text = "the fitted rows do not tell these values from others, which fit as well:";
+  for (std::size_t i = 0; i < result.other_values.size(); ++i)
+    text += fmt::format("{} {} = {}", i == 0 ? "" : ",", result.fitted_values[i].paths.front(),
+                        readable_amount(result.other_values[i], result.fitted_values[i].dimension));
+  return text;
+}
+
 std::string claim_table(const ClaimResult& result) {
   const Claim& claim = result.claim;
   std::string out = fmt::format("{}\n", claim.title);
@@ -75,6 +84,7 @@ std::string claim_table(const ClaimResult& result) {
                      claim.compare.divide_by.empty() ? "" : ", by " + claim.compare.divide_by);
   out += row_table(result) + "\n";
   for (const FittedValue& value : result.fitted_values) out += fitted_text(value) + "\n";
+  if (const std::string others = other_values_text(result); !others.empty()) out += others + "\n";
   if (claim.fit)
     out += fmt::format("{} degree{} of freedom, {} runs{}\n", result.degrees_of_freedom, result.degrees_of_freedom == 1 ? "" : "s",
                        result.runs, result.converged ? "" : "; the fit did not come to rest: its values may not be the best");

@@ -10,11 +10,13 @@ namespace straggler {
 struct FitResult {
   std::vector<double> values;  // [parameters]: SI
   std::vector<FittedValue> described;
+  std::vector<double> other_values;  // elsewhere in the ranges, and as good; empty: the search found none
   bool converged = false;
 };
 
-/// Minimizes the sum of squared errors over the fitted rows only: no other row is run. Standard errors are from the covariance
-/// s² (J'J)^-1, with J the residuals' derivatives by central differences and s² the residual variance. Throws as Predictor::predict does.
+/// Minimizes the sum of squared errors over the fitted rows only, from two starts: no other row is run. Standard errors are from the
+/// covariance s² (J'J)^-1, with J the residuals' derivatives by central differences and s² the residual variance. Throws as
+/// Predictor::predict does.
 FitResult fit_parameters(const Claim& claim, const std::vector<ClaimRow>& rows, Predictor& predictor);
 
 /// The changes that put `values` at the parameters' paths.

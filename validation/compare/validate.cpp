@@ -72,7 +72,7 @@ std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
 }  // namespace
 
 Scores scores_of(const std::vector<double>& errors) {
-  constexpr double none = 1e-9;
+  constexpr double none = 1e-6;
   Scores scores;
   scores.rows = errors.size();
   for (const double error : errors) {
@@ -93,6 +93,7 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
     FitResult fit = fit_parameters(claim, rows, predictor);
     sets = sets_of(*claim.fit, fit.values);
     result.fitted_values = std::move(fit.described);
+    result.other_values = std::move(fit.other_values);
     result.converged = fit.converged;
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -30,7 +30,7 @@ struct FittedValue {
 struct Scores {
   std::size_t rows = 0;
   double mape = 0, max = 0;  // shares
-  std::string signs;         // "++-+", in the order of the table; 0 below 1e-9
+  std::string signs;         // "++-+", in the order of the table; 0 below 1e-6
 };
 Scores scores_of(const std::vector<double>& errors);
 
@@ -38,7 +38,8 @@ struct ClaimResult {
   Claim claim;
   std::vector<RowResult> rows;
   std::vector<FittedValue> fitted_values;
-  int degrees_of_freedom = 0;  // fitted rows less parameters
+  std::vector<double> other_values;  // [fitted_values]: others that fit as well, SI; empty: the search found none
+  int degrees_of_freedom = 0;        // fitted rows less parameters
   bool converged = true;
   Scores fitted, held_out;
   std::optional<Scores> interpolation;  // of the held-out rows; none: what varies is not all numbers, or the fitted rows are too few
