@@ -267,6 +267,18 @@ TEST_CASE("the spread of repeats becomes a jitter of mean 1 and the time its mea
   CHECK(parse_number(ranges.find("devices")->find("node")->find("jitter")->find("sigma")->text) == doctest::Approx(sigma).epsilon(1e-3));
 }
 
+TEST_CASE("outputs that are cut off anywhere give entries or an error, and nothing else") {
+  const Files files;
+  std::string osu = "# OSU MPI Latency Test v7.1\n# Size          Latency (us)\n0 12.0\n64 12.5\n4096 20.0\n1048576 500.0\n";
+  for (const std::string& text : {nccl("abcd", 1.5, "sum", "-1"), osu, std::string("batch,seconds,device\n1,0.1,a\n2,0.2,\"b, c\"\n")}) {
+    for (std::size_t cut = 0; cut < text.size(); ++cut) {
+      const std::string part = text.substr(0, cut);
+      CAPTURE(part);
+      CHECK_NOTHROW(refusal(part));
+    }
+  }
+}
+
 TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,time\n1,2\n") ==
         "measured.csv: is no table that can be calibrated from: its columns are bytes, time; write bytes,seconds (a ping-pong) or "

@@ -162,6 +162,23 @@ TEST_CASE("tables that are wrong") {
   CHECK(starts(wrong(parts, "nodes,seconds\n1,\"4\n"), "measured.csv:2:3: the quote that opens here is not closed"));
 }
 
+TEST_CASE("claims and tables that are cut off anywhere are refused or right, and nothing else") {
+  const Files files;
+  files.write("scenario.yaml", test::asynchronous());
+  const std::string claim = Parts().text(), table = good_table;
+  int refused = 0;
+  for (std::size_t cut = 0; cut < claim.size(); ++cut) {
+    files.write("measured.csv", table);
+    refused += test::refusal(files, claim.substr(0, cut)) != "";
+  }
+  // The last line but its closing bracket, and that line's end, can be missed at most.
+  CHECK(refused >= static_cast<int>(claim.size()) - 2);
+  for (std::size_t cut = 0; cut < table.size(); ++cut) {
+    files.write("measured.csv", table.substr(0, cut));
+    CAPTURE(test::refusal(files, claim));
+  }
+}
+
 TEST_CASE("quoted cells, comments, blank lines and Windows line ends") {
   const Files files;
   const CsvTable table(files.write("t.csv", "# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n"));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -18,6 +19,9 @@ namespace {
 constexpr double tolerance = 0.05;
 /// The distance of a normal distribution's quartile from its mean, in standard deviations.
 constexpr double quartile = 0.6744897501960817;
+
+/// What a scenario takes at most.
+constexpr double largest_sigma = 5;
 
 using ByBatch = std::map<std::int64_t, std::vector<const BatchTimes::Sample*>>;
 
@@ -77,7 +81,8 @@ class DeviceCalibration {
       out += "}}\n";
     }
     if (sigma_ && rounded(*sigma_) > 0)
-      out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n", format_number(std::round(*sigma_ * 1e5) / 1e5));
+      out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n",
+                         format_number(std::min(std::round(*sigma_ * 1e5) / 1e5, largest_sigma)));
     return out;
   }
 
