@@ -1,0 +1,130 @@
+#include "validation/compare/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "validation/compare/fit.hpp"
+#include "validation/compare/interpolation.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// The bound columns that vary over the rows; none if one of them holds words.
+std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<RowResult>& rows) {
+  std::vector<std::size_t> columns;
+  for (std::size_t b = 0; b < claim.bind.size(); ++b) {
+    const auto differs = [&](const RowResult& row) { return row.row.bound[b] != rows.front().row.bound[b]; };
+    if (std::none_of(rows.begin(), rows.end(), differs)) continue;
+    if (!claim.bind[b].values.empty()) return {};
+    columns.push_back(b);
+  }
+  return columns;
+}
+
+/// Of the held-out row `at`, from the fitted ones; throws std::invalid_argument where a cell is no number.
+std::optional<double> interpolated(const std::vector<RowResult>& rows, const std::vector<std::size_t>& columns, const RowResult& at) {
+  const auto numbers = [&](const RowResult& row) {
+    std::vector<double> all;
+    for (const std::size_t column : columns) all.push_back(parse_number(row.row.bound[column]));
+    return all;
+  };
+  std::vector<std::vector<double>> xs;
+  std::vector<double> ys;
+  for (const RowResult& row : rows) {
+    if (row.row.use != RowUse::fitted) continue;
+    xs.push_back(numbers(row));
+    ys.push_back(row.measured);
+  }
+  if (columns.size() > 1) return power_law(xs, ys, numbers(at));
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < xs.size(); ++i) points.emplace_back(xs[i].front(), ys[i]);
+  return interpolate_logs(std::move(points), numbers(at).front());
+}
+
+void interpolate(ClaimResult& result) {
+  const std::vector<std::size_t> columns = varying_columns(result.claim, result.rows);
+  if (columns.empty() || result.fitted.rows == 0) return;
+  std::vector<std::optional<double>> values(result.rows.size());
+  std::vector<double> errors;
+  try {
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (result.rows[i].row.use != RowUse::held_out) continue;
+      values[i] = interpolated(result.rows, columns, result.rows[i]);
+      if (!values[i]) return;
+      errors.push_back(*values[i] / result.rows[i].measured - 1);
+    }
+  } catch (const std::invalid_argument&) {
+    return;  // words, not numbers
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) result.rows[i].interpolated = values[i];
+  result.interpolation = scores_of(errors);
+}
+
+std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
+  std::vector<double> errors;
+  for (const RowResult& row : rows)
+    if (row.row.use == use) errors.push_back(row.error);
+  return errors;
+}
+
+}  // namespace
+
+Scores scores_of(const std::vector<double>& errors) {
+  constexpr double none = 1e-6;
+  Scores scores;
+  scores.rows = errors.size();
+  for (const double error : errors) {
+    scores.mape += std::abs(error) / static_cast<double>(errors.size());
+    scores.max = std::max(scores.max, std::abs(error));
+    scores.signs += std::abs(error) < none ? '0' : error > 0 ? '+' : '-';
+  }
+  return scores;
+}
+
+ClaimResult validate(const Claim& claim, const PredictOptions& options) {
+  const std::vector<ClaimRow> rows = read_rows(claim);
+  Predictor predictor(claim, options);
+  ClaimResult result;
+  result.claim = claim;
+  std::vector<PlacedSet> sets;
+  if (claim.fit) {
+    FitResult fit = fit_parameters(claim, rows, predictor);
+    sets = sets_of(*claim.fit, fit.values);
+    result.fitted_values = std::move(fit.described);
+    result.other_values = std::move(fit.other_values);
+    result.converged = fit.converged;
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [measured, predicted] = compare_row(rows, i, predictor, sets);
+    const double unit = rows[i].relative_to ? 1 : claim.compare.factor;
+    result.rows.push_back({rows[i], measured / unit, predicted / unit, predicted / measured - 1, std::nullopt});
+  }
+  result.fitted = scores_of(errors_of(result.rows, RowUse::fitted));
+  result.held_out = scores_of(errors_of(result.rows, RowUse::held_out));
+  if (claim.fit) result.degrees_of_freedom = static_cast<int>(result.fitted.rows) - static_cast<int>(claim.fit->parameters.size());
+  interpolate(result);
+  result.runs = predictor.runs();
+  result.mape_holds = !claim.bound_mape || result.held_out.mape <= *claim.bound_mape;
+  result.max_holds = !claim.bound_max || result.held_out.max <= *claim.bound_max;
+  return result;
+}
+
+void check_claim(const Claim& claim) {
+  const std::vector<ClaimRow> rows = read_rows(claim);
+  const Predictor predictor(claim, {});
+  std::vector<Predictor::Told> wrong;
+  for (const bool low : {true, false}) {
+    std::vector<double> values;
+    if (claim.fit)
+      for (const FitParameter& parameter : claim.fit->parameters) values.push_back(low ? parameter.from : parameter.to);
+    const std::vector<PlacedSet> sets = claim.fit ? sets_of(*claim.fit, values) : std::vector<PlacedSet>();
+    for (const ClaimRow& row : rows) predictor.check(row, sets, wrong);
+  }
+  std::vector<std::string> lines;
+  for (Predictor::Told& told : wrong) lines.push_back(std::move(told.line));
+  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+}
+
+}  // namespace straggler
