@@ -14,7 +14,7 @@ std::int64_t steady_ns() {
 
 /// A nap is a small share of the time for which nothing has happened, so that it delays little what comes, and many ranks that wait for
 /// long leave the cores to those that work.
-std::int64_t nap_after(std::int64_t idle_ns) { return std::clamp<std::int64_t>(idle_ns / 32, 20'000, 250'000); }
+std::int64_t nap_after(std::int64_t idle_ns, bool quiet) { return std::clamp<std::int64_t>(idle_ns / 32, 20'000, quiet ? 250'000 : 100'000); }
 
 Bytes bytes_of(std::string_view text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -23,16 +23,14 @@ Bytes bytes_of(std::string_view text) {
 
 }  // namespace
 
-/// The stop by time, where no vote is taken: between two updates, as in the simulation.
+/// The stop by time, where no vote is taken.
 class MpiBackend::TimeLimit final : public Event {
  public:
   explicit TimeLimit(MpiBackend& backend) : backend_(backend) {}
 
  private:
   void happen() override {
-    backend_.stopping_ = true;
-    backend_.end_ = *backend_.task_.stop.simulated_time;
-    backend_.tell_all(MessageKind::stop, {});
+    backend_.stop_now(*backend_.task_.stop.simulated_time);
   }
   MpiBackend& backend_;
 };
@@ -81,7 +79,7 @@ void MpiBackend::run() {
 }
 
 void MpiBackend::loop() {
-  if (task_.stop.simulated_time && publishes() && !(task_.reduces && task_.plan.workers > 1)) {
+  if (task_.stop.simulated_time && publishes() && !votes()) {
     time_limit_ = std::make_unique<TimeLimit>(*this);
     queue_.at(*task_.stop.simulated_time, *time_limit_);
   }
@@ -90,6 +88,10 @@ void MpiBackend::loop() {
   process_.start();
   std::int64_t idle_since = steady_ns();
   while (!stopping_) {
+    if (interrupted() && publishes() && !votes()) {
+      broken_off_ = true;
+      return stop_now(now());
+    }
     bool any = channel_.progress(*this);
     if (!stopping_) any = take_computed() || any;
     const std::uint64_t fired = queue_.fired();
@@ -102,12 +104,18 @@ void MpiBackend::loop() {
   }
 }
 
+void MpiBackend::stop_now(Time end) {
+  stopping_ = true;
+  end_ = end;
+  tell_all(MessageKind::stop, {});
+}
+
 void MpiBackend::fire_due() {
   while (!stopping_ && !thrown_ && !queue_.empty() && queue_.next() <= now()) queue_.fire_next();
 }
 
 void MpiBackend::wait(std::int64_t idle_since) {
-  std::int64_t span = nap_after(steady_ns() - idle_since);
+  std::int64_t span = nap_after(steady_ns() - idle_since, channel_.quiet());
   if (!queue_.empty()) span = std::min(span, (queue_.next() - now()).ticks() / 1000);
   if (span <= 0) return;
   if (computing_.job)
@@ -127,7 +135,7 @@ void MpiBackend::drain() {
     if (channel_.progress(*this))
       idle_since = steady_ns();
     else
-      nap(nap_after(steady_ns() - idle_since));
+      nap(nap_after(steady_ns() - idle_since, channel_.quiet()));
   }
 }
 
@@ -291,6 +299,7 @@ RunCourse MpiBackend::course() const {
   course.initial = context_.initial;
   course.publications = publications_;
   course.end = end_;
+  course.interrupted = broken_off_;
   return course;
 }
 
@@ -362,7 +371,8 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
 // All-reduce
 
 bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
-  if (task_.stop.simulated_time && now() >= *task_.stop.simulated_time) voted_ = true;
+  broken_off_ = broken_off_ || interrupted();
+  if (broken_off_ || (task_.stop.simulated_time && now() >= *task_.stop.simulated_time)) voted_ = true;
   if (task_.plan.workers == 1) return true;
   std::vector<Handle> vectors;
   if (const auto* weights = std::get_if<Weights>(&payload)) {

@@ -1,6 +1,7 @@
 // The real back end: one process of the scheme on this rank, driven by a loop over MPI, timers and a compute thread. Real time, real
 // messages, and values that are evaluated as they are made.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -35,6 +36,7 @@ struct RankTask {
   StopRule stop = {};
   EvaluationRule evaluation = {};
   std::size_t length = 0;  // floats of a vector
+  const std::atomic<bool>* interrupted = nullptr;  // set: the run ends at the next chance; null: it cannot be
 };
 
 class MpiBackend final : public Backend, private ChannelUser, private ProcessWatcher {
@@ -84,6 +86,10 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void signalled(std::uint64_t number);
   bool start_publish(PublishOperation& operation);
   bool stops_at(const Weights& weights) const;
+  bool votes() const { return task_.reduces && task_.plan.workers > 1; }
+  bool interrupted() const { return task_.interrupted && *task_.interrupted; }
+  /// Where no vote is taken: between two updates, as in the simulation.
+  void stop_now(Time end);
   void keep_publication(const PublishOperation& operation);
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
@@ -138,7 +144,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool voted_ = false;
   std::unique_ptr<TimeLimit> time_limit_;
 
-  bool stopping_ = false, draining_ = false;
+  bool stopping_ = false, draining_ = false, broken_off_ = false;
   Rank goodbyes_ = 0;
   std::exception_ptr thrown_;
   std::string failure_;

@@ -164,7 +164,7 @@ void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecord
     recorder.record().events += log.events;
   }
   recorder.bytes().lost += recorder.bytes().sent - recorder.bytes().received;
-  recorder.finish(course.end, std::nullopt);
+  recorder.finish(course.end, course.interrupted ? std::optional(Outcome::interrupted) : std::nullopt);
 }
 
 }  // namespace straggler

@@ -46,6 +46,7 @@ struct RunCourse {
   std::deque<Publication> publications;
   std::vector<RankLog> logs;  // [workers, then the server]
   Time end;
+  bool interrupted = false;
 };
 /// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, whatever the clocks say. The
 /// recorder evaluates what is due meanwhile, `evaluate_every` included.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include "scenarios/experiment/math_plane.hpp"
@@ -22,7 +24,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum Exit : int { done = 0, bad_input = 2, cannot_go_on = 3 };
+enum Exit : int { done = 0, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
+
+std::atomic<bool> interrupt_came{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+extern "C" void note_interrupt(int signal) {
+  interrupt_came = true;
+  std::signal(signal, SIG_DFL);  // the next one ends the process
+}
 
 struct Failure {
   int code = done;
@@ -96,6 +105,8 @@ class RankRun {
   }
 
   void run() {
+    std::signal(SIGINT, note_interrupt);
+    std::signal(SIGTERM, note_interrupt);
     const auto start = std::chrono::steady_clock::now();
     backend_->run();
     wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -120,7 +131,9 @@ class RankRun {
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
     say(record);
+    if (record.outcome == Outcome::interrupted) exit_code_ = interrupted;
   }
+  int exit_code() const { return exit_code_; }
 
  private:
   Rank publisher() const { return has_server_ ? blueprint_->plan.workers : 0; }
@@ -159,6 +172,7 @@ class RankRun {
     task.compute = blueprint_->cluster(scenario_).compute;
     task.stop = blueprint_->stop;
     task.evaluation = blueprint_->evaluation;
+    task.interrupted = &interrupt_came;
     task.length = blueprint_->model->parameters();
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }
@@ -203,6 +217,7 @@ class RankRun {
   Scenario scenario_;
   bool has_server_ = false;
   double wall_seconds_ = 0;
+  int exit_code_ = done;
   std::unique_ptr<Blueprint> blueprint_;
   std::unique_ptr<ResultFolder> folder_;  // where results are written
   std::unique_ptr<MathPlane> math_;
@@ -230,7 +245,8 @@ int real_run(const Mpi& mpi, const RealOptions& options) {
   if (const int code = together(mpi, [&] { run.prepare(); })) return code;
   if (const int code = together(mpi, [&] { run.meet(); })) return code;
   if (const int code = together(mpi, [&] { run.run(); })) return code;
-  return together(mpi, [&] { run.finish(); });
+  if (const int code = together(mpi, [&] { run.finish(); })) return code;
+  return mpi.agree(run.exit_code()).code;
 }
 
 }  // namespace straggler
