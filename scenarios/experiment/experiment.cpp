@@ -30,8 +30,8 @@ struct Experiment::Implementation {
 
 void Experiment::Implementation::follow(const RealRun& real) {
   if (real.kernels != blueprint.kernels->name)
-    throw DataError((*options.replay / "run.json").string() + ": was computed by the kernel set '" + real.kernels + "', this would be by '" +
-                    std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
+    throw DataError((*options.replay / "run.json").string() + ": was computed by the kernel set '" + real.kernels +
+                    "', this would be by '" + std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
   blueprint.plan.fuse = false;
   blueprint.plan.ring_sums = true;
   if (!blueprint.stop.simulated_time) return;

@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// A run on real ranks: its replay must follow what is said here.
+/// A run on real ranks. Its replay follows what is said here.
 struct RealRunInfo {
   int ranks = 0;
   std::string compute;    // real, emulated

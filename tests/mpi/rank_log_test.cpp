@@ -21,7 +21,7 @@ RunCourse course() {
   RunCourse course;
   course.initial.edit().value = Handle(Key{1, 1}, nullptr);
   course.logs.resize(2);
-  course.logs[0].entries = {at(0, Kind::compute_begins), at(10, Kind::compute_ends), at(10, Kind::sent, 1, 400),
+  course.logs[0].entries = {at(0, Kind::compute_begins), at(10, Kind::compute_ends),   at(10, Kind::sent, 1, 400),
                             at(19, Kind::arrived, 1),    at(19, Kind::compute_begins), at(24, Kind::compute_discarded),
                             at(30, Kind::compute_begins)};
   course.logs[1].entries = {at(13, Kind::arrived, 0), at(17, Kind::sent, 0, 500)};
@@ -75,7 +75,7 @@ TEST_CASE("phases and bytes are booked up to the end, and no further") {
   const TimeSplit& split = record.workers[0].split;
   CHECK(record.end == after(25));
   CHECK(split[Phase::compute] == after(10));
-  CHECK(split[Phase::wasted] == after(5));              // 19 to 24
+  CHECK(split[Phase::wasted] == after(5));             // 19 to 24
   CHECK(split[Phase::communication] == after(3 + 2));  // 10 to 13, 17 to 19
   CHECK(split[Phase::idle] == after(4 + 1));           // 13 to 17, 24 to 25
   CHECK(record.workers[0].bytes_sent == 400);

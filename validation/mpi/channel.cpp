@@ -95,10 +95,12 @@ Channel::~Channel() { MPI_Comm_free(&mpi_->group); }
 
 void Channel::send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation) {
   if (bytes->size() > most_bytes)
-    throw std::length_error("a message of " + std::to_string(bytes->size()) + " bytes is more than MPI takes at once, 2 GiB; take a smaller model");
+    throw std::length_error("a message of " + std::to_string(bytes->size()) +
+                            " bytes is more than MPI takes at once, 2 GiB; take a smaller model");
   outgoing_.push_back({std::move(bytes), MPI_REQUEST_NULL, operation});
   Pending& pending = outgoing_.back();
-  MPI_Isend(pending.bytes->data(), static_cast<int>(pending.bytes->size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group, &pending.request);
+  MPI_Isend(pending.bytes->data(), static_cast<int>(pending.bytes->size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group,
+            &pending.request);
 }
 
 void Channel::forget(const Operation& operation) noexcept {
@@ -130,7 +132,8 @@ bool Channel::progress(ChannelUser& user) {
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     auto& from = mpi_->incoming[static_cast<std::size_t>(status.MPI_SOURCE)];
-    Implementation::Incoming& arriving = from.emplace_back(Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL);
+    Implementation::Incoming& arriving =
+        from.emplace_back(Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL);
     MPI_Imrecv(arriving.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
     ++mpi_->arriving;
     any = true;

@@ -14,7 +14,9 @@ std::int64_t steady_ns() {
 
 /// A nap is a small share of the time for which nothing has happened, so that it delays little what comes, and many ranks that wait for
 /// long leave the cores to those that work.
-std::int64_t nap_after(std::int64_t idle_ns, bool quiet) { return std::clamp<std::int64_t>(idle_ns / 32, 20'000, quiet ? 250'000 : 100'000); }
+std::int64_t nap_after(std::int64_t idle_ns, bool quiet) {
+  return std::clamp<std::int64_t>(idle_ns / 32, 20'000, quiet ? 250'000 : 100'000);
+}
 
 Bytes bytes_of(std::string_view text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -29,9 +31,7 @@ class MpiBackend::TimeLimit final : public Event {
   explicit TimeLimit(MpiBackend& backend) : backend_(backend) {}
 
  private:
-  void happen() override {
-    backend_.stop_now(*backend_.task_.stop.simulated_time);
-  }
+  void happen() override { backend_.stop_now(*backend_.task_.stop.simulated_time); }
   MpiBackend& backend_;
 };
 
@@ -194,7 +194,7 @@ void MpiBackend::start_compute(ComputeOperation& operation) {
   const std::uint64_t call = node_.next_call();
   if (task_.emulated)
     computing_.end += task_.compute.compute[task_.compute.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call,
-                                                                                                             computing_.start);
+                                                                                                               computing_.start);
   // A step that led to these weights is evaluated here, within the time of the draw.
   computing_.job = thread_.start(values_.of(operation.weights()->value), batch);
 }

@@ -30,12 +30,12 @@ struct RankTask {
   const TrainingPlan& plan;
   const Scheme& scheme;
   bool has_server = false;
-  bool reduces = false;   // by all-reduce: workers stop together, by a vote
-  bool emulated = true;   // a gradient takes as long as its draw; else as long as it takes
+  bool reduces = false;      // by all-reduce: workers stop together, by a vote
+  bool emulated = true;      // a gradient takes as long as its draw; else as long as it takes
   ComputePlan compute = {};  // the draws
   StopRule stop = {};
   EvaluationRule evaluation = {};
-  std::size_t length = 0;  // floats of a vector
+  std::size_t length = 0;                          // floats of a vector
   const std::atomic<bool>* interrupted = nullptr;  // set: the run ends at the next chance; null: it cannot be
 };
 

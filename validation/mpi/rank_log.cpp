@@ -76,7 +76,7 @@ struct Booking {
   enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived, published };
   std::int64_t ticks;
   Kind kind;
-  Rank from = 0, to = 0;    // a worker's own: from
+  Rank from = 0, to = 0;   // a worker's own: from
   std::uint64_t what = 0;  // bytes, or the publication's number
 };
 
@@ -96,7 +96,9 @@ std::vector<Booking> bookings(const RunCourse& course) {
   const std::int64_t end = course.end.ticks();
   std::erase_if(all, [end](const Booking& booking) { return booking.ticks > end; });
   std::stable_sort(all.begin(), all.end(), [](const Booking& a, const Booking& b) {
-    const auto late = [](const Booking& each) { return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::published ? 2 : 0; };
+    const auto late = [](const Booking& each) {
+      return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::published ? 2 : 0;
+    };
     return a.ticks != b.ticks ? a.ticks < b.ticks : late(a) < late(b);
   });
   return all;

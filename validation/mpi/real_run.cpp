@@ -93,14 +93,16 @@ class RankRun {
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_);
     const Key root = blueprint_->root_key(scenario_, &math_->data);
-    const Key mine = Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
+    const Key mine =
+        Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
     Packer packer;
     packer.put(mine);
     const Bytes theirs = channel_->share(packer.take(), publisher());
     if (Unpacker(theirs).get_key() != mine)
-      throw BadUsage(fmt::format("rank {} has another scenario, other data, another build or another kernel set (here {}) than rank 0; give all "
-                                 "the same, with --kernels where processors differ",
-                                 mpi_.rank(), blueprint_->kernels->name));
+      throw BadUsage(
+          fmt::format("rank {} has another scenario, other data, another build or another kernel set (here {}) than rank 0; give all "
+                      "the same, with --kernels where processors differ",
+                      mpi_.rank(), blueprint_->kernels->name));
     build();
   }
 
@@ -160,7 +162,8 @@ class RankRun {
     lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, &math_->data));
     ExecutorOptions settings;
     settings.threads = 1;
-    settings.memory_budget = static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
+    settings.memory_budget =
+        static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
     executor_ = math_->executor(*lineage_, settings);
     values_ = std::make_unique<RankValues>(*lineage_, *executor_);
     gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed);

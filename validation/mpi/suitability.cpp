@@ -23,8 +23,7 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
                 blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
-  if (scenario.workload.serial_per_epoch > 0)
-    throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
+  if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
 
 void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
@@ -33,11 +32,13 @@ void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
   if (!cluster.network.background.empty())
     throw_error(scenario, "cluster.network.background", "a real run makes no traffic but its own; remove it");
   if (blueprint.servers > 1)
-    throw_error(scenario, "cluster.servers.count", "there is one server in a real run, not " + std::to_string(blueprint.servers) + "; make it 1");
+    throw_error(scenario, "cluster.servers.count",
+                "there is one server in a real run, not " + std::to_string(blueprint.servers) + "; make it 1");
   if (!blueprint.all_reduce) return;
   const CollectiveSpec& collective = cluster.network.collective;
   if (collective.algorithm != "auto" && collective.algorithm != "ring")
-    throw_error(scenario, "cluster.network.collective.algorithm", "real ranks reduce around a ring, not by " + collective.algorithm + "; take ring");
+    throw_error(scenario, "cluster.network.collective.algorithm",
+                "real ranks reduce around a ring, not by " + collective.algorithm + "; take ring");
   if (collective.overlap || collective.bucket)
     throw_error(scenario, collective.overlap ? "cluster.network.collective.overlap" : "cluster.network.collective.bucket",
                 "a real gradient is reduced in one piece when backward is done; remove it");

@@ -114,7 +114,8 @@ Gradient unpack_gradient(Carry carry, std::size_t length, Values& values, Unpack
 }  // namespace
 
 void pack(const Payload& payload, Carry carry, Values& values, Packer& to) {
-  if (std::holds_alternative<MembershipNotice>(payload)) throw std::logic_error("a notice of members between real ranks, which do not fail");
+  if (std::holds_alternative<MembershipNotice>(payload))
+    throw std::logic_error("a notice of members between real ranks, which do not fail");
   const auto* weights = std::get_if<Weights>(&payload);
   to.put(std::uint8_t{weights == nullptr});
   if (weights)

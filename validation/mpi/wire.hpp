@@ -31,10 +31,8 @@ class Values {
 class Packer {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T>
-  void put(T value) {
-    put_bytes(std::as_bytes(std::span(&value, 1)));
-  }
+  requires std::is_arithmetic_v<T>
+  void put(T value) { put_bytes(std::as_bytes(std::span(&value, 1))); }
   void put(const Key& key) {
     put(key.high);
     put(key.low);
@@ -78,7 +76,8 @@ class Unpacker {
 
  private:
   std::span<const std::byte> next(std::uint64_t count) {
-    if (at_ > bytes_.size() || count > bytes_.size() - at_) throw std::logic_error("a message between ranks is shorter than what it says it holds");
+    if (at_ > bytes_.size() || count > bytes_.size() - at_)
+      throw std::logic_error("a message between ranks is shorter than what it says it holds");
     at_ += count;
     return bytes_.subspan(at_ - count, count);
   }
