@@ -132,8 +132,8 @@ bool Channel::progress(ChannelUser& user) {
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     auto& from = mpi_->incoming[static_cast<std::size_t>(status.MPI_SOURCE)];
-    Implementation::Incoming& arriving =
-        from.emplace_back(Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL);
+    from.push_back({Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL});
+    Implementation::Incoming& arriving = from.back();
     MPI_Imrecv(arriving.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
     ++mpi_->arriving;
     any = true;
