@@ -5,6 +5,7 @@ straggler_packages=(
   libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev
   libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libnlopt-dev libnlopt-cxx-dev
   doctest-dev dataset-fashion-mnist
+  libopenmpi-dev openmpi-bin
 )
 
 # install_missing PACKAGE...: installs those that are not there; as root, or with sudo.

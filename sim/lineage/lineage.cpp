@@ -49,8 +49,23 @@ Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   if (math_ == Math::none) return Handle(name);
   for (const Handle& input : inputs)
     if (!input.node()) throw std::logic_error("an input of a lineage node is an empty handle, or one that was made with Math::none");
+  const auto [node, added] = node_named(name);
+  if (!added) return Handle(*node);
+  node->formula.kind = formula.kind;
+  node->formula.rule = formula.rule;
+  node->formula.batches.assign(formula.batches.begin(), formula.batches.end());
+  node->formula.scalars.assign(formula.scalars.begin(), formula.scalars.end());
+  node->inputs.reserve(inputs.size());
+  for (const Handle& input : inputs) {
+    ++input.node()->references;
+    node->inputs.push_back(input.node());
+  }
+  return Handle(*node);
+}
+
+std::pair<LineageNode*, bool> Lineage::node_named(const Key& name) {
   const auto [at, added] = nodes_.try_emplace(name, nullptr);
-  if (!added) return Handle(*at->second);
+  if (!added) return {at->second, false};
   LineageNode* node;
   if (free_.empty()) {
     node = &arena_.emplace_back();
@@ -60,19 +75,12 @@ Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   }
   at->second = node;
   node->key = name;
-  node->formula.kind = formula.kind;
-  node->formula.rule = formula.rule;
-  node->formula.batches.assign(formula.batches.begin(), formula.batches.end());
-  node->formula.scalars.assign(formula.scalars.begin(), formula.scalars.end());
   node->lineage = this;
-  node->inputs.reserve(inputs.size());
-  for (const Handle& input : inputs) {
-    ++input.node()->references;
-    node->inputs.push_back(input.node());
-  }
   ++pending_;
-  return Handle(*node);
+  return {node, true};
 }
+
+Handle Lineage::leaf(const Key& name) { return math_ == Math::none ? Handle(name) : Handle(*node_named(name).first); }
 
 Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }
 

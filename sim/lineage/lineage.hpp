@@ -13,6 +13,7 @@
 #include <deque>
 #include <initializer_list>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -72,8 +73,10 @@ struct LineageNode {
 class Handle {
  public:
   Handle() = default;
-  /// Timing alone. The key is odd, as Lineage makes them.
-  explicit Handle(const Key& key) : high_(key.high), low_(key.low) {}
+  /// A name alone. Throws std::logic_error unless the key is odd, as Lineage makes them, or none.
+  explicit Handle(const Key& key) : high_(key.high), low_(key.low) {
+    if ((low_ & 1) == 0 && key != Key{}) throw std::logic_error("a key of the lineage is odd; this one was made elsewhere");
+  }
   explicit Handle(LineageNode& node) : low_(reinterpret_cast<std::uintptr_t>(&node)) { ++node.references; }
   Handle(const Handle& o) : high_(o.high_), low_(o.low_) {
     if (LineageNode* const shared = node()) ++shared->references;
@@ -127,6 +130,8 @@ class Lineage {
   Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::initializer_list<double> scalars) {
     return elementwise(rule, inputs, std::span(scalars.begin(), scalars.size()));
   }
+  /// Named by somebody else, who knows where it came from: the node of that name if there is one, else one whose value is to be given.
+  Handle leaf(const Key& name);
 
   Math math() const { return math_; }
   const Key& root() const { return root_; }
@@ -151,6 +156,8 @@ class Lineage {
   };
   Key key(const View& formula, std::span<const Handle> inputs) const;
   Handle make(const View& formula, std::span<const Handle> inputs);
+  /// The node of that name, and whether it is a new one.
+  std::pair<LineageNode*, bool> node_named(const Key& name);
   void drop(LineageNode* first) noexcept;
 
   Math math_;

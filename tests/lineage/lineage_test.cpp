@@ -262,6 +262,28 @@ TEST_CASE("handles may outlive the owner of the values") {
   CHECK(lineage.live() == 0);
 }
 
+TEST_CASE("a name from elsewhere is the node of that name, or a leaf that waits for its value") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  Owner owner(lineage);
+  const Handle w = lineage.initial();
+  CHECK(lineage.leaf(w.key()).node() == w.node());
+  const Key foreign{7, 9};
+  Handle leaf = lineage.leaf(foreign);
+  CHECK(leaf.key() == foreign);
+  CHECK(leaf.node()->formula.kind == Formula::Kind::leaf);
+  CHECK(lineage.leaf(foreign).node() == leaf.node());
+  CHECK(lineage.pending() == 2);
+  // What follows from it has the key that it has where the name was made.
+  Lineage there(Math::none, Key{1, 2});
+  CHECK(apply(lineage, rules::add, {w, leaf}).key() == apply(there, rules::add, {there.initial(), there.leaf(foreign)}).key());
+  CHECK(there.leaf(foreign).node() == nullptr);
+  CHECK_THROWS_AS(there.leaf(Key{7, 8}), std::logic_error);  // no key of a lineage
+  owner.evaluate(leaf);
+  leaf = Handle();
+  CHECK(owner.released == std::vector<Key>{foreign});
+  CHECK(lineage.live() == 1);
+}
+
 TEST_CASE("an empty handle is no input") {
   Lineage lineage(Math::lazy, Key{1, 2}), keys(Math::none, Key{1, 2});
   CHECK(Handle().empty());

@@ -1,12 +1,15 @@
 // The executor: values, memory, threads, evaluation. Runs on a small model of its own (executor_fakes.hpp).
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "models/data/permutation.hpp"
+#include "models/executor/single_gradient.hpp"
 #include "tests/models/executor_fakes.hpp"
 
 using namespace straggler;
@@ -450,4 +453,55 @@ TEST_CASE("training by the executor lowers the loss") {
     weights = world.step(weights, world.lineage.elementwise(fake::mean, gradients), 0.1);
   }
   CHECK(world.executor->evaluate(weights, EvaluationSet::test).loss < before / 2);
+}
+
+TEST_CASE("a value that was computed elsewhere is taken as it is: a leaf's, or another node's, whose inputs go") {
+  World world(1);
+  std::vector<float> given(9);
+  for (std::size_t i = 0; i < 9; ++i) given[i] = static_cast<float>(i) / 8;
+  const Handle leaf = world.lineage.leaf(Key{5, 6});
+  CHECK_THROWS_AS(world.value(leaf), std::logic_error);
+  world.executor->give(leaf, given);
+  CHECK(same_bits(world.value(leaf), given));
+  CHECK_THROWS_AS(world.executor->give(world.lineage.leaf(Key{5, 7}), std::span(given).first(8)), std::logic_error);
+
+  Handle gradient = world.lineage.gradient(leaf, batch(0, 0, 4));
+  const Handle next = world.step(leaf, gradient);
+  world.executor->give(gradient, given);  // whatever it would have come to
+  CHECK(world.model.gradients == 0);
+  const std::vector<float> updated = world.value(next);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(updated[i] == given[i] - 0.1f * given[i]);
+  world.executor->give(next, std::vector<float>(9, 1.0f));  // has its value already
+  CHECK(same_bits(world.value(next), updated));
+
+  // A mean whose parts nobody has: names only.
+  const std::array parts{world.lineage.leaf(Key{6, 1}), world.lineage.leaf(Key{6, 2})};
+  const std::size_t before = world.executor->statistics().values;
+  Handle mean = world.lineage.elementwise(fake::mean, parts);
+  world.executor->give(mean, given);
+  CHECK(same_bits(world.value(mean), given));
+  CHECK(mean.node()->inputs.empty());
+  mean = Handle();
+  CHECK(world.executor->statistics().values == before);
+}
+
+TEST_CASE("a single gradient has the bits of the lineage's, and can be called off") {
+  World world(2);
+  const Handle initial = world.lineage.initial();
+  const std::vector<float> weights = world.value(initial);
+  SingleGradient single(world.model, world.data, world.partition, world.naive, 3);
+  REQUIRE(single.length() == 9);
+  std::atomic<bool> cancelled = false;
+  for (const std::uint32_t rows :
+       {1u, 300u, 2500u, 20'000u}) {  // one call of the model, several, several lanes, more lanes than one has parts
+    CAPTURE(rows);
+    std::vector<float> gradient(9);
+    single.compute(weights.data(), batch(1, 7, rows), cancelled, gradient.data());
+    CHECK(same_bits(gradient, world.value(world.lineage.gradient(initial, batch(1, 7, rows)))));
+  }
+  world.model.gradients = 0;
+  cancelled = true;
+  std::vector<float> unused(9);
+  single.compute(weights.data(), batch(1, 7, 20'000), cancelled, unused.data());
+  CHECK(world.model.gradients == 0);
 }

@@ -155,6 +155,22 @@ TEST_CASE("a workspace's history and its earlier sizes leave no trace in the bit
   }
 }
 
+TEST_CASE("a gradient that is called off leaves no trace in the next one") {
+  const Problem problem({9, 14, 6}, 200);
+  const Perceptron model({9, 14, 6}, *all_kernels().front());
+  std::vector<float> weights(model.parameters()), whole(weights.size()), untouched(weights.size(), 7.0f), again(weights.size());
+  model.initialize(1, weights.data());
+  const std::unique_ptr<Workspace> workspace = model.workspace();
+  model.gradient(weights.data(), problem.all(), false, whole.data(), *workspace);
+  std::atomic<bool> cancelled = true;
+  workspace->cancelled = &cancelled;
+  model.gradient(weights.data(), problem.all(), false, untouched.data(), *workspace);
+  CHECK(untouched == std::vector<float>(weights.size(), 7.0f));  // it ended before the first layer's gradient
+  cancelled = false;
+  model.gradient(weights.data(), problem.all(), false, again.data(), *workspace);
+  CHECK(again == whole);
+}
+
 TEST_CASE("accuracy counts what the scores say") {
   // Identity weights on one-hot inputs: every sample is classified as its own class.
   const std::size_t classes = 5, rows = 211;

@@ -122,6 +122,58 @@ TEST_CASE("a replay of another scenario is refused") {
   CHECK(broken.err.find("choices.csv:2: '4,x' is not a choice") != std::string::npos);
 }
 
+TEST_CASE("a replay of a real run follows what its run.json says, and refuses what it cannot follow") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const std::string ssgd = " --set training.scheme=ssgd";
+  REQUIRE(place.shell("straggler run small.yaml --out first" + ssgd).code == 0);
+  nlohmann::json info = nlohmann::json::parse(place.read("first/run.json"));
+  CHECK_FALSE(info.contains("real"));
+  const auto replay = [&](const nlohmann::json& said) {
+    place.write("first/run.json", said.dump());
+    return place.shell("straggler run small.yaml --out replay --force --replay first" + ssgd);
+  };
+  REQUIRE(replay(info).code == 0);
+  CHECK(place.summary("replay")["weights_key"] == place.summary("first")["weights_key"]);
+
+  // As if by real ranks: gradients one by one, summed around the ring, so that the final weights have another name.
+  info["real"] = {{"ranks", 4}, {"compute", "emulated"}, {"reduction", "ring"}};
+  REQUIRE(replay(info).code == 0);
+  CHECK(place.summary("replay")["weights_key"] != place.summary("first")["weights_key"]);
+  CHECK(place.summary("replay")["updates"] == place.summary("first")["updates"]);
+
+  const auto refused = [&](const nlohmann::json& said, const std::string& why) {
+    const auto done = replay(said);
+    CHECK(done.code == 2);
+    CHECK_MESSAGE(done.err.find(why) != std::string::npos, done.err);
+  };
+  nlohmann::json wrong = info;
+  wrong["kernels"] = "abacus";
+  refused(wrong, "was computed by the kernel set 'abacus'");
+  wrong = info;
+  wrong["real"]["reduction"] = "tree";
+  refused(wrong, "real.reduction is 'tree'; a replay can follow 'ring'");
+  wrong["real"] = {{"ranks", 4}};
+  refused(wrong, "does not say how the real run was made");
+  place.write("first/run.json", "{");
+  const auto broken = place.shell("straggler run small.yaml --out replay --force --replay first" + ssgd);
+  CHECK(broken.code == 2);
+  CHECK(broken.err.find("run.json: is not JSON") != std::string::npos);
+}
+
+TEST_CASE("a replay of a run that was stopped by its clock takes as many updates, if it was a real one") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const std::string stop = " --set \"training.stop={simulated_time: 0.2s}\"";
+  REQUIRE(place.shell("straggler run small.yaml --out first" + stop).code == 0);
+  nlohmann::json info = nlohmann::json::parse(place.read("first/run.json"));
+  info["real"] = {{"ranks", 5}, {"compute", "real"}, {"reduction", "ring"}};
+  place.write("first/run.json", info.dump());
+  REQUIRE(place.shell("straggler run small.yaml --out replay --replay first --set cluster.workers[0].slowdown=2" + stop).code == 0);
+  CHECK(place.summary("replay")["updates"] == place.summary("first")["updates"]);
+  CHECK(place.summary("replay")["weights_key"] == place.summary("first")["weights_key"]);
+}
+
 TEST_CASE("every instruction set gives the same times, and losses within 1e-3") {
   const Workplace place;
   place.write("small.yaml", small);

@@ -1,0 +1,112 @@
+// What ranks wrote down, booked: the accounts of docs/model.md, from times that are known.
+#include "validation/mpi/rank_log.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace straggler;
+
+namespace {
+
+using Kind = LogEntry::Kind;
+
+constexpr std::int64_t ms = 1'000'000'000;  // ticks
+
+LogEntry at(std::int64_t milliseconds, Kind kind, Rank peer = 0, std::uint64_t bytes = 0) { return {milliseconds * ms, bytes, peer, kind}; }
+
+Time after(std::int64_t milliseconds) { return Time::from_ticks(milliseconds * ms); }
+
+/// One worker, rank 0, and a server, rank 1. The worker computes for 10 ms, sends for 3, waits for 4, gets weights for 2; computes on, and
+/// gives that up.
+RunCourse course() {
+  RunCourse course;
+  course.initial.edit().value = Handle(Key{1, 1});
+  course.logs.resize(2);
+  course.logs[0].entries = {at(0, Kind::compute_begins), at(10, Kind::compute_ends),   at(10, Kind::sent, 1, 400),
+                            at(19, Kind::arrived, 1),    at(19, Kind::compute_begins), at(24, Kind::compute_discarded),
+                            at(30, Kind::compute_begins)};
+  course.logs[1].entries = {at(13, Kind::arrived, 0), at(17, Kind::sent, 0, 500)};
+  course.logs[0].samples_drawn = 100;
+  Publication published;
+  published.when = after(16);
+  published.weights.edit().version = 1;
+  published.weights.edit().progress = 50;
+  published.weights.edit().value = Handle(Key{2, 3});
+  Contribution made;
+  made.steps = 1;
+  made.samples = 50;
+  published.made.push_back(made);
+  course.publications.push_back(published);
+  course.end = after(25);
+  return course;
+}
+
+RunRecord booked(const RunCourse& course, std::optional<Time> evaluate_every = std::nullopt) {
+  EvaluationRule rule;
+  rule.every_time = evaluate_every;
+  RunRecorder recorder(1, 50, StopRule(), rule, nullptr, nullptr, false);
+  book(course, evaluate_every, recorder);
+  return recorder.record();
+}
+
+}  // namespace
+
+TEST_CASE("a log survives its way to the rank that writes") {
+  RankLog log;
+  log.entries = {at(1, Kind::sent, 3, 1'000'000'000'000), at(2, Kind::compute_discarded)};
+  log.choices = {4, 0, 1};
+  log.samples_drawn = 77;
+  log.events = 12;
+  log.overruns = {10, 3, 5 * ms, 4 * ms};
+  const RankLog got = log_from(to_bytes(log));
+  REQUIRE(got.entries.size() == 2);
+  CHECK(got.entries[0].ticks == ms);
+  CHECK(got.entries[0].bytes == 1'000'000'000'000);
+  CHECK(got.entries[0].peer == 3);
+  CHECK(got.entries[1].kind == Kind::compute_discarded);
+  CHECK(got.choices == log.choices);
+  CHECK(got.samples_drawn == 77);
+  CHECK(got.events == 12);
+  CHECK(got.overruns.late == 3);
+  CHECK(got.overruns.worst == 4 * ms);
+}
+
+TEST_CASE("phases and bytes are booked up to the end, and no further") {
+  const RunRecord record = booked(course());
+  const TimeSplit& split = record.workers[0].split;
+  CHECK(record.end == after(25));
+  CHECK(split[Phase::compute] == after(10));
+  CHECK(split[Phase::wasted] == after(5));             // 19 to 24
+  CHECK(split[Phase::communication] == after(3 + 2));  // 10 to 13, 17 to 19
+  CHECK(split[Phase::idle] == after(4 + 1));           // 13 to 17, 24 to 25
+  CHECK(record.workers[0].bytes_sent == 400);
+  CHECK(record.workers[0].bytes_received == 500);
+  CHECK(record.bytes_sent == 900);
+  CHECK(record.bytes_lost == 0);
+  CHECK(record.samples == 50);
+  CHECK(record.samples_drawn == 100);
+  REQUIRE(record.epochs_record.size() == 2);
+  CHECK(record.epochs_record[0].end == after(16));
+  CHECK(record.epochs_record[0].mean_seconds[static_cast<std::size_t>(Phase::communication)] == doctest::Approx(0.003));
+}
+
+TEST_CASE("a message that has not arrived at the end is lost; one that seems to arrive before it is sent arrives at once") {
+  RunCourse cut = course();
+  cut.end = after(18);
+  const RunRecord record = booked(cut);
+  CHECK(record.bytes_sent == 900);
+  CHECK(record.bytes_lost == 500);
+  CHECK(record.workers[0].split[Phase::communication] == after(3 + 1));
+
+  RunCourse skewed = course();
+  skewed.logs[1].entries[0].ticks = 8 * ms;  // another machine's clock
+  CHECK(booked(skewed).workers[0].split[Phase::communication] == after(2));
+}
+
+TEST_CASE("evaluations by time look at the version of their moment") {
+  const RunRecord record = booked(course(), after(10));
+  REQUIRE(record.curve.size() == 3);  // the start, 10 ms, 20 ms, whose version is the last
+  CHECK(record.curve[1].time == after(10));
+  CHECK(record.curve[1].update == 0);
+  CHECK(record.curve[2].time == after(20));
+  CHECK(record.curve[2].update == 1);
+}

@@ -1,0 +1,120 @@
+// The ring's means are those of the executor's rule, bit for bit: that is what makes a replay of real ranks exact.
+#include "validation/mpi/ring_mean.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+
+using namespace straggler;
+
+namespace {
+
+/// Ranks of one process, a queue between each two neighbours; whose turn it is, chance decides.
+class Ring {
+ public:
+  explicit Ring(Rank ranks) : inbox_(static_cast<std::size_t>(ranks)) {
+    for (Rank rank = 0; rank < ranks; ++rank)
+      ranks_.push_back(std::make_unique<RingMean>(rank, ranks, [this, rank, ranks](RingMean::Outgoing out) {
+        sent_ += out.value_bytes;
+        inbox_[static_cast<std::size_t>((rank + 1) % ranks)].push_back(std::move(out.bytes));
+      }));
+  }
+  RingMean& operator[](std::size_t rank) { return *ranks_[rank]; }
+  std::uint64_t sent() const { return sent_; }
+
+  void run(std::mt19937& chance) {
+    for (;;) {
+      std::vector<std::size_t> able;
+      for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+        if (!ranks_[rank]->done() && !inbox_[rank].empty()) able.push_back(rank);
+      if (able.empty()) return;
+      const std::size_t rank = able[chance() % able.size()];
+      const Bytes message = std::move(inbox_[rank].front());
+      inbox_[rank].pop_front();
+      ranks_[rank]->arrived(message);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<RingMean>> ranks_;
+  std::vector<std::deque<Bytes>> inbox_;
+  std::uint64_t sent_ = 0;
+};
+
+std::vector<std::vector<float>> random_vectors(std::size_t count, std::size_t length, std::mt19937& chance) {
+  std::normal_distribution<float> draw(0, 1);
+  std::vector<std::vector<float>> all(count, std::vector<float>(length));
+  for (auto& each : all)
+    for (float& x : each) x = draw(chance) * std::exp2(static_cast<float>(chance() % 20));  // so that the order of a sum matters
+  return all;
+}
+
+std::vector<float> by_rule(const Kernels& kernels, const std::vector<std::vector<float>>& parts) {
+  std::vector<const float*> inputs;
+  for (const auto& part : parts) inputs.push_back(part.data());
+  std::vector<float> out(parts.front().size());
+  Registry<ElementwiseEntry>::instance().at("ring_mean").apply(kernels, out.size(), inputs, {}, out.data());
+  return out;
+}
+
+bool same_bits(std::span<const float> a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every rank has the mean of every vector, in the bits of the rule, under every kernel set") {
+  std::mt19937 chance(1);
+  for (const Rank ranks : {1, 2, 3, 4, 7, 16}) {
+    for (const std::size_t length : {std::size_t{1}, std::size_t{5}, std::size_t{1000}}) {
+      CAPTURE(ranks);
+      CAPTURE(length);
+      const auto p = static_cast<std::size_t>(ranks);
+      const auto first = random_vectors(p, length, chance), second = random_vectors(p, length, chance);
+      Ring ring(ranks);
+      for (std::size_t rank = 0; rank < p; ++rank) {
+        std::vector<float> mine = first[rank];
+        mine.insert(mine.end(), second[rank].begin(), second[rank].end());
+        ring[rank].begin(std::move(mine), length, {}, false);
+      }
+      ring.run(chance);
+      for (const std::string_view name : available_kernels()) {
+        const Kernels& kernels = select_kernels(name);
+        const std::vector<float> mean = by_rule(kernels, first), other = by_rule(kernels, second);
+        for (std::size_t rank = 0; rank < p; ++rank) {
+          REQUIRE(ring[rank].done());
+          CHECK(same_bits(ring[rank].mean(0), mean));
+          CHECK(same_bits(ring[rank].mean(1), other));
+        }
+      }
+      // Each chunk of each vector is sent p - 1 times to be summed and p - 1 times to be known: 2 (p - 1) n floats.
+      CHECK(ring.sent() == 2 * 2 * (p - 1) * length * 4);
+    }
+  }
+}
+
+TEST_CASE("every rank learns what all have said beside, and one vote for the stop reaches all") {
+  std::mt19937 chance(2);
+  constexpr std::size_t p = 5;
+  for (std::size_t voter = 0; voter <= p; ++voter) {  // p: nobody
+    Ring ring(p);
+    for (int round = 0; round < 3; ++round) {  // one after another, as a run has them
+      const auto vectors = random_vectors(p, 7, chance);
+      for (std::size_t rank = 0; rank < p; ++rank)
+        ring[rank].begin(vectors[rank], 7, Bytes(rank + 1, static_cast<std::byte>(10 * round + static_cast<int>(rank))), rank == voter);
+      ring.run(chance);
+      for (std::size_t rank = 0; rank < p; ++rank) {
+        REQUIRE(ring[rank].done());
+        CHECK(ring[rank].vote() == (voter < p));
+        for (std::size_t other = 0; other < p; ++other)
+          CHECK(ring[rank].beside()[other] == Bytes(other + 1, static_cast<std::byte>(10 * round + static_cast<int>(other))));
+      }
+    }
+  }
+}

@@ -1,0 +1,171 @@
+// What one rank packs another unpacks: keys, bookkeeping and values.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/mpi/values.hpp"
+
+using namespace straggler;
+
+namespace {
+
+constexpr std::size_t length = 5;
+
+Contribution contribution(Rank worker, std::uint64_t samples) {
+  Contribution made;
+  made.worker = worker;
+  made.steps = 3;
+  made.samples = samples;
+  made.read_version = 17;
+  made.first_position = 1'000'000'000'000;
+  return made;
+}
+
+bool same(const Contribution& a, const Contribution& b) {
+  return a.worker == b.worker && a.steps == b.steps && a.samples == b.samples && a.read_version == b.read_version &&
+         a.first_position == b.first_position;
+}
+
+std::vector<float> floats(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+/// On another rank, whose lineage is its own.
+struct Receiver {
+  Lineage lineage{Math::lazy, Key{1, 2}};
+  StoredValues values{lineage};
+};
+
+Bytes packed(const Payload& payload, Carry carry, Values& values) {
+  Packer packer;
+  pack(payload, carry, values, packer);
+  return packer.take();
+}
+
+}  // namespace
+
+TEST_CASE("weights arrive with their values, their optimizer state and what was put into them") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  StoredValues sender(lineage);
+  const float odd = std::numeric_limits<float>::denorm_min(), nan = std::numeric_limits<float>::quiet_NaN();
+  Weights weights;
+  WeightsState& state = weights.edit();
+  state.participants = 7;
+  state.version = 41;
+  state.progress = 123'456'789'012;
+  state.local_samples = 96;
+  state.value = sender.made(11, {1, -0.0f, odd, nan, 5});
+  state.more.edit().made.push_back(contribution(2, 64));
+  state.more.edit().made.push_back(contribution(3, 32));
+  state.more.edit().optimizer = {sender.made(12, {9, 8, 7, 6, 5}), sender.made(13, {0, 0, 0, 0, 1})};
+  CHECK(value_bytes(weights, length) == 3 * length * 4);
+
+  Receiver there;
+  const Bytes bytes = packed(weights, Carry::values, sender);
+  Unpacker unpacker(bytes);
+  const Payload payload = unpack(Carry::values, length, there.values, unpacker);
+  CHECK(unpacker.done());
+  REQUIRE(std::holds_alternative<Weights>(payload));
+  const Weights& got = std::get<Weights>(payload);
+  CHECK(got->participants == 7);
+  CHECK(got->version == 41);
+  CHECK(got->progress == 123'456'789'012);
+  CHECK(got->local_samples == 96);
+  CHECK(got->value.key() == weights->value.key());
+  REQUIRE(got->made().size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(same(got->made()[i], weights->made()[i]));
+  const std::vector<float> values = floats(there.values.of(got->value));
+  CHECK(values[0] == 1);
+  CHECK(std::signbit(values[1]));
+  CHECK(values[2] == odd);
+  CHECK(std::isnan(values[3]));
+  REQUIRE(got->optimizer().size() == 2);
+  CHECK(floats(there.values.of(got->optimizer()[0])) == std::vector<float>{9, 8, 7, 6, 5});
+  CHECK(got->optimizer()[1].key() == Key{13, ~std::uint64_t{13}});
+}
+
+TEST_CASE("a gradient arrives with its value, and with how far the weights were that it was taken at") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  StoredValues sender(lineage);
+  Gradient gradient;
+  GradientState& state = gradient.edit();
+  state.averaged = 4;
+  state.value = sender.made(21, {1, 2, 3, 4, 5});
+  state.at.edit().version = 6;
+  state.at.edit().progress = 600;
+  state.at.edit().value = sender.made(22, {0, 0, 0, 0, 0});
+  state.worker = 1;
+  state.steps = 1;
+  state.batch_samples = 50;
+  state.first_position = 70;
+  state.stream = 3;
+  CHECK(value_bytes(gradient, length) == length * 4);
+
+  for (const bool several : {false, true}) {
+    if (several) {
+      state.more.edit().samples = 82;
+      state.more.edit().made.push_back(contribution(1, 50));
+      state.more.edit().made.push_back(contribution(2, 32));
+    }
+    Receiver there;
+    const Bytes bytes = packed(gradient, Carry::values, sender);
+    Unpacker unpacker(bytes);
+    const Payload payload = unpack(Carry::values, length, there.values, unpacker);
+    CHECK(unpacker.done());
+    const Gradient& got = std::get<Gradient>(payload);
+    CHECK(got->averaged == 4);
+    CHECK(got->stream == 3);
+    CHECK(got->version() == 6);
+    CHECK(got->progress() == 600);
+    CHECK(got->at->value.key() == gradient->at->value.key());
+    CHECK(got->at->value.node() == nullptr);  // a name: nobody looks at them
+    CHECK(got->samples() == (several ? 82 : 50));
+    REQUIRE(got->made().size() == (several ? 2 : 1));
+    for (std::size_t i = 0; i < got->made().size(); ++i) CHECK(same(got->made()[i], gradient->made()[i]));
+    CHECK(floats(there.values.of(got->value)) == std::vector<float>{1, 2, 3, 4, 5});
+  }
+}
+
+TEST_CASE("a worker that took no step sends no values") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  StoredValues sender(lineage);
+  Gradient none;
+  none.edit().worker = 5;
+  CHECK(value_bytes(none, length) == 0);
+  Receiver there;
+  const Bytes bytes = packed(none, Carry::values, sender);
+  Unpacker unpacker(bytes);
+  const Payload got = unpack(Carry::values, length, there.values, unpacker);
+  CHECK(std::get<Gradient>(got)->value.empty());
+  CHECK(std::get<Gradient>(got)->worker == 5);
+}
+
+TEST_CASE("names travel without values, and refer to nodes that can be given one") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  StoredValues sender(lineage);
+  Weights weights;
+  weights.edit().value = sender.made(31, {1, 2, 3, 4, 5});
+  Receiver there;
+  const Bytes bytes = packed(weights, Carry::names, sender);
+  CHECK(bytes.size() < packed(weights, Carry::values, sender).size() - length * 4 + alignof(float));
+  Unpacker unpacker(bytes);
+  const Payload got = unpack(Carry::names, length, there.values, unpacker);
+  const Handle& value = std::get<Weights>(got)->value;
+  CHECK(value.key() == weights->value.key());
+  CHECK(value.node() != nullptr);
+  CHECK(!there.values.known(value));
+}
+
+TEST_CASE("a message that was cut short is an error, wherever the cut is") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  StoredValues sender(lineage);
+  Weights weights;
+  weights.edit().value = sender.made(41, {1, 2, 3, 4, 5});
+  weights.edit().more.edit().made.push_back(contribution(0, 1));
+  const Bytes whole = packed(weights, Carry::values, sender);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    Receiver there;
+    Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    Unpacker unpacker(cut);
+    CHECK_THROWS_AS(unpack(Carry::values, length, there.values, unpacker), std::logic_error);
+  }
+}
