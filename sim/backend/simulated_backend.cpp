@@ -191,6 +191,15 @@ bool SimulatedBackend::start(Operation& operation) {
       return signals_.wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed:
       return true;
+    case Operation::Kind::load:
+      return computations_.load(static_cast<LoadOperation&>(operation));
+    case Operation::Kind::pause: {
+      const auto& pause = static_cast<PauseOperation&>(operation);
+      if (pause.loader_stands()) computations_.stall_loader(operation.node().self(), pause.span());
+      if (pause.span() == Time()) return true;
+      simulation_.queue().after(pause.span(), operation);
+      return false;
+    }
     case Operation::Kind::all_reduce: {
       auto& reduction = static_cast<AllReduceOperationBase&>(operation);
       return reducing_->join(reduction, reduction.payload);
@@ -226,6 +235,9 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
       return signals_.leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
       return reducing_->cancel(operation);
+    case Operation::Kind::load:
+      return recorder_.times().set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
+    case Operation::Kind::pause:
     case Operation::Kind::proceed:
     case Operation::Kind::publish:
       return;
@@ -243,6 +255,9 @@ void SimulatedBackend::due(Operation& operation) {
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
     case Operation::Kind::step:
       if (is_worker(operation.node().self())) recorder_.times().end_compute(static_cast<std::uint32_t>(operation.node().self()), now());
+      return operation.complete_from_event();
+    case Operation::Kind::load:
+      recorder_.times().set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
       return operation.complete_from_event();
     default:
       return operation.complete_from_event();
@@ -344,6 +359,7 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
 
 std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
   if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + (*weights)->optimizer().size());
+  if (const auto* samples = std::get_if<Samples>(&payload)) return (*samples)->bytes;
   return std::holds_alternative<Gradient>(payload) ? cluster_.model_bytes : 0;
 }
 

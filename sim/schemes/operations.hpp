@@ -64,7 +64,7 @@ class OperationParent {
 
 class Operation : public Event {
  public:
-  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish };
+  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish, load, pause };
   enum class State : std::uint8_t { idle, pending, woken, done };
 
   Operation(Node& owner, Kind what) : kind_(what), node_(&owner) {}
@@ -182,11 +182,12 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
 
 template <class T>
 constexpr std::size_t payload_kind() {
-  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : 2;
+  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : std::is_same_v<T, MembershipNotice> ? 2 : 3;
 }
 static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
               std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient> &&
-              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice>);
+              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice> &&
+              std::is_same_v<std::variant_alternative_t<3, Payload>, Samples>);
 
 class ReceiveOperationBase : public MailOperation {
  public:
@@ -238,6 +239,35 @@ class ProceedOperation final : public Operation {
   explicit ProceedOperation(Node& owner) : Operation(owner, Kind::proceed) {}
   ~ProceedOperation() { give_up(); }
   Proceed await_resume() const { return {}; }
+};
+
+/// Waits until this worker's loader has prepared so many samples, of which `first` is a part, and they lie on its device.
+class LoadOperation final : public Operation {
+ public:
+  LoadOperation(Node& owner, const DrawnBatch& first, std::int64_t samples)
+      : Operation(owner, Kind::load), first_(first), samples_(samples) {}
+  ~LoadOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const DrawnBatch& first() const { return first_; }
+  std::int64_t samples() const { return samples_; }
+
+ private:
+  DrawnBatch first_;
+  std::int64_t samples_;
+};
+
+/// The process that drives this worker is busy with something else than computing.
+class PauseOperation final : public Operation {
+ public:
+  PauseOperation(Node& owner, Time span, bool loader_stands) : Operation(owner, Kind::pause), span_(span), loader_stands_(loader_stands) {}
+  ~PauseOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  Time span() const { return span_; }
+  bool loader_stands() const { return loader_stands_; }
+
+ private:
+  Time span_;
+  bool loader_stands_;
 };
 
 class AllReduceOperationBase : public Operation {
