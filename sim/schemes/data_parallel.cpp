@@ -2,7 +2,8 @@
 // dispatches the work for each of the p devices, scatters the inputs from device 0, broadcasts the weights, lets every device compute the
 // gradient of its piece, gathers outputs and gradients on device 0, and steps there on the gradient of the whole batch,
 //   w ← w - lr Σ_i (b_i / B) g_i(w).
-// Nothing overlaps but what the devices compute. Workers are the devices; worker 0 is device 0, its process the host's. Outputs are gathered
+// Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the one
+// before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs are gathered
 // after backward, at the bytes and in the place of one gathering between forward and backward: the same time, unless the device that is
 // slowest forward is another than the slowest backward.
 // Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020, section 2.2.
@@ -23,7 +24,8 @@ Samples piece(const DrawnBatch& batch, double bytes_per_sample) {
 
 class DataParallel final : public Scheme {
  public:
-  DataParallel(Time dispatch, bool loads_between) : dispatch_(dispatch), loads_between_(loads_between) {}
+  DataParallel(Time overhead, Time dispatch, bool ahead, bool loads_between)
+      : overhead_(overhead), dispatch_(dispatch), ahead_(ahead), loads_between_(loads_between) {}
 
  private:
   Process worker(Node& node) const override { return node.self() == 0 ? host(node) : device(node); }
@@ -32,6 +34,7 @@ class DataParallel final : public Scheme {
   Process host(Node& node) const {
     std::vector<Drawing> drawings(static_cast<std::size_t>(node.workers()));
     Weights weights = node.initial_weights();
+    const HostWork launches = {Time::from_ticks(overhead_.ticks() + dispatch_.ticks() * node.workers()), ahead_, loads_between_};
     for (;;) {
       std::vector<DrawnBatch> pieces;
       std::int64_t samples = 0;
@@ -40,7 +43,7 @@ class DataParallel final : public Scheme {
         samples += pieces.back().size;
       }
       co_await node.load(pieces.front(), samples);
-      co_await node.pause(Time::from_ticks(dispatch_.ticks() * node.workers()), loads_between_);
+      co_await node.host_work(launches);
       // To all at once, so that they share device 0's way out, and on when the last byte has left.
       const Rank last = node.workers() - 1;
       for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[static_cast<std::size_t>(rank)]));
@@ -87,8 +90,8 @@ class DataParallel final : public Scheme {
     return node.weighted_sum(gradients, shares);
   }
 
-  Time dispatch_;
-  bool loads_between_;
+  Time overhead_, dispatch_;
+  bool ahead_, loads_between_;
 };
 
 const Register<SchemeEntry> entry({
@@ -100,6 +103,16 @@ const Register<SchemeEntry> entry({
                     .fallback = "0s",
                     .meaning = "host's time to dispatch an iteration's work to one device; one device after the other",
                     .range = Range::at_least(0)},
+                   {.name = "overhead",
+                    .type = ValueType::time,
+                    .fallback = "0s",
+                    .meaning = "host's time for an iteration, whatever the number of devices",
+                    .range = Range::at_least(0)},
+                   {.name = "launches",
+                    .type = ValueType::choice,
+                    .fallback = "in_turn",
+                    .meaning = "the host dispatches when the iteration before is through, or already while the devices are at it",
+                    .choices = {"in_turn", "ahead"}},
                    {.name = "loading",
                     .type = ValueType::choice,
                     .fallback = "beside",
@@ -108,8 +121,9 @@ const Register<SchemeEntry> entry({
                    on_failure({"abort"}, "end")},
     .make =
         [](const Parameters& parameters) {
-          return std::make_unique<DataParallel>(Time::from_seconds(parameters.number("dispatch")),
-                                                parameters.text("loading") == "between");
+          return std::make_unique<DataParallel>(Time::from_seconds(parameters.number("overhead")),
+                                                Time::from_seconds(parameters.number("dispatch")),
+                                                parameters.text("launches") == "ahead", parameters.text("loading") == "between");
         },
     .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
     .real = false,

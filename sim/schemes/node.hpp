@@ -102,8 +102,8 @@ class Node {
   Pending<LoadOperation> load(const DrawnBatch& first, std::int64_t samples) {
     return Pending<LoadOperation>(slot_, *this, first, samples);
   }
-  /// So much time of the process that drives this worker; `loader_stands`: it takes the core on which its loader would prepare batches.
-  Pending<PauseOperation> pause(Time span, bool loader_stands) { return Pending<PauseOperation>(slot_, *this, span, loader_stands); }
+  /// Work of the process that drives this worker, which waits until it is done.
+  Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
   /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
   void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }

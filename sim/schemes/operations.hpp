@@ -64,7 +64,7 @@ class OperationParent {
 
 class Operation : public Event {
  public:
-  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish, load, pause };
+  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish, load, host };
   enum class State : std::uint8_t { idle, pending, woken, done };
 
   Operation(Node& owner, Kind what) : kind_(what), node_(&owner) {}
@@ -257,17 +257,21 @@ class LoadOperation final : public Operation {
 };
 
 /// The process that drives this worker is busy with something else than computing.
-class PauseOperation final : public Operation {
+struct HostWork {
+  Time span;
+  bool ahead = false;          // it began when the last such work was over that the worker has waited for, and the worker with it
+  bool loader_stands = false;  // it takes the core on which the loader would prepare batches
+};
+
+class HostOperation final : public Operation {
  public:
-  PauseOperation(Node& owner, Time span, bool loader_stands) : Operation(owner, Kind::pause), span_(span), loader_stands_(loader_stands) {}
-  ~PauseOperation() { give_up(); }
+  HostOperation(Node& owner, const HostWork& work) : Operation(owner, Kind::host), work_(work) {}
+  ~HostOperation() { give_up(); }
   void await_resume() const noexcept {}
-  Time span() const { return span_; }
-  bool loader_stands() const { return loader_stands_; }
+  const HostWork& work() const { return work_; }
 
  private:
-  Time span_;
-  bool loader_stands_;
+  HostWork work_;
 };
 
 class AllReduceOperationBase : public Operation {

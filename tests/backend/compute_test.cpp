@@ -194,6 +194,21 @@ TEST_CASE("a mini-batch that is redone is not loaded again") {
   check_books(result, true);
 }
 
+TEST_CASE("serial part: a server takes and sends no message meanwhile") {
+  // The server is the bottleneck: two gradients an epoch, each taken and answered in m, and the serial part is not hidden behind them. Steady
+  // state, by the difference of two runs.
+  for (const int m : {0, 80}) {
+    CAPTURE(m);
+    const auto seconds = [&](int updates) {
+      return run_timing(cluster(2), {"training.scheme={kind: asgd}", "workload.data.samples=200", "workload.serial_per_epoch=30ms",
+                                     "cluster.servers={count: 1, per_message: " + std::to_string(m) + "ms}",
+                                     "training.stop={updates: " + std::to_string(updates) + "}"})
+          .record.end.seconds();
+    };
+    CHECK(about(Time::from_seconds(seconds(22) - seconds(12)), 5 * (0.030 + std::max(c, 2 * 2 * 1e-3 * m))));
+  }
+}
+
 TEST_CASE("serial part: all pause when the epoch counter passes, and are idle") {
   // 400 samples over two workers: two updates an epoch.
   for (const std::string scheme : {"ssgd", "{kind: ssgd, via: server}"}) {

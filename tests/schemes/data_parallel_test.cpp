@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "support/run.hpp"
 
@@ -72,6 +71,29 @@ TEST_CASE("data parallel loads the whole batch for all devices, beside dispatchi
         const double load = p * 100 * per_sample;
         const double expected = between ? p * dispatch + std::max(compute, load) : std::max(p * dispatch + compute, load);
         CHECK(seconds(40) - seconds(20) == doctest::Approx(20 * expected).epsilon(1e-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("data parallel: launches in turn take h + p d before everything else, launches ahead hide behind it") {
+  // Steady state, by the difference of two runs: in turn h + p d + c, ahead max(h + p d, c).
+  for (const int p : {1, 3}) {
+    for (const int dispatch : {5, 20, 60}) {
+      for (const bool ahead : {false, true}) {
+        CAPTURE(p);
+        CAPTURE(dispatch);
+        const auto seconds = [&](int updates) {
+          return on_one_host(p,
+                             "{kind: data_parallel, overhead: 30ms, dispatch: " + std::to_string(dispatch) +
+                                 "ms, launches: " + (ahead ? "ahead}" : "in_turn}"),
+                             {"cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}", "training.stop.updates=" + std::to_string(updates)})
+              .record.end.seconds();
+        };
+        const double host = 0.030 + p * 1e-3 * dispatch, compute = 0.1;
+        const double expected = ahead ? std::max(host, compute) : host + compute;
+        CHECK(seconds(30) - seconds(10) == doctest::Approx(20 * expected).epsilon(1e-5));
+        CHECK(seconds(1) == doctest::Approx(host + compute).epsilon(1e-5));
       }
     }
   }
