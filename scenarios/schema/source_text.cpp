@@ -39,17 +39,18 @@ void normalize(std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems) {
+std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems, const TextKind& kind) {
+  const std::string noun = kind.noun;
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
-    problems.add(whole_file, {}, "is a folder; give the path of a scenario file");
+    problems.add(whole_file, {}, "is a folder; give the path of a " + noun + " file");
     return std::nullopt;
   }
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     const std::string reason = errno == 0 ? "the file cannot be opened" : std::strerror(errno);
-    problems.add(whole_file, {}, "cannot be read: " + reason + "; give the path of a scenario file");
+    problems.add(whole_file, {}, "cannot be read: " + reason + "; give the path of a " + noun + " file");
     return std::nullopt;
   }
   std::string text(YamlLimits::bytes + 1, '\0');
@@ -59,19 +60,20 @@ std::optional<std::string> read_text(const std::filesystem::path& file, Problems
     problems.add(whole_file, {}, "reading stopped half way; check the disk and the path");
     return std::nullopt;
   }
-  if (!check_text(text, 0, problems)) return std::nullopt;
+  if (!check_text(text, 0, problems, kind)) return std::nullopt;
   return text;
 }
 
-bool check_text(std::string& text, int source, Problems& problems) {
+bool check_text(std::string& text, int source, Problems& problems, const TextKind& kind) {
+  const std::string noun = kind.noun;
   normalize(text);
   Place at{source, 1, 1};
-  const auto refuse = [&](const char* what) {
-    problems.add(at, "scenario", what);
+  const auto refuse = [&](const std::string& what) {
+    problems.add(at, noun, what);
     return false;
   };
   if (text.empty()) {
-    problems.add(source == 0 ? whole_file : at, {}, "is empty; write a scenario that begins with 'straggler: 1'");
+    problems.add(source == 0 ? whole_file : at, {}, "is empty; write a " + noun + " that begins with '" + kind.beginning + "'");
     return false;
   }
   bool indenting = true;
@@ -80,7 +82,7 @@ bool check_text(std::string& text, int source, Problems& problems) {
     const std::size_t length = utf8_length(text, i);
     if (length == 0) return refuse("is not UTF-8 text; save it as plain text in UTF-8");
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f)
-      return refuse("has a control character, so it is not plain text; give the path of a scenario file");
+      return refuse("has a control character, so it is not plain text; give the path of a " + noun + " file");
     if (byte == '\t' && indenting) {
       const std::size_t next = text.find_first_not_of(" \t", i);
       if (next != std::string::npos && text[next] != '\n' && text[next] != '#')
@@ -93,7 +95,7 @@ bool check_text(std::string& text, int source, Problems& problems) {
     else
       at.column += static_cast<int>(length);
   }
-  if (text.size() > YamlLimits::bytes) return refuse("is longer than 1 MiB; a scenario is a short text");
+  if (text.size() > YamlLimits::bytes) return refuse("is longer than 1 MiB; a " + noun + " is a short text");
   return true;
 }
 

@@ -8,12 +8,18 @@
 
 namespace straggler {
 
+/// What the file is to be, for messages: a "scenario" begins with "straggler: 1".
+struct TextKind {
+  const char* noun = "scenario";
+  const char* beginning = "straggler: 1";
+};
+
 /// Reads the file. Adds a problem and returns nothing if it cannot be read, is a folder, is longer than YamlLimits::bytes, or is not
-/// the text of a scenario (see check_text).
-std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems);
+/// text (see check_text).
+std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems, const TextKind& kind = {});
 
 /// True if `text` is UTF-8 without control characters, not empty, and indented with spaces; else adds a problem at the place.
 /// Windows line ends become plain ones and a byte order mark goes.
-bool check_text(std::string& text, int source, Problems& problems);
+bool check_text(std::string& text, int source, Problems& problems, const TextKind& kind = {});
 
 }  // namespace straggler

@@ -12,51 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/program/workplace.hpp"
+
 namespace fs = std::filesystem;
+using straggler::test::Workplace;
 
 namespace {
-
-/// A folder of its own, gone afterwards.
-class Workplace {
- public:
-  Workplace() {
-    std::string pattern = (fs::temp_directory_path() / "straggler-test-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() { fs::remove_all(folder_); }
-  const fs::path& folder() const { return folder_; }
-
-  struct Done {
-    int code;
-    std::string out, err;
-  };
-  /// Runs a shell command line in the folder; `straggler` stands for the program.
-  Done shell(const std::string& command) const {
-    const std::string whole =
-        "cd " + folder_.string() + " && straggler() { " STRAGGLER_PROGRAM " \"$@\"; }; { " + command + "; } >out.txt 2>err.txt";
-    const int status = std::system(("bash -c '" + whole + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
-  }
-  std::string read(const fs::path& name) const {
-    std::ifstream in(folder_ / name, std::ios::binary);
-    std::stringstream all;
-    all << in.rdbuf();
-    return all.str();
-  }
-  void write(const fs::path& name, const std::string& text) const { std::ofstream(folder_ / name, std::ios::binary) << text; }
-  nlohmann::json summary(const std::string& run) const { return nlohmann::json::parse(read(run + "/summary.json")); }
-  std::map<std::string, std::string> files(const std::string& run) const {
-    std::map<std::string, std::string> all;
-    for (const auto& entry : fs::directory_iterator(folder_ / run)) all[entry.path().filename().string()] = read(entry.path());
-    return all;
-  }
-
- private:
-  fs::path folder_;
-};
 
 const char* small = R"(straggler: 1
 name: small

@@ -1,0 +1,168 @@
+// Claims and tables that are wrong: one line each, at its place.
+#include <doctest/doctest.h>
+
+#include "tests/validation/claim_support.hpp"
+#include "validation/tables/csv_table.hpp"
+
+using namespace straggler;
+using test::Files;
+using test::said;
+
+namespace {
+
+struct Parts {
+  std::string head = "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n";
+  std::string bind = "bind: {nodes: \"cluster.workers[0].count\"}\n";
+  std::string where = "";
+  std::string compare = "compare: {column: seconds, metric: simulated_seconds}\n";
+  std::string fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 1}]}\n";
+  std::string bound = "bound: {mape: 1%}\n";
+  std::string text() const { return head + bind + where + compare + fit + bound; }
+};
+
+const char* good_table = "nodes,seconds,kind\n1,4,a\n2,3,b\n4,2,b\n";
+
+std::string wrong(const Parts& parts, const std::string& table = good_table) {
+  const Files files;
+  files.write("scenario.yaml", test::asynchronous());
+  files.write("measured.csv", table);
+  return test::refusal(files, parts.text());
+}
+
+bool starts(const std::string& text, const std::string& beginning) {
+  CAPTURE(text);
+  CHECK(text.find('\n') == std::string::npos);
+  return text.rfind(beginning, 0) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("the parts that the other cases change are right") { CHECK(wrong(Parts()) == ""); }
+
+TEST_CASE("claims that do not say what they should") {
+  Parts parts;
+  SUBCASE("unknown key") {
+    parts.bound += "titel: t\n";
+    CHECK(starts(wrong(parts), "claim.yaml:9:1: titel: unknown key 'titel'; did you mean 'title'?"));
+  }
+  SUBCASE("unknown metric") {
+    parts.compare = "compare: {column: seconds, metric: simulated_second}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:6:28: compare.metric: unknown metric 'simulated_second'; did you mean 'simulated_seconds'?"));
+  }
+  SUBCASE("a word is no metric") {
+    parts.compare = "compare: {column: seconds, metric: outcome}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:6:28: compare.metric: unknown metric 'outcome'"));
+  }
+  SUBCASE("no bound") {
+    parts.bound = "";
+    CHECK(starts(wrong(parts), "claim.yaml:1:1: bound: is missing; write how far off"));
+  }
+  SUBCASE("an empty bound") {
+    parts.bound = "bound: {}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:8:1: bound: bounds nothing"));
+  }
+  SUBCASE("a range upside down") {
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1s, to: 1us}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:66: fit.parameters[0].to: is not above from"));
+  }
+  SUBCASE("a range of two kinds") {
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1s, to: 1MB}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:66: fit.parameters[0].to: is not of the kind that from is"));
+  }
+  SUBCASE("math without math") {
+    parts.compare = "compare: {column: seconds, metric: final_test_accuracy}\ntiming_only: true\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:1: timing_only: is true, and final_test_accuracy needs the math"));
+  }
+  SUBCASE("two mistakes, two lines") {
+    parts.compare = "compare: {column: seconds, metric: simulated_second, unit: parsec}\n";
+    const std::string text = wrong(parts);
+    CHECK(text.find("unknown metric") != std::string::npos);
+    CHECK(text.find("\nclaim.yaml:6:54: compare.unit: unknown unit 'parsec'") != std::string::npos);
+  }
+}
+
+TEST_CASE("claims that do not fit their table") {
+  Parts parts;
+  SUBCASE("a missing column") {
+    parts.bind = "bind: {nodez: \"cluster.workers[0].count\"}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind: unknown column 'nodez'; did you mean 'nodes'? known: nodes, seconds, kind (measured.csv)"));
+  }
+  SUBCASE("where leaves nothing") {
+    parts.where = "where: {kind: c}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:6:8: where: leaves no row of measured.csv"));
+  }
+  SUBCASE("a fit row that matches nothing") {
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 1}, {nodes: 3}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:96: fit.rows[1]: matches no row that the claim uses"));
+  }
+  SUBCASE("nothing held out") {
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{kind: [a, b]}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:84: fit.rows: leaves no row held out"));
+  }
+  SUBCASE("more parameters than rows") {
+    parts.fit =
+        "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}, {path: cluster.network.link.latency, from: 1us, to: "
+        "1s}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:20: fit.parameters: 2 parameters cannot be fitted on 1 row(s)"));
+  }
+  SUBCASE("nothing to compare with") {
+    parts.compare = "compare: {column: seconds, metric: simulated_seconds, relative_to: {nodes: 8}}\n";
+    CHECK(wrong(parts).find("compare.relative_to: matches no row to compare 'nodes=1' with") != std::string::npos);
+  }
+  SUBCASE("a word without a value") {
+    parts.bind = "bind: {kind: {path: training.scheme, values: {a: asgd, bb: asgd}}}\n";
+    const std::string text = wrong(parts);
+    CHECK(text.find("measured.csv:3:5: kind: unknown word 'b'; did you mean 'bb'?") != std::string::npos);
+    CHECK(text.find("measured.csv:4:5: kind: unknown word 'b'") != std::string::npos);
+  }
+}
+
+TEST_CASE("binds that do not fit the scenario are told once, where the claim has them") {
+  Parts parts;
+  SUBCASE("no such key") {
+    parts.bind = "bind: {nodes: \"cluster.workers[0].cout\"}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind.nodes: cluster.workers[0].cout=1 (row nodes=1): cluster.workers[0].cout: unknown key 'cout'; "
+                               "did you mean 'count'?"));
+  }
+  SUBCASE("no such index") {
+    parts.bind = "bind: {nodes: \"cluster.workers[3].count\"}\n";
+    CHECK(wrong(parts).find("claim.yaml:5:8: bind.nodes: cluster.workers[3].count=1 (row nodes=1): cluster.workers[3].count: has the index 3") == 0);
+  }
+  SUBCASE("a device that is not there would change nothing") {
+    parts.bind = "bind: {nodes: devices.nod.compute.affine.overhead}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind.nodes: devices.nod.compute.affine.overhead sets nothing: unknown device 'nod'; did you mean "
+                               "'node'?"));
+  }
+  SUBCASE("a fitted path that is not there") {
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_massage, from: 1us, to: 1s}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_massage=1us (row nodes=1): cluster.servers.per_massage: "
+                               "unknown key 'per_massage'; did you mean 'per_message'?"));
+  }
+  SUBCASE("a value out of range") {
+    CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,3\n0,2\n"),
+                 "claim.yaml:5:8: bind.nodes: cluster.workers[0].count=0 (row nodes=0): cluster.workers[0].count: 0 is out of range"));
+  }
+}
+
+TEST_CASE("tables that are wrong") {
+  const Parts parts;
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,abc\n"), "measured.csv:3:3: seconds: 'abc' is not a number"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\n"), "measured.csv:3:3: seconds: is empty"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,0\n"), "measured.csv:3:3: seconds: is 0, and errors are shares"));
+  CHECK(starts(wrong(parts, "# cut\nnodes,seconds,kind\n1,4,a\n2,3"), "measured.csv:4:1: the row has 2 cells and the header 3 columns"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n"), "measured.csv: has a header and no rows"));
+  CHECK(starts(wrong(parts, "# nothing\n"), "measured.csv: has no header"));
+  CHECK(starts(wrong(parts, ""), "measured.csv: is empty"));
+  CHECK(starts(wrong(parts, "nodes,nodes\n1,2\n"), "measured.csv:1:7: the column 'nodes' is there twice"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,\"4\n"), "measured.csv:2:3: the quote that opens here is not closed"));
+}
+
+TEST_CASE("quoted cells, comments, blank lines and Windows line ends") {
+  const CsvTable table("# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n", "t.csv");
+  REQUIRE(table.columns() == std::vector<std::string>{"a", "b \"x\""});
+  REQUIRE(table.rows().size() == 1);
+  CHECK(table.rows()[0].line == 4);
+  CHECK(table.rows()[0].cells[0].text == "1");
+  CHECK(table.rows()[0].cells[1].text == "two, three");
+  CHECK(table.rows()[0].cells[1].column == 4);
+}

@@ -1,0 +1,54 @@
+// A claim about a small asynchronous cluster, whose measured table the simulator itself wrote.
+#pragma once
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "tests/validation/files.hpp"
+#include "validation/compare/validate.hpp"
+
+namespace straggler::test {
+
+inline const std::string& asynchronous() {
+  static const std::string text = R"(straggler: 1
+name: asynchronous
+devices:
+  node: {compute: {affine: {overhead: 1ms, per_sample: 100us}}}
+cluster:
+  workers: [{count: 1, device: node}]
+  servers: {count: 1, per_message: 50us}
+  network: {link: {bandwidth: 1Gbps, latency: 50us}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 400}
+)";
+  return text;
+}
+
+inline double simulated_seconds(const std::string& yaml, const std::vector<std::string>& sets) {
+  RunOptions options;
+  options.timing_only = true;
+  return Experiment(read_scenario_text(yaml, "test.yaml", sets), options).run(nullptr, nullptr).end.seconds();
+}
+
+inline std::string digits(double value) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+inline ClaimResult validate(const std::filesystem::path& claim) { return straggler::validate(read_claim(claim), {}); }
+
+/// Everything that is checked before anything runs.
+inline std::string refusal(const Files& files, const std::string& claim) {
+  return said(files, [&] { check_claim(read_claim(files.write("claim.yaml", claim))); });
+}
+
+}  // namespace straggler::test

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "scenarios/results/out_file.hpp"
+#include "tools/straggler/command.hpp"
+#include "validation/calibrate/calibration.hpp"
+#include "validation/tables/whole_file.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Replaces only what an earlier calibration wrote.
+void refuse_to_replace(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  std::string line;
+  std::ifstream in(file);
+  std::getline(in, line);
+  if (fs::is_directory(file, error) || !line.starts_with(calibration_mark))
+    throw ResultsError(fmt::format("{}: is there, and no calibration wrote it; name another file with -o", file.string()));
+}
+
+int execute(const std::vector<std::string>& given) {
+  po::options_description own("Options", 110);
+  own.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "file of the entries (default: standard output)");
+  Arguments arguments(calibrate_command, own);
+  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  const fs::path file = arguments.positional().front();
+  const Measured measured = read_measured(file);
+  const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
+                                                                                 : calibrate(std::get<BatchTimes>(measured));
+  const std::string yaml = calibration_yaml(calibration, file);
+  if (!arguments.has("output")) {
+    fmt::print("{}", yaml);
+    return Exit::done;
+  }
+  const fs::path out = arguments.get<std::string>("output");
+  if (!out.has_filename()) throw UsageError("-o is not the name of a file");
+  refuse_to_replace(out);
+  write_whole_files(out.parent_path(), {{out.filename().string(), yaml}});
+  fmt::print("{}: {}\n\n{}", file.string(), calibration.found, calibration.table);
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command calibrate_command{"calibrate", "MEASURED.csv",
+                                "ping-pong times (ours, nccl-tests, OSU) to links, times of batches to devices",
+                                "  straggler calibrate pingpong.csv\n"
+                                "  straggler calibrate step_times.csv -o devices.yaml\n",
+                                execute};
+
+}  // namespace straggler::cli

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "scenarios/results/out_file.hpp"
+#include "tools/straggler/command.hpp"
+#include "tools/straggler/interrupt.hpp"
+#include "validation/compare/claim_results.hpp"
+#include "validation/compare/validate.hpp"
+#include "validation/tables/whole_file.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Every claim read and checked before the first one runs: all that is wrong is said at once, and nothing is written.
+std::vector<Claim> read_claims(const std::vector<std::string>& files) {
+  std::vector<Claim> claims;
+  std::vector<std::string> lines;
+  for (const std::string& file : files) {
+    try {
+      claims.push_back(read_claim(file));
+      check_claim(claims.back());
+    } catch (const ScenarioErrors& errors) {
+      lines.insert(lines.end(), errors.lines.begin(), errors.lines.end());
+    }
+  }
+  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+  return claims;
+}
+
+int execute(const std::vector<std::string>& given) {
+  po::options_description own("Options", 110);
+  own.add_options()("out", po::value<std::string>()->value_name("DIR"),
+                    "folder of validation.csv and report.html (default: results/validation)");
+  Arguments arguments(validate_command, own);
+  constexpr std::size_t most = 10'000;
+  if (!arguments.parse(given, 1, most)) return Exit::done;
+  const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / "validation";
+  if (out.empty()) throw UsageError("--out is empty; name a folder");
+  const std::vector<Claim> claims = read_claims(arguments.positional());
+  catch_interrupts();
+  PredictOptions options;
+  options.threads = arguments.common().threads;
+  options.interrupted = interrupt_requested;
+  const bool tell = !arguments.common().quiet && arguments.common().progress != ProgressStyle::none;
+  std::vector<ClaimResult> results;
+  bool interrupted = false;
+  for (const Claim& claim : claims) {
+    if (tell) fmt::print(stderr, "claim {} of {}: {}\n", results.size() + 1, claims.size(), claim.title);
+    try {
+      results.push_back(validate(claim, options));
+    } catch (const Interrupted&) {
+      interrupted = true;
+      break;
+    }
+    fmt::print("{}\n", claim_table(results.back()));
+    std::fflush(stdout);
+  }
+  for (const ClaimResult& result : results) fmt::print("{}\n", claim_line(result));
+  if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
+  fmt::print("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");
+  if (interrupted) return Exit::interrupted;
+  for (const ClaimResult& result : results)
+    if (!result.holds()) return Exit::exceeded;
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command validate_command{"validate", "CLAIM.yaml...", "predicted against measured: fits, predicts, and fails when a bound is missed",
+                               "  straggler validate validation/claims/*.yaml\n"
+                               "  straggler validate claim.yaml --out results/claim\n",
+                               execute};
+
+}  // namespace straggler::cli

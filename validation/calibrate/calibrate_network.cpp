@@ -1,0 +1,103 @@
+// A message of s bytes takes alpha + s / bandwidth. A star's route is two links, so that alpha is twice a link's latency; within a host
+// the latency is that of the whole way (model.md, "Network").
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "scenarios/results/text.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "sim/base/quantity.hpp"
+#include "validation/calibrate/calibration.hpp"
+#include "validation/calibrate/lines.hpp"
+#include "validation/calibrate/rounded.hpp"
+#include "validation/tables/aligned.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// A single line that misses a point by more gets segments.
+constexpr double tolerance = 0.03;
+/// What a scenario takes at most for a factor of bandwidth; a piece that is flat has no bandwidth of its own.
+constexpr double most_factor = 1e6;
+
+struct Link {
+  double latency_total = 0, bandwidth = 0;  // of the whole way, seconds; bytes per second
+};
+
+/// Latency from the small messages, bandwidth from the large ones: what the segments' factors refer to.
+Link link_of(const std::vector<Piece>& pieces) {
+  Link link{pieces.front().line.start, 1 / pieces.back().line.slope};
+  for (const Piece& piece : pieces)
+    if (pieces.front().line.start == 0) link.latency_total = std::max(link.latency_total, piece.line.start);
+  return link;
+}
+
+std::string segments_text(const std::vector<Piece>& pieces, const std::vector<TimedSize>& points, const Link& link) {
+  std::string out = "  protocol:\n    segments:\n";
+  for (const Piece& piece : pieces) {
+    const double latency = link.latency_total > 0 ? piece.line.start / link.latency_total : 1;
+    const double bandwidth = piece.line.slope > 0 ? std::min(1 / (piece.line.slope * link.bandwidth), most_factor) : most_factor;
+    const double last = points[piece.first + piece.count - 1].size;
+    const std::string up_to = &piece == &pieces.back() ? "" : fmt::format("up_to: {}, ", format_quantity(std::max(last, 1.0), Dimension::bytes));
+    out += fmt::format("      - {{{}latency_factor: {}, bandwidth_factor: {}}}\n", up_to, format_number(rounded(latency)),
+                       format_number(rounded(bandwidth)));
+  }
+  return out;
+}
+
+std::string with_error(double value, const std::optional<double>& error, std::string (*readable)(double)) {
+  return readable(value) + (error ? " +- " + readable(*error) : "");
+}
+std::string rate_text(double value) { return readable_bytes(value) + "/s"; }
+
+std::string piece_lines(const std::vector<Piece>& pieces, const std::vector<TimedSize>& points) {
+  std::string out;
+  for (const Piece& piece : pieces) {
+    const Line& line = piece.line;
+    const double bandwidth = line.slope > 0 ? 1 / line.slope : 0;
+    const std::optional<double> error = line.slope_error ? std::optional(*line.slope_error * bandwidth * bandwidth) : std::nullopt;
+    out += fmt::format("{} to {}: alpha {}, bandwidth {}; mean error {}, largest {}\n", readable_bytes(points[piece.first].size),
+                       readable_bytes(points[piece.first + piece.count - 1].size), with_error(line.start, line.start_error, readable_seconds),
+                       line.slope > 0 ? with_error(bandwidth, error, rate_text) : "beyond what these sizes show", readable_share(line.mean),
+                       readable_share(line.largest));
+  }
+  return out;
+}
+
+std::string point_table(const std::vector<Piece>& pieces, const std::vector<TimedSize>& points) {
+  std::vector<std::vector<std::string>> rows{{"bytes", "measured", "entries say", "error"}};
+  for (const Piece& piece : pieces)
+    for (std::size_t i = piece.first; i < piece.first + piece.count; ++i)
+      rows.push_back({readable_count(static_cast<std::uint64_t>(points[i].size)), readable_seconds(points[i].seconds),
+                      readable_seconds(piece.line.at(points[i].size)),
+                      fmt::format("{:+.2f} %", 100 * (piece.line.at(points[i].size) / points[i].seconds - 1))});
+  return aligned(rows, 0);
+}
+
+}  // namespace
+
+Calibration calibrate(const MessageTimes& times, const std::filesystem::path& file) {
+  std::map<double, std::vector<double>> by_size;
+  for (const MessageTimes::Sample& sample : times.samples) by_size[sample.bytes].push_back(sample.seconds);
+  std::vector<TimedSize> points;
+  for (auto& [bytes, seconds] : by_size) points.push_back({bytes, median(seconds)});
+  const auto refuse = [&](const char* what) -> void { throw ScenarioErrors({file.string() + ": " + what}); };
+  if (points.size() < 2) refuse("has one message size, and latency and bandwidth are two unknowns; measure at least two sizes");
+  const std::vector<Piece> pieces = fit_pieces(points, tolerance);
+  if (!(pieces.back().line.slope > 0)) refuse("shows no bandwidth: its largest messages take no longer than smaller ones; measure larger ones");
+  const Link link = link_of(pieces);
+  Calibration out;
+  out.found = times.found + "; " + times.meaning;
+  const double latency = times.within_host ? link.latency_total : link.latency_total / 2;
+  out.entries = fmt::format("network:                # belongs under cluster:\n  {}: {{bandwidth: {}, latency: {}}}{}\n",
+                            times.within_host ? "intra" : "link", format_quantity(rounded(link.bandwidth), Dimension::rate),
+                            format_quantity(rounded(latency), Dimension::time),
+                            times.within_host ? "    # all ranks were on one host" : "    # a star's route is two links");
+  if (pieces.size() > 1) out.entries += segments_text(pieces, points, link);
+  out.table = piece_lines(pieces, points) + "\n" + point_table(pieces, points);
+  return out;
+}
+
+}  // namespace straggler

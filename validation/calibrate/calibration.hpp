@@ -1,0 +1,25 @@
+// From measured times to the devices and links of a scenario.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "validation/calibrate/measured.hpp"
+
+namespace straggler {
+
+struct Calibration {
+  std::string found;    // what the file is
+  std::string entries;  // YAML: `devices:` or `network:`
+  std::string table;    // what was measured, what the entries say of it, and how far apart they are
+};
+
+/// Throws ScenarioErrors: too few sizes, times that do not grow with them. `file` names the table in messages.
+Calibration calibrate(const MessageTimes& times, const std::filesystem::path& file);
+Calibration calibrate(const BatchTimes& times);
+
+/// The entries with the table and the source as comments: pastes into a scenario.
+std::string calibration_yaml(const Calibration& calibration, const std::filesystem::path& file);
+/// The first words of such a text.
+inline constexpr const char* calibration_mark = "# Calibrated by straggler";
+
+}  // namespace straggler

@@ -1,0 +1,44 @@
+// Measured tables that `straggler calibrate` knows, as one of two things: times of messages, or times of batches.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace straggler {
+
+/// Every size has one time or more.
+struct MessageTimes {
+  struct Sample {
+    double bytes = 0, seconds = 0;  // of one message, one way
+  };
+  std::string found;  // "OSU latency: 23 sizes"
+  std::string meaning;  // how seconds came from what the file says
+  bool within_host = false;
+  std::vector<Sample> samples;
+};
+
+struct BatchTimes {
+  struct Sample {
+    std::int64_t batch = 0;
+    double seconds = 0;
+    std::optional<double> iqr;           // seconds: spread of the repeats that this is the median of
+    std::optional<double> memory_bytes;  // at its peak
+  };
+  struct Device {
+    std::string name;  // fit for a scenario: device, model and precision joined
+    std::vector<Sample> samples;
+  };
+  std::string found;
+  std::vector<Device> devices;  // in the order of the file
+};
+
+using Measured = std::variant<MessageTimes, BatchTimes>;
+
+/// Tells the format by what is in the file: our own tables (`bytes,seconds` and `batch,seconds`), nccl-tests, OSU latency. Throws
+/// ScenarioErrors with all that is wrong.
+Measured read_measured(const std::filesystem::path& file);
+
+}  // namespace straggler

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "sim/base/suggest.hpp"
+#include "validation/calibrate/formats.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Reads cells and keeps what is wrong with them.
+class Cells {
+ public:
+  explicit Cells(const CsvTable& table) : table_(table) {}
+  double number(const CsvRow& row, std::size_t column, bool may_be_zero) {
+    try {
+      const double value = table_.number(row, column);
+      if (value > 0 || (may_be_zero && value == 0)) return value;
+      lines_.push_back(table_.line(row, column, may_be_zero ? "is negative; write at least 0" : "is not above 0; write what was measured"));
+    } catch (const std::invalid_argument& error) {
+      lines_.emplace_back(error.what());
+    }
+    return 1;
+  }
+  std::int64_t batch(const CsvRow& row, std::size_t column) {
+    const double value = number(row, column, false);
+    if (value == std::floor(value) && value <= 1e9) return static_cast<std::int64_t>(value);
+    lines_.push_back(table_.line(row, column, "is not a whole number up to 1e9; write the samples of a batch"));
+    return 1;
+  }
+  void raise() const {
+    if (!lines_.empty()) throw ScenarioErrors(lines_);
+  }
+
+ private:
+  const CsvTable& table_;
+  std::vector<std::string> lines_;
+};
+
+std::string many(std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+
+/// Letters, digits and single dashes.
+std::string as_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
+std::string device_name(const CsvTable& table, const CsvRow& row) {
+  std::string name;
+  for (const char* column : {"device", "model", "precision"}) {
+    const std::optional<std::size_t> at = table.find(column);
+    const std::string part = at ? as_name(row.cells[*at].text) : "";
+    if (!part.empty()) name += (name.empty() ? "" : "-") + part;
+  }
+  name = name.substr(0, 100);
+  return name.empty() ? "node" : name;
+}
+
+}  // namespace
+
+MessageTimes read_ping_pong(const CsvTable& table) {
+  MessageTimes out;
+  Cells cells(table);
+  std::set<double> sizes;
+  for (const CsvRow& row : table.rows()) {
+    out.samples.push_back({cells.number(row, *table.find("bytes"), true), cells.number(row, *table.find("seconds"), false)});
+    sizes.insert(out.samples.back().bytes);
+  }
+  cells.raise();
+  out.found = fmt::format("a ping-pong table, {} of {}", many(table.rows().size(), "time"), many(sizes.size(), "message size"));
+  out.meaning = "seconds are those of one message, half a round trip";
+  return out;
+}
+
+BatchTimes read_batch_times(const CsvTable& table) {
+  BatchTimes out;
+  Cells cells(table);
+  const auto optional_number = [&](const CsvRow& row, const char* column) -> std::optional<double> {
+    const std::optional<std::size_t> at = table.find(column);
+    return at && !row.cells[*at].text.empty() ? std::optional(cells.number(row, *at, true)) : std::nullopt;
+  };
+  for (const CsvRow& row : table.rows()) {
+    const std::string name = device_name(table, row);
+    auto device = std::find_if(out.devices.begin(), out.devices.end(), [&](const BatchTimes::Device& each) { return each.name == name; });
+    if (device == out.devices.end()) device = out.devices.insert(out.devices.end(), {name, {}});
+    device->samples.push_back({cells.batch(row, *table.find("batch")), cells.number(row, *table.find("seconds"), false),
+                               optional_number(row, "iqr_s"), optional_number(row, "memory_bytes")});
+  }
+  cells.raise();
+  out.found = fmt::format("compute timings, {} of {}", many(table.rows().size(), "time"), many(out.devices.size(), "device"));
+  return out;
+}
+
+Measured read_measured(const std::filesystem::path& file) {
+  const std::string text = read_measured_text(file);
+  if (is_nccl_tests(text)) return read_nccl_tests(text, file);
+  if (is_osu(text)) return read_osu_latency(text, file);
+  const CsvTable table(text, file);
+  const bool seconds = table.find("seconds").has_value();
+  if (seconds && table.find("bytes")) return read_ping_pong(table);
+  if (seconds && table.find("batch")) return read_batch_times(table);
+  throw ScenarioErrors({fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
+                                    "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
+                                    file.string(), joined(table.columns()))});
+}
+
+}  // namespace straggler

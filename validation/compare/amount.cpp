@@ -1,0 +1,60 @@
+#include "validation/compare/amount.hpp"
+
+#include <stdexcept>
+
+#include "scenarios/results/text.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace {
+constexpr Dimension dimensions[] = {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute};
+}
+
+Amount parse_amount(std::string_view text) {
+  for (const Dimension dimension : dimensions) {
+    try {
+      return {parse_quantity(text, dimension), dimension};
+    } catch (const std::invalid_argument&) {
+    }
+  }
+  try {
+    return {parse_fraction(text), std::nullopt};
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument(in_quotes(text) + " is neither a number nor a quantity; write a value such as 0.5, 10ms, 25MiB or 1Gbps");
+  }
+}
+
+std::string format_amount(double value, std::optional<Dimension> dimension) {
+  return dimension ? format_quantity(value, *dimension) : format_number(value);
+}
+
+std::string readable_amount(double value, std::optional<Dimension> dimension) {
+  if (!dimension) return readable_number(value);
+  switch (*dimension) {
+    case Dimension::time:
+      return readable_seconds(value);
+    case Dimension::bytes:
+      return readable_bytes(value);
+    case Dimension::rate:
+      return readable_bytes(value) + "/s";
+    case Dimension::compute:
+      return readable_number(value / 1e9) + " GFLOPS";
+  }
+  throw std::logic_error("no such dimension");
+}
+
+double unit_factor(std::string_view unit) {
+  if (unit.empty()) return 1;
+  std::string known = "%";
+  for (const Dimension dimension : dimensions) {
+    for (const std::string& each : units_of(dimension)) {
+      if (each == unit) return parse_quantity("1" + each, dimension);
+      known += ", " + each;
+    }
+  }
+  if (unit == "%") return 0.01;
+  throw std::invalid_argument("unknown unit " + in_quotes(unit) + "; known: " + known);
+}
+
+}  // namespace straggler

@@ -1,0 +1,27 @@
+// Numbers with or without a unit, as claims write them.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+
+/// A value in SI and what it measures; no dimension: a plain number or a share.
+struct Amount {
+  double value = 0;
+  std::optional<Dimension> dimension;
+};
+
+/// "50us", "1Gbps", "25MiB", "0.5", "2%". Throws std::invalid_argument.
+Amount parse_amount(std::string_view text);
+/// As a scenario takes it: the shortest text that reads back as exactly this value.
+std::string format_amount(double value, std::optional<Dimension> dimension);
+/// For people: three or four digits and a unit.
+std::string readable_amount(double value, std::optional<Dimension> dimension);
+
+/// How much one `unit` is in SI: 1e-3 for "ms", 0.01 for "%", 1 for "". Throws std::invalid_argument.
+double unit_factor(std::string_view unit);
+
+}  // namespace straggler

@@ -1,0 +1,29 @@
+// What `straggler validate` tells: tables on the terminal, validation.csv, report.html.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "validation/compare/validate.hpp"
+
+namespace straggler {
+
+/// The rows, the fitted values and the scores of one claim, several lines.
+std::string claim_table(const ClaimResult& result);
+/// One line: whether it holds, and by how much.
+std::string claim_line(const ClaimResult& result);
+/// "3 of 4 claims hold".
+std::string claims_summary(const std::vector<ClaimResult>& results);
+/// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit
+std::string validation_csv(const std::vector<ClaimResult>& results);
+/// One page that needs no network.
+std::string validation_html(const std::vector<ClaimResult>& results);
+
+/// "holds" or "MISSED" and the bounds: "MAPE at most 2 %, largest at most 4 %".
+std::string bound_text(const Claim& claim);
+/// "devices.node.compute.affine.per_sample = 1.2 ms +- 0.1 ms"
+std::string fitted_text(const FittedValue& value);
+/// "+1.23 %"; a dash if there is none.
+std::string error_text(std::optional<double> error);
+const char* name_of(RowUse use);  // "fitted", "held out", "reference"
+
+}  // namespace straggler

@@ -1,0 +1,77 @@
+#include "validation/compare/minimize.hpp"
+
+#include <limits>
+#include <nlopt.hpp>
+#include <stdexcept>
+
+namespace straggler {
+
+namespace {
+
+constexpr int evaluations_per_dimension = 250;
+
+/// Keeps the best point itself: NLopt's is lost where it stops by an exception.
+class Search {
+ public:
+  Search(const std::function<double(const std::vector<double>&)>& function, std::size_t dimensions)
+      : function_(function), dimensions_(dimensions) {}
+
+  /// True if it came to rest at `tolerance`.
+  bool run(nlopt::algorithm algorithm, std::vector<double> from, double step, double tolerance) {
+    nlopt::opt method(algorithm, static_cast<unsigned>(dimensions_));
+    method.set_lower_bounds(0.0);
+    method.set_upper_bounds(1.0);
+    method.set_initial_step(step);
+    method.set_xtol_abs(tolerance);
+    method.set_stopval(stop_value);
+    method.set_maxeval(evaluations_per_dimension * static_cast<int>(dimensions_));
+    method.set_min_objective(&Search::evaluate, this);
+    double value = 0;
+    try {
+      return method.optimize(from, value) != nlopt::MAXEVAL_REACHED;
+    } catch (const nlopt::roundoff_limited&) {
+      return true;  // cannot be told apart any more
+    }
+  }
+  const Minimum& best() const { return best_; }
+
+ private:
+  /// A sum of squares below this is zero: residuals of 1e-12, which is how fine simulated times are.
+  static constexpr double stop_value = 1e-24;
+
+  static double evaluate(const std::vector<double>& at, std::vector<double>&, void* self) {
+    Search& search = *static_cast<Search*>(self);
+    const double value = search.function_(at);
+    if (value < search.best_.value) {
+      search.best_.value = value;
+      search.best_.at = at;
+    }
+    return value;
+  }
+
+  const std::function<double(const std::vector<double>&)>& function_;
+  std::size_t dimensions_;
+  Minimum best_{{}, std::numeric_limits<double>::infinity(), false};
+};
+
+}  // namespace
+
+Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts) {
+  if (starts.empty() || starts.front().empty()) throw std::logic_error("minimize: nothing to vary");
+  constexpr double coarse = 1e-4, fine = 1e-9, little = 1e-6;
+  const std::size_t dimensions = starts.front().size();
+  Search search(function, dimensions);
+  for (const std::vector<double>& start : starts) search.run(nlopt::LN_SBPLX, start, 0.1, coarse);
+  const nlopt::algorithm polisher = dimensions > 1 ? nlopt::LN_BOBYQA : nlopt::LN_SBPLX;
+  bool converged = false;
+  for (int round = 0; round < 4; ++round) {
+    const double before = search.best().value;
+    converged = search.run(polisher, search.best().at, 0.01, fine);
+    if (!(search.best().value < before * (1 - little))) break;
+  }
+  Minimum minimum = search.best();
+  minimum.converged = converged;
+  return minimum;
+}
+
+}  // namespace straggler

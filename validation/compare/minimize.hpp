@@ -1,0 +1,19 @@
+// Bounded minimization without derivatives. The only door to NLopt (Johnson, The NLopt nonlinear-optimization package).
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace straggler {
+
+struct Minimum {
+  std::vector<double> at;
+  double value = 0;
+  bool converged = false;  // false: the evaluations ran out first
+};
+
+/// Minimizes `function` over the unit cube, starting from each of `starts`: Subplex (Rowan 1990) from every start, then from the best
+/// point BOBYQA (Powell 2009; Subplex again in one dimension) until the point stands still to 1e-9. Deterministic.
+Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts);
+
+}  // namespace straggler

@@ -1,0 +1,237 @@
+#include "validation/compare/predictor.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "models/data/dataset.hpp"
+#include "models/executor/executor.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/summary.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/schema/writer.hpp"
+#include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr const char* of_the_math[] = {"final_train_loss",    "final_test_loss",  "final_test_accuracy", "final_train_accuracy",
+                                       "time_to_target_s",    "updates_to_target", "samples_to_target",  "bytes_to_target",
+                                       "last_below_target_s"};
+
+class Watch final : public ProgressListener {
+ public:
+  explicit Watch(const std::function<bool()>& interrupted) : interrupted_(interrupted) {}
+  void progress(const State&) override {}
+  bool interrupted() override { return interrupted_(); }
+
+ private:
+  const std::function<bool()>& interrupted_;
+};
+
+/// None: null in summary.json, or not there at all.
+std::optional<double> scalar(const std::vector<SummaryField>& fields, const std::string& name) {
+  for (const SummaryField& field : fields) {
+    if (field.key != name || field.kind != SummaryField::Kind::number) continue;
+    double value = 0;
+    const auto [end, error] = std::from_chars(field.value.data(), field.value.data() + field.value.size(), value);
+    if (error == std::errc() && end == field.value.data() + field.value.size()) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> metric_of(const RunRecord& record, const std::string& metric) {
+  const std::vector<SummaryField> fields = summarize(record);
+  if (metric != "update_seconds") return scalar(fields, metric);
+  const std::optional<double> seconds = scalar(fields, "simulated_seconds"), updates = scalar(fields, "updates");
+  return seconds && updates && *updates > 0 ? std::optional(*seconds / *updates) : std::nullopt;
+}
+
+/// "devices.NAME.…"; empty if it is not.
+std::string device_in(const std::string& path) {
+  const std::string start = "devices.";
+  if (!path.starts_with(start)) return {};
+  return path.substr(start.size(), path.find_first_of(".[=", start.size()) - start.size());
+}
+
+std::vector<PlacedSet> together(std::vector<PlacedSet> sets, const std::vector<PlacedSet>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+const YamlNode* walk(const YamlNode& root, const std::string& path) {
+  const YamlNode* node = &root;
+  for (std::size_t at = 0; node != nullptr && at < path.size();) {
+    if (path[at] == '[') {
+      const std::size_t index = static_cast<std::size_t>(std::strtoull(path.c_str() + at + 1, nullptr, 10));
+      node = node->type == YamlNode::Type::sequence && index < node->items.size() ? &node->items[index] : nullptr;
+      at = std::min(path.find(']', at), path.size() - 1) + 1;
+    } else {
+      at += path[at] == '.';
+      const std::size_t end = std::min(path.find_first_of(".[", at), path.size());
+      node = node->find(path.substr(at, end - at));
+      at = end;
+    }
+  }
+  return node;
+}
+
+}  // namespace
+
+const std::vector<std::string>& metric_names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    const std::vector<std::string> words{"name", "scheme", "outcome", "weights_key"};
+    for (const SummaryField& field : summarize(RunRecord()))
+      if (std::find(words.begin(), words.end(), field.key) == words.end()) names.push_back(field.key);
+    names.emplace_back("update_seconds");
+    return names;
+  }();
+  return all;
+}
+
+bool needs_math(const std::string& metric) {
+  return std::any_of(std::begin(of_the_math), std::end(of_the_math), [&](const char* name) { return metric == name; });
+}
+
+Predictor::Predictor(const Claim& claim, const PredictOptions& options) : claim_(claim), options_(options) {
+  const Places places({claim.scenario.string()});
+  Problems problems(places);
+  text_ = read_text(claim.scenario, problems).value_or("");
+  problems.raise();
+  std::vector<PlacedSet> fixed;
+  for (const FixedSet& set : claim.set) fixed.push_back({set.path + "=" + set.yaml, set.place, "set"});
+  try {
+    base_ = read(fixed);
+  } catch (const ScenarioErrors& errors) {
+    raise(errors, fixed, "");
+  }
+  check_devices();
+  timing_only_ = claim.timing_only.value_or(!needs_math(claim.compare.metric) && !needs_math(claim.compare.divide_by));
+}
+
+void Predictor::check_devices() const {
+  Problems problems(*claim_.places);
+  std::vector<std::string> known;
+  for (const auto& [name, device] : base_.devices) known.push_back(name);
+  const auto check = [&](const std::string& path, Place place, const std::string& who) {
+    const std::string device = device_in(path);
+    if (!device.empty() && !base_.devices.contains(device))
+      problems.add(place, who, path + " sets nothing: " + unknown_name("device", device, known) + " (" + claim_.scenario.string() + ")");
+  };
+  for (const Bind& bind : claim_.bind)
+    for (const std::string& path : bind.paths) check(path, bind.place, "bind." + bind.column);
+  if (claim_.fit)
+    for (const FitParameter& parameter : claim_.fit->parameters)
+      for (const std::string& path : parameter.paths) check(path, parameter.place, "fit.parameters");
+  problems.raise();
+}
+
+Scenario Predictor::read(const std::vector<PlacedSet>& sets) const {
+  std::vector<std::string> texts;
+  for (const PlacedSet& set : sets) texts.push_back(set.text);
+  return read_scenario_text(text_, claim_.scenario, texts);
+}
+
+std::vector<Predictor::Told> Predictor::told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets,
+                                                      const std::string& label) const {
+  std::vector<std::string> sources{claim_.scenario.string()};
+  for (const PlacedSet& set : sets) sources.push_back(set.text);
+  const Places places(sources);
+  const std::string row = label.empty() ? "" : " (row " + label + ")";
+  std::vector<Told> all;
+  for (const std::string& line : errors.lines) {
+    Told told{line, line};
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      const std::string as_set = places.line(Place{static_cast<int>(i) + 1, 1, 1}, {}, {});
+      if (!line.starts_with(as_set)) continue;
+      constexpr std::string_view option = "--set ", end = ": ";
+      const std::string change = as_set.substr(option.size(), as_set.size() - option.size() - end.size());
+      const std::string rest = line.substr(as_set.size());
+      told.mistake = claim_.places->line(sets[i].place, sets[i].who, rest);
+      told.line = claim_.places->line(sets[i].place, sets[i].who, change + row + ": " + rest);
+      break;
+    }
+    all.push_back(std::move(told));
+  }
+  return all;
+}
+
+void Predictor::raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const {
+  std::vector<std::string> lines;
+  for (Told& told : told_by_claim(errors, sets, label)) lines.push_back(std::move(told.line));
+  throw ScenarioErrors(std::move(lines));
+}
+
+double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
+  RunOptions options;
+  options.timing_only = timing_only_;
+  options.threads = options_.threads;
+  const std::string where = claim_.file.string() + ": row " + label + ": ";
+  Watch watch(options_.interrupted);
+  RunRecord record;
+  try {
+    record = Experiment(read(sets), options).run(nullptr, &watch);
+  } catch (const ScenarioErrors& errors) {
+    raise(errors, sets, label);
+  } catch (const RunFailed& error) {
+    throw RunFailed(where + error.what());
+  } catch (const MemoryBudgetExceeded& error) {
+    throw RunFailed(where + error.what());
+  }
+  if (record.outcome == Outcome::interrupted) throw Interrupted();
+  if (record.outcome == Outcome::aborted || record.outcome == Outcome::all_workers_down || record.outcome == Outcome::stalled)
+    throw RunFailed(where + "the run could not go on: " + std::string(name_of(record.outcome)));
+  std::optional<double> value = metric_of(record, claim_.compare.metric);
+  std::string missing = claim_.compare.metric;
+  if (value && !claim_.compare.divide_by.empty()) {
+    const std::optional<double> by = metric_of(record, claim_.compare.divide_by);
+    if (!by || *by == 0) missing = claim_.compare.divide_by;
+    value = by && *by != 0 ? std::optional(*value / *by) : std::nullopt;
+  }
+  if (!value)
+    throw ScenarioErrors({claim_.places->line(claim_.compare.place, "compare.metric",
+                                              missing + " has no value in the run of row " + label + "; compare what applies to it")});
+  return *value * claim_.compare.scale;
+}
+
+double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& more) {
+  const std::vector<PlacedSet> sets = together(row.sets, more);
+  std::string key;
+  for (const PlacedSet& set : sets) key += set.text + "\n";
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  if (options_.interrupted()) throw Interrupted();
+  const double value = run(sets, row.label);
+  known_.emplace(std::move(key), value);
+  return value;
+}
+
+void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {
+  const std::vector<PlacedSet> sets = together(row.sets, more);
+  try {
+    read(sets);
+  } catch (const ScenarioErrors& errors) {
+    for (Told& told : told_by_claim(errors, sets, row.label))
+      if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake == told.mistake; }))
+        wrong.push_back(std::move(told));
+  }
+}
+
+std::optional<double> Predictor::given_value(const std::string& path, std::optional<Dimension> dimension) const {
+  const Places places({"scenario"});
+  Problems problems(places);
+  const std::optional<YamlNode> root = parse_yaml(write_scenario(base_), 0, problems);
+  const YamlNode* node = root ? walk(*root, path) : nullptr;
+  if (node == nullptr || node->type != YamlNode::Type::scalar) return std::nullopt;
+  try {
+    const Amount amount = parse_amount(node->text);
+    return amount.dimension == dimension ? std::optional(amount.value) : std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace straggler

@@ -1,0 +1,60 @@
+// What the simulator says of a row: the scenario with the row's changes, run, and the metric of it.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/scenario.hpp"
+#include "validation/compare/claim.hpp"
+#include "validation/compare/rows.hpp"
+
+namespace straggler {
+
+struct PredictOptions {
+  unsigned threads = 0;                                 // for the math; 0: all cores
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+/// The user wants no more.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+class Predictor {
+ public:
+  /// Reads the scenario alone. Throws ScenarioErrors; also if a bind or a fitted path names a device that the scenario does not have, which
+  /// would change nothing.
+  Predictor(const Claim& claim, const PredictOptions& options);
+  /// The metric in SI; each set of changes is run once only. Throws ScenarioErrors (at the place in the claim that asks for the change),
+  /// RunFailed naming the row, Interrupted.
+  double predict(const ClaimRow& row, const std::vector<PlacedSet>& more);
+  /// One thing that is wrong: a mistake of the claim may show in every row, and is told once.
+  struct Told {
+    std::string mistake, line;
+  };
+  /// Reads the row's scenario without running it, and adds what is wrong with it and not yet told to `wrong`.
+  void check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const;
+  std::size_t runs() const { return known_.size(); }
+  /// The number that stands at `path` of the scenario with the claim's fixed changes, defaults included; none: no number does.
+  std::optional<double> given_value(const std::string& path, std::optional<Dimension> dimension) const;
+
+ private:
+  double run(const std::vector<PlacedSet>& sets, const std::string& label) const;
+  Scenario read(const std::vector<PlacedSet>& sets) const;
+  /// What --set would have to answer for, the place in the claim does.
+  std::vector<Told> told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
+  [[noreturn]] void raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
+  void check_devices() const;
+
+  const Claim& claim_;
+  PredictOptions options_;
+  std::string text_;  // of the scenario
+  Scenario base_;
+  bool timing_only_ = true;
+  std::map<std::string, double> known_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,194 @@
+#include "validation/compare/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "sim/base/suggest.hpp"
+#include "validation/tables/csv_table.hpp"
+
+namespace straggler {
+
+namespace {
+
+std::optional<double> as_number(const std::string& text) {
+  try {
+    return parse_number(text);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+bool same_cell(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const std::optional<double> x = as_number(a), y = as_number(b);
+  return x && y && *x == *y;
+}
+
+bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern) {
+  return std::all_of(pattern.conditions.begin(), pattern.conditions.end(), [&](const Condition& condition) {
+    const std::string& cell = row.cells[*table.find(condition.column)].text;
+    return std::any_of(condition.values.begin(), condition.values.end(), [&](const std::string& value) { return same_cell(cell, value); });
+  });
+}
+
+class RowReader {
+ public:
+  explicit RowReader(const Claim& claim) : claim_(claim), table_(claim.measured) {}
+
+  std::vector<ClaimRow> read() {
+    check_columns();
+    raise();
+    for (const CsvRow& row : table_.rows())
+      if (matches(table_, row, claim_.where)) used_.push_back(&row);
+    if (used_.empty()) problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; change its values");
+    for (const CsvRow* row : used_) rows_.push_back(read_row(*row));
+    raise();
+    name_rows();
+    if (claim_.compare.relative_to) find_references(*claim_.compare.relative_to);
+    if (claim_.fit) mark_fitted(*claim_.fit);
+    check_enough();
+    raise();
+    return std::move(rows_);
+  }
+
+ private:
+  void problem(Place place, const std::string& path, const std::string& what) { lines_.push_back(claim_.places->line(place, path, what)); }
+  void raise() {
+    if (!lines_.empty()) throw ScenarioErrors(std::exchange(lines_, {}));
+  }
+
+  void check_column(const std::string& column, Place place, const std::string& path) {
+    if (!column.empty() && !table_.find(column))
+      problem(place, path, unknown_name("column", column, table_.columns()) + " (" + claim_.measured.string() + ")");
+  }
+  void check_columns(const RowPattern& pattern) {
+    for (const Condition& condition : pattern.conditions) check_column(condition.column, condition.place, pattern.path);
+  }
+  void check_columns() {
+    for (const Bind& bind : claim_.bind) check_column(bind.column, bind.place, "bind");
+    check_columns(claim_.where);
+    check_column(claim_.compare.column, claim_.compare.place, "compare.column");
+    if (claim_.compare.relative_to) check_columns(*claim_.compare.relative_to);
+    if (claim_.fit)
+      for (const RowPattern& pattern : claim_.fit->rows) check_columns(pattern);
+  }
+
+  /// The YAML that a cell puts at the paths of `bind`.
+  std::string bound_value(const Bind& bind, const CsvRow& row) {
+    const std::size_t column = *table_.find(bind.column);
+    const std::string& cell = row.cells[column].text;
+    const auto refuse = [&](const std::string& what) {
+      lines_.push_back(table_.line(row, column, what));
+      return std::string();
+    };
+    if (!bind.values.empty()) {
+      std::vector<std::string> words;
+      for (const auto& [word, yaml] : bind.values) {
+        if (same_cell(word, cell)) return yaml;
+        words.push_back(word);
+      }
+      return refuse(unknown_name("word", cell, words) + " (bind." + bind.column + ".values of " + claim_.file.string() + ")");
+    }
+    if (cell.empty()) return refuse("is empty, and the claim binds it; fill it in, or leave the row out by where");
+    if (bind.unit.empty()) return cell;
+    if (!as_number(cell)) return refuse(in_quotes(cell) + " is not a number, and the claim gives it the unit " + bind.unit);
+    return cell + bind.unit;
+  }
+
+  ClaimRow read_row(const CsvRow& row) {
+    ClaimRow out;
+    out.line = row.line;
+    for (const FixedSet& set : claim_.set) out.sets.push_back({set.path + "=" + set.yaml, set.place, "set"});
+    for (const Bind& bind : claim_.bind) {
+      out.bound.push_back(row.cells[*table_.find(bind.column)].text);
+      const std::string value = bound_value(bind, row);
+      for (const std::string& path : bind.paths) out.sets.push_back({path + "=" + value, bind.place, "bind." + bind.column});
+    }
+    const std::size_t column = *table_.find(claim_.compare.column);
+    try {
+      out.measured = table_.number(row, column) * claim_.compare.factor;
+      if (out.measured == 0)
+        lines_.push_back(table_.line(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
+    } catch (const std::invalid_argument& error) {
+      lines_.emplace_back(error.what());
+    }
+    return out;
+  }
+
+  /// By the bound columns that vary; by the line too where that leaves two rows alike.
+  void name_rows() {
+    std::set<std::string> seen;
+    std::vector<ClaimRow*> twins;
+    for (ClaimRow& row : rows_) {
+      for (std::size_t i = 0; i < claim_.bind.size(); ++i)
+        if (std::any_of(rows_.begin(), rows_.end(), [&](const ClaimRow& other) { return other.bound[i] != row.bound[i]; }))
+          row.label += (row.label.empty() ? "" : ", ") + claim_.bind[i].column + "=" + row.bound[i];
+      if (row.label.empty() || !seen.insert(row.label).second) twins.push_back(&row);
+    }
+    for (ClaimRow* row : twins) row->label += (row->label.empty() ? "" : ", ") + std::string("line ") + std::to_string(row->line);
+  }
+
+  /// The row that matches `pattern` and is bound like this one in every column that the pattern does not name.
+  void find_references(const RowPattern& pattern) {
+    const auto named = [&](const std::string& column) {
+      return std::any_of(pattern.conditions.begin(), pattern.conditions.end(), [&](const Condition& c) { return c.column == column; });
+    };
+    for (ClaimRow& row : rows_) {
+      std::vector<std::size_t> found;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (!matches(table_, *used_[i], pattern)) continue;
+        bool alike = true;
+        for (std::size_t b = 0; b < claim_.bind.size(); ++b)
+          alike = alike && (named(claim_.bind[b].column) || same_cell(rows_[i].bound[b], row.bound[b]));
+        if (alike) found.push_back(i);
+      }
+      if (found.size() == 1) {
+        row.relative_to = found[0];
+        if (&rows_[found[0]] == &row) row.use = RowUse::reference;
+      } else {
+        problem(pattern.place, pattern.path, (found.empty() ? "matches no row" : "matches " + std::to_string(found.size()) + " rows") +
+                                                 std::string(" to compare '") + row.label + "' with; name exactly one");
+      }
+    }
+  }
+
+  void mark_fitted(const Fit& fit) {
+    for (const RowPattern& pattern : fit.rows) {
+      bool any = false;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (!matches(table_, *used_[i], pattern)) continue;
+        any = true;
+        if (rows_[i].use == RowUse::held_out) rows_[i].use = RowUse::fitted;
+      }
+      if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; write values of the table's columns");
+    }
+  }
+
+  void check_enough() {
+    if (!lines_.empty()) return;
+    const auto count = [&](RowUse use) {
+      return static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [&](const ClaimRow& row) { return row.use == use; }));
+    };
+    if (count(RowUse::held_out) == 0)
+      problem(claim_.fit ? claim_.fit->rows.front().place : claim_.compare.place, claim_.fit ? "fit.rows" : "compare",
+              "leaves no row held out, so nothing would be predicted; fit on fewer rows");
+    if (claim_.fit && claim_.fit->parameters.size() > count(RowUse::fitted))
+      problem(claim_.fit->parameters.front().place, "fit.parameters",
+              std::to_string(claim_.fit->parameters.size()) + " parameters cannot be fitted on " + std::to_string(count(RowUse::fitted)) +
+                  " row(s); fit fewer parameters, or on more rows");
+  }
+
+  const Claim& claim_;
+  CsvTable table_;
+  std::vector<const CsvRow*> used_;
+  std::vector<ClaimRow> rows_;  // one for each of used_
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<ClaimRow> read_rows(const Claim& claim) { return RowReader(claim).read(); }
+
+}  // namespace straggler

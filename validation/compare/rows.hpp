@@ -1,0 +1,36 @@
+// The rows of a measured table that a claim uses, and what each of them makes of the scenario.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/compare/claim.hpp"
+
+namespace straggler {
+
+/// "PATH=VALUE" for the scenario, and who in the claim asks for it.
+struct PlacedSet {
+  std::string text;
+  Place place;
+  std::string who;  // "bind.nodes"
+};
+
+/// `reference`: measured and predicted are 1 by definition (`relative_to`), so that it says nothing.
+enum class RowUse { fitted, held_out, reference };
+
+struct ClaimRow {
+  int line = 0;                    // in the table
+  std::string label;               // "nodes=4"
+  std::vector<std::string> bound;  // [binds of the claim]: the cells
+  std::vector<PlacedSet> sets;     // fixed ones first
+  double measured = 0;             // SI; not 0
+  RowUse use = RowUse::held_out;
+  std::optional<std::size_t> relative_to;  // another row
+};
+
+/// Throws ScenarioErrors with all that is wrong: the table, columns that it does not have, cells that are no numbers, patterns that match
+/// nothing, no held-out row, more parameters than fitted rows.
+std::vector<ClaimRow> read_rows(const Claim& claim);
+
+}  // namespace straggler

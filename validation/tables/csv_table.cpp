@@ -1,0 +1,152 @@
+#include "validation/tables/csv_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "scenarios/schema/source_text.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr std::string_view blanks = " \t";
+
+/// One line split into cells. Adds a problem at the place of a quote that is wrong.
+class Splitter {
+ public:
+  Splitter(std::string_view text, int line, Problems& problems) : text_(text), line_(line), problems_(problems) {}
+
+  /// Nothing if a quote is wrong.
+  std::optional<std::vector<CsvCell>> cells() {
+    std::vector<CsvCell> all;
+    for (;;) {
+      skip_blanks();
+      CsvCell cell;
+      cell.column = static_cast<int>(at_) + 1;
+      if (!(at_ < text_.size() && text_[at_] == '"' ? quoted(cell) : plain(cell))) return std::nullopt;
+      all.push_back(std::move(cell));
+      if (at_ >= text_.size()) return all;
+      ++at_;  // the comma
+    }
+  }
+
+ private:
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size()); }
+
+  bool plain(CsvCell& cell) {
+    const std::size_t comma = std::min(text_.find(',', at_), text_.size());
+    cell.text = text_.substr(at_, comma - at_);
+    cell.text.erase(cell.text.find_last_not_of(blanks) + 1);
+    at_ = comma;
+    return true;
+  }
+
+  bool quoted(CsvCell& cell) {
+    for (++at_;; ++at_) {
+      if (at_ >= text_.size()) return refuse(cell, "the quote that opens here is not closed on its line; close it with \"");
+      if (text_[at_] != '"') {
+        cell.text += text_[at_];
+      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+        cell.text += '"';
+        ++at_;
+      } else {
+        break;
+      }
+    }
+    ++at_;
+    skip_blanks();
+    if (at_ < text_.size() && text_[at_] != ',') return refuse(cell, "text follows the closing quote; write a comma, or \"\" for a quote inside");
+    return true;
+  }
+
+  bool refuse(const CsvCell& cell, const char* what) {
+    problems_.add(Place{0, line_, cell.column}, {}, what);
+    return false;
+  }
+
+  std::string_view text_;
+  int line_;
+  Problems& problems_;
+  std::size_t at_ = 0;
+};
+
+std::string many(std::size_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string read_measured_text(const std::filesystem::path& file) {
+  const Places places({file.string()});
+  Problems problems(places);
+  const std::optional<std::string> text = read_text(file, problems, {"table", "a header such as bytes,seconds"});
+  problems.raise();
+  return text.value();
+}
+
+CsvTable::CsvTable(const std::filesystem::path& file) : CsvTable(read_measured_text(file), file) {}
+CsvTable::CsvTable(const std::string& text, const std::filesystem::path& file) : file_(file) { read(text); }
+
+void CsvTable::read(const std::string& text) {
+  const Places places({file_.string()});
+  Problems problems(places);
+  int number = 0;
+  bool header = false;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = std::string_view(text).substr(start, end - start);
+    start = end + 1;
+    ++number;
+    const std::size_t first = line.find_first_not_of(blanks);
+    if (first == std::string_view::npos || line[first] == '#') continue;
+    std::optional<std::vector<CsvCell>> cells = Splitter(line, number, problems).cells();
+    if (!cells) continue;
+    if (!header) {
+      header = true;
+      read_header(std::move(*cells), number, problems);
+      continue;
+    }
+    if (cells->size() != columns_.size())
+      problems.add(Place{0, number, 1}, {},
+                   "the row has " + many(cells->size(), "cell") + " and the header " + many(columns_.size(), "column") +
+                       "; write one cell a column (the file may be cut off)");
+    else
+      rows_.push_back({number, std::move(*cells)});
+  }
+  if (!problems.any() && rows_.empty())
+    problems.add(whole_file, {},
+                 header ? "has a header and no rows; write one row a measurement"
+                        : "has no header; write the names of the columns, then one row a measurement");
+  problems.raise();
+}
+
+void CsvTable::read_header(std::vector<CsvCell> cells, int line, Problems& problems) {
+  for (const CsvCell& cell : cells) {
+    if (cell.text.empty())
+      problems.add(Place{0, line, cell.column}, {}, "a column of the header has no name; name every column");
+    else if (find(cell.text))
+      problems.add(Place{0, line, cell.column}, {}, "the column " + in_quotes(cell.text) + " is there twice; keep one");
+    columns_.push_back(cell.text);
+  }
+}
+
+std::optional<std::size_t> CsvTable::find(std::string_view column) const {
+  const auto at = std::find(columns_.begin(), columns_.end(), column);
+  return at == columns_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - columns_.begin()));
+}
+
+std::string CsvTable::line(const CsvRow& row, std::size_t column, std::string_view what) const {
+  return Places({file_.string()}).line(Place{0, row.line, row.cells.at(column).column}, columns_.at(column), what);
+}
+
+double CsvTable::number(const CsvRow& row, std::size_t column) const {
+  const std::string& text = row.cells.at(column).text;
+  try {
+    if (text.empty()) throw std::invalid_argument("is empty; write a number, or leave the row out");
+    return parse_number(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(line(row, column, error.what()));
+  }
+}
+
+}  // namespace straggler
