@@ -264,8 +264,9 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
   for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
     const FaultSpec& spec = scenario.cluster.faults[i];
     if (scheme_entry->one_process && (spec.kind == FaultSpec::Kind::join || spec.kind == FaultSpec::Kind::leave))
-      throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-                  scheme_entry->name + " drives all workers from one process, which none of them joins or leaves; take another scheme, or crash");
+      throw_error(
+          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+          scheme_entry->name + " drives all workers from one process, which none of them joins or leaves; take another scheme, or crash");
     Fault fault;
     fault.kind = kinds[static_cast<std::size_t>(spec.kind)];
     fault.worker = static_cast<Rank>(spec.worker);

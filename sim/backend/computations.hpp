@@ -20,7 +20,7 @@ struct ComputeClass {
   std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
   Time loader_start;                        // of each process, one after the other, when an epoch begins
   Time hand_over;                           // the worker's own time to take a batch from a process
-  double copy_seconds_per_sample = 0;  // host to device
+  double copy_seconds_per_sample = 0;       // host to device
 };
 
 /// Workers that share cores. All of them are on it, whether or not there are enough.

@@ -2,11 +2,11 @@
 // dispatches the work for each of the p devices, scatters the inputs from device 0, broadcasts the weights, lets every device compute the
 // gradient of its piece, gathers outputs and gradients on device 0, and steps there on the gradient of the whole batch,
 //   w ← w - lr Σ_i (b_i / B) g_i(w).
-// Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the one
-// before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs are gathered
-// after backward, at the bytes and in the place of one gathering between forward and backward: the same time, unless the device that is
-// slowest forward is another than the slowest backward.
-// Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020, section 2.2.
+// Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the
+// one before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs
+// are gathered after backward, at the bytes and in the place of one gathering between forward and backward: the same time, unless the
+// device that is slowest forward is another than the slowest backward. Li et al., PyTorch Distributed: Experiences on Accelerating Data
+// Parallel Training, VLDB 2020, section 2.2.
 #include <algorithm>
 #include <cmath>
 
@@ -116,14 +116,15 @@ const Register<SchemeEntry> entry({
                    {.name = "loading",
                     .type = ValueType::choice,
                     .fallback = "beside",
-                    .meaning = "the loader has cores of its own, or it shares the host's only one and prepares nothing while that dispatches",
+                    .meaning =
+                        "the loader has cores of its own, or it shares the host's only one and prepares nothing while that dispatches",
                     .choices = {"beside", "between"}},
                    on_failure({"abort"}, "end")},
     .make =
         [](const Parameters& parameters) {
           return std::make_unique<DataParallel>(Time::from_seconds(parameters.number("overhead")),
-                                                Time::from_seconds(parameters.number("dispatch")),
-                                                parameters.text("launches") == "ahead", parameters.text("loading") == "between");
+                                                Time::from_seconds(parameters.number("dispatch")), parameters.text("launches") == "ahead",
+                                                parameters.text("loading") == "between");
         },
     .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
     .real = false,

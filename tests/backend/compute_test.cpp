@@ -195,8 +195,8 @@ TEST_CASE("a mini-batch that is redone is not loaded again") {
 }
 
 TEST_CASE("serial part: a server takes and sends no message meanwhile") {
-  // The server is the bottleneck: two gradients an epoch, each taken and answered in m, and the serial part is not hidden behind them. Steady
-  // state, by the difference of two runs.
+  // The server is the bottleneck: two gradients an epoch, each taken and answered in m, and the serial part is not hidden behind them.
+  // Steady state, by the difference of two runs.
   for (const int m : {0, 80}) {
     CAPTURE(m);
     const auto seconds = [&](int updates) {

@@ -15,9 +15,9 @@ constexpr double model_bytes = 4 * parameters, input_bytes = 4 * 2, output_bytes
 
 /// `devices` on one host, batches of 100 samples of 1 ms; a slow bus of 1 MB/s, so that every transfer shows.
 Result on_one_host(int devices, const std::string& scheme, std::vector<std::string> sets = {}) {
-  std::vector<std::string> all = {"cluster.workers=[{count: " + std::to_string(devices) + ", device: node, per_host: " +
-                                      std::to_string(devices) + "}]",
-                                  "cluster.network.intra={bandwidth: 1MB/s, latency: 30us}", "training.scheme=" + scheme};
+  std::vector<std::string> all = {
+      "cluster.workers=[{count: " + std::to_string(devices) + ", device: node, per_host: " + std::to_string(devices) + "}]",
+      "cluster.network.intra={bandwidth: 1MB/s, latency: 30us}", "training.scheme=" + scheme};
   all.insert(all.end(), sets.begin(), sets.end());
   return run_timing(cluster(devices), all);
 }
@@ -62,10 +62,11 @@ TEST_CASE("data parallel loads the whole batch for all devices, beside dispatchi
         CAPTURE(per_sample);
         CAPTURE(between);
         const auto seconds = [&](int updates) {
-          return on_one_host(p, std::string("{kind: data_parallel, dispatch: 20ms, loading: ") + (between ? "between}" : "beside}"),
-                             {"cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}", "training.stop.updates=" + std::to_string(updates),
-                              "devices.node.loader={per_sample: " + std::to_string(std::llround(per_sample * 1e6)) +
-                                  "us, workers: 1, prefetch: 2}"})
+          return on_one_host(
+                     p, std::string("{kind: data_parallel, dispatch: 20ms, loading: ") + (between ? "between}" : "beside}"),
+                     {"cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}", "training.stop.updates=" + std::to_string(updates),
+                      "devices.node.loader={per_sample: " + std::to_string(std::llround(per_sample * 1e6)) +
+                          "us, workers: 1, prefetch: 2}"})
               .record.end.seconds();
         };
         const double load = p * 100 * per_sample;
@@ -84,10 +85,11 @@ TEST_CASE("data parallel: launches in turn take h + p d before everything else, 
         CAPTURE(p);
         CAPTURE(dispatch);
         const auto seconds = [&](int updates) {
-          return on_one_host(p,
-                             "{kind: data_parallel, overhead: 30ms, dispatch: " + std::to_string(dispatch) +
-                                 "ms, launches: " + (ahead ? "ahead}" : "in_turn}"),
-                             {"cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}", "training.stop.updates=" + std::to_string(updates)})
+          return on_one_host(
+                     p,
+                     "{kind: data_parallel, overhead: 30ms, dispatch: " + std::to_string(dispatch) +
+                         "ms, launches: " + (ahead ? "ahead}" : "in_turn}"),
+                     {"cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}", "training.stop.updates=" + std::to_string(updates)})
               .record.end.seconds();
         };
         const double host = 0.030 + p * 1e-3 * dispatch, compute = 0.1;
