@@ -140,7 +140,7 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (servers > 0 || plan.workers == 1) return;
+  if (servers > 0 || plan.workers == 1 || scheme_entry->one_process) return;
   shape.workers = static_cast<std::size_t>(plan.workers);
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
