@@ -85,7 +85,8 @@ TEST_CASE("claims that do not fit their table") {
   Parts parts;
   SUBCASE("a missing column") {
     parts.bind = "bind: {nodez: \"cluster.workers[0].count\"}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind: unknown column 'nodez'; did you mean 'nodes'? known: nodes, seconds, kind (measured.csv)"));
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:5:8: bind: unknown column 'nodez'; did you mean 'nodes'? known: nodes, seconds, kind (measured.csv)"));
   }
   SUBCASE("where leaves nothing") {
     parts.where = "where: {kind: c}\n";
@@ -121,22 +122,26 @@ TEST_CASE("binds that do not fit the scenario are told once, where the claim has
   Parts parts;
   SUBCASE("no such key") {
     parts.bind = "bind: {nodes: \"cluster.workers[0].cout\"}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind.nodes: cluster.workers[0].cout=1 (row nodes=1): cluster.workers[0].cout: unknown key 'cout'; "
-                               "did you mean 'count'?"));
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:5:8: bind.nodes: cluster.workers[0].cout=1 (row nodes=1): cluster.workers[0].cout: unknown key 'cout'; "
+                 "did you mean 'count'?"));
   }
   SUBCASE("no such index") {
     parts.bind = "bind: {nodes: \"cluster.workers[3].count\"}\n";
-    CHECK(wrong(parts).find("claim.yaml:5:8: bind.nodes: cluster.workers[3].count=1 (row nodes=1): cluster.workers[3].count: has the index 3") == 0);
+    CHECK(wrong(parts).find(
+              "claim.yaml:5:8: bind.nodes: cluster.workers[3].count=1 (row nodes=1): cluster.workers[3].count: has the index 3") == 0);
   }
   SUBCASE("a device that is not there would change nothing") {
     parts.bind = "bind: {nodes: devices.nod.compute.affine.overhead}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:5:8: bind.nodes: devices.nod.compute.affine.overhead sets nothing: unknown device 'nod'; did you mean "
-                               "'node'?"));
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:5:8: bind.nodes: devices.nod.compute.affine.overhead sets nothing: unknown device 'nod'; did you mean "
+                 "'node'?"));
   }
   SUBCASE("a fitted path that is not there") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_massage, from: 1us, to: 1s}], rows: [{nodes: 1}]}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_massage=1us (row nodes=1): cluster.servers.per_massage: "
-                               "unknown key 'per_massage'; did you mean 'per_message'?"));
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_massage=1us (row nodes=1): cluster.servers.per_massage: "
+                 "unknown key 'per_massage'; did you mean 'per_message'?"));
   }
   SUBCASE("a value out of range") {
     CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,3\n0,2\n"),
@@ -158,7 +163,8 @@ TEST_CASE("tables that are wrong") {
 }
 
 TEST_CASE("quoted cells, comments, blank lines and Windows line ends") {
-  const CsvTable table("# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n", "t.csv");
+  const Files files;
+  const CsvTable table(files.write("t.csv", "# c\r\n\r\n a , \"b \"\"x\"\"\" \r\n1, \"two, three\"\r\n"));
   REQUIRE(table.columns() == std::vector<std::string>{"a", "b \"x\""});
   REQUIRE(table.rows().size() == 1);
   CHECK(table.rows()[0].line == 4);

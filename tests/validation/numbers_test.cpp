@@ -15,14 +15,14 @@ TEST_CASE("minimize finds the bottom of a bent valley, an edge, and a point on a
     const double x = 1 + 4 * (at[0] - 0.3), y = 1 + 4 * (at[1] - 0.7);
     return 100 * std::pow(y - x * x, 2) + std::pow(1 - x, 2);
   };
-  const Minimum bottom = minimize(valley, {{0.9, 0.1}, {0.5, 0.5}});
+  const Minimum bottom = minimize(valley, {{0.9, 0.1}, {0.5, 0.5}}, 0);
   CHECK(bottom.at[0] == doctest::Approx(0.3).epsilon(1e-4));
   CHECK(bottom.at[1] == doctest::Approx(0.7).epsilon(1e-4));
-  const Minimum edge = minimize([](const std::vector<double>& at) { return at[0] - at[1] + at[2] * at[2]; }, {{0.5, 0.5, 0.5}});
+  const Minimum edge = minimize([](const std::vector<double>& at) { return at[0] - at[1] + at[2] * at[2]; }, {{0.5, 0.5, 0.5}}, -10);
   CHECK(edge.at[0] == doctest::Approx(0).epsilon(1e-6));
   CHECK(edge.at[1] == doctest::Approx(1).epsilon(1e-6));
   CHECK(std::abs(edge.at[2]) < 1e-3);
-  const Minimum point = minimize([](const std::vector<double>& at) { return std::pow(at[0] - 0.123456, 2); }, {{0.9}});
+  const Minimum point = minimize([](const std::vector<double>& at) { return std::pow(at[0] - 0.123456, 2); }, {{0.9}}, 0);
   CHECK(point.at[0] == doctest::Approx(0.123456).epsilon(1e-7));
   CHECK(point.converged);
 }
@@ -32,7 +32,7 @@ TEST_CASE("minimize takes the better of two valleys") {
   const auto two = [](const std::vector<double>& at) {
     return -std::exp(-std::pow((at[0] - 0.2) / 0.05, 2)) - 2 * std::exp(-std::pow((at[0] - 0.8) / 0.05, 2));
   };
-  CHECK(minimize(two, {{0.2}, {0.78}}).at[0] == doctest::Approx(0.8).epsilon(1e-6));
+  CHECK(minimize(two, {{0.2}, {0.78}}, -10).at[0] == doctest::Approx(0.8).epsilon(1e-6));
 }
 
 TEST_CASE("least squares of a line, and columns that depend on each other") {
@@ -74,4 +74,15 @@ TEST_CASE("interpolation by logarithms") {
   CHECK_FALSE(interpolate_logs({}, 1));
   CHECK_FALSE(interpolate_logs({{1, 1}}, 0));
   CHECK_FALSE(interpolate_logs({{0, 1}, {1, 1}}, 1));
+}
+
+TEST_CASE("a power law of several columns") {
+  const auto law = [](double x, double z) { return 3 * std::sqrt(x) / z; };
+  const std::vector<std::vector<double>> xs{{1, 2}, {4, 2}, {9, 5}, {2, 8}};
+  std::vector<double> ys;
+  for (const auto& each : xs) ys.push_back(law(each[0], each[1]));
+  CHECK(*power_law(xs, ys, {100, 7}) == doctest::Approx(law(100, 7)));
+  CHECK_FALSE(power_law({{1, 2}, {4, 2}, {9, 2}}, {1, 2, 3}, {1, 2}));  // nothing says what the second column does
+  CHECK_FALSE(power_law({{1, 2}, {4, 3}}, {1, 2}, {1, 2}));
+  CHECK_FALSE(power_law(xs, ys, {0, 7}));
 }

@@ -61,7 +61,8 @@ int execute(const std::vector<std::string>& given) {
   }
   for (const ClaimResult& result : results) fmt::print("{}\n", claim_line(result));
   if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
-  fmt::print("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");
+  fmt::print("{}{}\n", claims_summary(results),
+             interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");
   if (interrupted) return Exit::interrupted;
   for (const ClaimResult& result : results)
     if (!result.holds()) return Exit::exceeded;

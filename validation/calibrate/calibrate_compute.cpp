@@ -76,13 +76,15 @@ class DeviceCalibration {
         out += fmt::format("{}{:.0f}: {}", i == 0 ? "" : ", ", points_[i].size, time(points_[i].seconds));
       out += "}}\n";
     }
-    if (sigma_ && rounded(*sigma_) > 0) out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n", format_number(std::round(*sigma_ * 1e5) / 1e5));
+    if (sigma_ && rounded(*sigma_) > 0)
+      out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n", format_number(std::round(*sigma_ * 1e5) / 1e5));
     return out;
   }
 
   std::string table() const {
     std::string out = name_ + ": " + verdict() + "\n";
-    std::vector<std::vector<std::string>> rows{{"batch", "repeats", "time", affine_ ? "entries say" : "its neighbours say", "error", "memory"}};
+    std::vector<std::vector<std::string>> rows{
+        {"batch", "repeats", "time", affine_ ? "entries say" : "its neighbours say", "error", "memory"}};
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const auto& samples = batches_.at(static_cast<std::int64_t>(points_[i].size));
       const bool said = affine_ || (i > 0 && i + 1 < points_.size());

@@ -40,7 +40,8 @@ std::string segments_text(const std::vector<Piece>& pieces, const std::vector<Ti
     const double latency = link.latency_total > 0 ? piece.line.start / link.latency_total : 1;
     const double bandwidth = piece.line.slope > 0 ? std::min(1 / (piece.line.slope * link.bandwidth), most_factor) : most_factor;
     const double last = points[piece.first + piece.count - 1].size;
-    const std::string up_to = &piece == &pieces.back() ? "" : fmt::format("up_to: {}, ", format_quantity(std::max(last, 1.0), Dimension::bytes));
+    const std::string up_to =
+        &piece == &pieces.back() ? "" : fmt::format("up_to: {}, ", format_quantity(std::max(last, 1.0), Dimension::bytes));
     out += fmt::format("      - {{{}latency_factor: {}, bandwidth_factor: {}}}\n", up_to, format_number(rounded(latency)),
                        format_number(rounded(bandwidth)));
   }
@@ -58,10 +59,11 @@ std::string piece_lines(const std::vector<Piece>& pieces, const std::vector<Time
     const Line& line = piece.line;
     const double bandwidth = line.slope > 0 ? 1 / line.slope : 0;
     const std::optional<double> error = line.slope_error ? std::optional(*line.slope_error * bandwidth * bandwidth) : std::nullopt;
-    out += fmt::format("{} to {}: alpha {}, bandwidth {}; mean error {}, largest {}\n", readable_bytes(points[piece.first].size),
-                       readable_bytes(points[piece.first + piece.count - 1].size), with_error(line.start, line.start_error, readable_seconds),
-                       line.slope > 0 ? with_error(bandwidth, error, rate_text) : "beyond what these sizes show", readable_share(line.mean),
-                       readable_share(line.largest));
+    out +=
+        fmt::format("{} to {}: alpha {}, bandwidth {}; mean error {}, largest {}\n", readable_bytes(points[piece.first].size),
+                    readable_bytes(points[piece.first + piece.count - 1].size), with_error(line.start, line.start_error, readable_seconds),
+                    line.slope > 0 ? with_error(bandwidth, error, rate_text) : "beyond what these sizes show", readable_share(line.mean),
+                    readable_share(line.largest));
   }
   return out;
 }
@@ -86,7 +88,8 @@ Calibration calibrate(const MessageTimes& times, const std::filesystem::path& fi
   const auto refuse = [&](const char* what) -> void { throw ScenarioErrors({file.string() + ": " + what}); };
   if (points.size() < 2) refuse("has one message size, and latency and bandwidth are two unknowns; measure at least two sizes");
   const std::vector<Piece> pieces = fit_pieces(points, tolerance);
-  if (!(pieces.back().line.slope > 0)) refuse("shows no bandwidth: its largest messages take no longer than smaller ones; measure larger ones");
+  if (!(pieces.back().line.slope > 0))
+    refuse("shows no bandwidth: its largest messages take no longer than smaller ones; measure larger ones");
   const Link link = link_of(pieces);
   Calibration out;
   out.found = times.found + "; " + times.meaning;

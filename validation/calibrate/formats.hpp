@@ -8,7 +8,8 @@
 
 namespace straggler {
 
-/// `bytes,seconds`: half the round trip of a ping-pong, several rows a size or one.
+/// `bytes,seconds`: half the round trip of a ping-pong, several rows a size or one. With a column `mode`, only the rows of `ping_pong` are
+/// times of one message (others: one way in a row, both ways at once).
 MessageTimes read_ping_pong(const CsvTable& table);
 /// `batch,seconds`, and if they are there `device,model,precision,iqr_s,memory_bytes`.
 BatchTimes read_batch_times(const CsvTable& table);

@@ -14,7 +14,7 @@ struct MessageTimes {
   struct Sample {
     double bytes = 0, seconds = 0;  // of one message, one way
   };
-  std::string found;  // "OSU latency: 23 sizes"
+  std::string found;    // "OSU latency: 23 sizes"
   std::string meaning;  // how seconds came from what the file says
   bool within_host = false;
   std::vector<Sample> samples;

@@ -95,7 +95,8 @@ class NcclReader {
     }
     const auto field = [&](const char* name) { return words[column(name)]; };
     const std::optional<double> size = rows_.number(number, field("size"), "size"), time = rows_.number(number, field("time"), "time");
-    const std::optional<double> algorithm = rows_.number(number, field("algbw"), "algbw"), bus = rows_.number(number, field("busbw"), "busbw");
+    const std::optional<double> algorithm = rows_.number(number, field("algbw"), "algbw"),
+                                bus = rows_.number(number, field("busbw"), "busbw");
     if (!size || !time || !algorithm || !bus || *size <= 0 || *time <= 0) return;
     sizes_.push_back({*size, *time * 1e-6});
     if (*algorithm > best_) {  // the ratio is least rounded where the bandwidth is largest
@@ -120,7 +121,8 @@ class NcclReader {
     const double n = ranks_;
     const auto near = [&](double ratio) { return std::abs(ratio_ - ratio) < 0.03 * ratio; };
     if (ranks_ < 2)
-      refuse(file_, fmt::format("is nccl-tests output of {} rank(s), by its '# Rank' lines; give the whole output of at least two", ranks_));
+      refuse(file_,
+             fmt::format("is nccl-tests output of {} rank(s), by its '# Rank' lines; give the whole output of at least two", ranks_));
     if (reduces_ && near(2 * (n - 1) / n)) {
       const double steps = 2 * (n - 1);
       for (const MessageTimes::Sample& each : sizes_) out.samples.push_back({each.bytes / n, each.seconds / steps});
@@ -131,9 +133,10 @@ class NcclReader {
       out.found = fmt::format("nccl-tests send and receive, {} ranks on {} host(s), {} sizes", ranks_, hosts_.size(), sizes_.size());
       out.meaning = "each time is that of one message, both ways at once; out of place";
     } else {
-      refuse(file_, fmt::format("is nccl-tests output of an operation that says too little of a link (bus over algorithm bandwidth is {:.3g}); "
-                                "give that of all_reduce_perf or sendrecv_perf",
-                                ratio_));
+      refuse(file_,
+             fmt::format("is nccl-tests output of an operation that says too little of a link (bus over algorithm bandwidth is {:.3g}); "
+                         "give that of all_reduce_perf or sendrecv_perf",
+                         ratio_));
     }
     return out;
   }

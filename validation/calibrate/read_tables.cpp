@@ -48,8 +48,10 @@ std::string many(std::size_t count, const char* what) { return fmt::format("{} {
 std::string as_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!name.empty() && name.back() != '-') name += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
   }
   while (name.ends_with('-')) name.pop_back();
   return name;
@@ -72,12 +74,18 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   MessageTimes out;
   Cells cells(table);
   std::set<double> sizes;
+  const std::optional<std::size_t> mode = table.find("mode");
   for (const CsvRow& row : table.rows()) {
+    if (mode && row.cells[*mode].text != "ping_pong") continue;
     out.samples.push_back({cells.number(row, *table.find("bytes"), true), cells.number(row, *table.find("seconds"), false)});
     sizes.insert(out.samples.back().bytes);
   }
   cells.raise();
-  out.found = fmt::format("a ping-pong table, {} of {}", many(table.rows().size(), "time"), many(sizes.size(), "message size"));
+  if (out.samples.empty())
+    throw ScenarioErrors({table.file().string() + ": has no row of mode ping_pong, whose times are those of one message; measure these"});
+  out.found = fmt::format("a ping-pong table, {} of {}", many(out.samples.size(), "time"), many(sizes.size(), "message size"));
+  if (const std::size_t others = table.rows().size() - out.samples.size(); others > 0)
+    out.found += fmt::format(" ({} of other modes not used)", many(others, "row"));
   out.meaning = "seconds are those of one message, half a round trip";
   return out;
 }
@@ -109,9 +117,10 @@ Measured read_measured(const std::filesystem::path& file) {
   const bool seconds = table.find("seconds").has_value();
   if (seconds && table.find("bytes")) return read_ping_pong(table);
   if (seconds && table.find("batch")) return read_batch_times(table);
-  throw ScenarioErrors({fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
-                                    "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
-                                    file.string(), joined(table.columns()))});
+  throw ScenarioErrors(
+      {fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
+                   "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
+                   file.string(), joined(table.columns()))});
 }
 
 }  // namespace straggler

@@ -14,11 +14,16 @@ namespace {
 std::string html_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -77,8 +82,7 @@ std::string row_html(const ClaimResult& result, const RowResult& row) {
   std::string out = fmt::format("<tr class=\"{}\"><td>{}</td><td>{}</td><td>{:.6g}</td><td>{:.6g}</td><td>{}</td>",
                                 row.row.use == RowUse::held_out ? "held" : "fitted", name_of(row.row.use), html_text(row.row.label),
                                 row.measured, row.predicted, error_text(row.error));
-  if (result.interpolation)
-    out += fmt::format("<td>{}</td>", row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
+  if (result.interpolation) out += fmt::format("<td>{}</td>", row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
   return out + "</tr>\n";
 }
 
@@ -112,9 +116,10 @@ std::string validation_html(const std::vector<ClaimResult>& results) {
       "h2.holds::before{content:'\\2713  ';color:#2a7}h2.missed::before{content:'\\2717  ';color:#c33}\n"
       "svg .frame{fill:none;stroke:#999}svg .diagonal{stroke:#bbb}svg .held{fill:#26c}svg circle.fitted{fill:none;stroke:#777}\n"
       "svg text{font-size:12px;fill:#555}\n</style></head><body>\n<h1>Predicted against measured</h1>\n";
-  out += fmt::format("<p>{}. Filled points are held out: no value was fitted to them. Hollow ones are fitted. On the line, prediction and "
-                     "measurement agree.</p>\n",
-                     html_text(claims_summary(results)));
+  out += fmt::format(
+      "<p>{}. Filled points are held out: no value was fitted to them. Hollow ones are fitted. On the line, prediction and "
+      "measurement agree.</p>\n",
+      html_text(claims_summary(results)));
   for (const ClaimResult& result : results) out += section(result);
   return out + "</body></html>\n";
 }

@@ -15,8 +15,8 @@ std::string share(double value) { return fmt::format("{:.3g} %", 100 * value); }
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 
 std::string scores_text(const char* what, const Scores& scores) {
-  return fmt::format("{:<10} {} row{}: MAPE {}, largest {}, signs {}\n", what, scores.rows, scores.rows == 1 ? "" : "s",
-                     share(scores.mape), share(scores.max), scores.signs);
+  return fmt::format("{:<10} {} row{}: MAPE {}, largest {}, signs {}\n", what, scores.rows, scores.rows == 1 ? "" : "s", share(scores.mape),
+                     share(scores.max), scores.signs);
 }
 
 std::string row_table(const ClaimResult& result) {
@@ -28,8 +28,7 @@ std::string row_table(const ClaimResult& result) {
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
       rows.push_back({name_of(use), row.row.label, value_text(row.measured), value_text(row.predicted), error_text(row.error)});
-      if (result.interpolation)
-        rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : std::string());
+      if (result.interpolation) rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : std::string());
     }
   }
   return aligned(rows, 2);
@@ -109,8 +108,10 @@ std::string validation_csv(const std::vector<ClaimResult>& results) {
     for (const RowResult& row : result.rows) {
       out += fmt::format("{},{},{},{},{},{},", csv_text(result.claim.title), csv_text(row.row.label), name_of(row.row.use),
                          number_text(row.measured), number_text(row.predicted), number_text(row.error));
-      if (row.interpolated) out += fmt::format("{},{}", number_text(*row.interpolated), number_text(*row.interpolated / row.measured - 1));
-      else out += ",";
+      if (row.interpolated)
+        out += fmt::format("{},{}", number_text(*row.interpolated), number_text(*row.interpolated / row.measured - 1));
+      else
+        out += ",";
       out += "," + unit + "\n";
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/tables/least_squares.hpp"
+
 namespace straggler {
 
 std::optional<double> interpolate_logs(std::vector<std::pair<double, double>> points, double x) {
@@ -27,6 +29,36 @@ std::optional<double> interpolate_logs(std::vector<std::pair<double, double>> po
   const auto [x0, y0] = knots[right - 1];
   const auto [x1, y1] = knots[right];
   return std::exp(y0 + (y1 - y0) * (at - x0) / (x1 - x0));
+}
+
+namespace {
+
+/// (1, log x₁, log x₂, …); none where one is not above 0.
+std::optional<std::vector<double>> row_of_logs(const std::vector<double>& x) {
+  std::vector<double> row{1};
+  for (const double each : x) {
+    if (!(each > 0)) return std::nullopt;
+    row.push_back(std::log(each));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::optional<double> power_law(const std::vector<std::vector<double>>& xs, const std::vector<double>& ys, const std::vector<double>& x) {
+  Matrix rows;
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    std::optional<std::vector<double>> row = row_of_logs(xs[i]);
+    if (!row || !(ys[i] > 0)) return std::nullopt;
+    rows.push_back(std::move(*row));
+    logs.push_back(std::log(ys[i]));
+  }
+  const std::optional<std::vector<double>> at = row_of_logs(x), exponents = least_squares(rows, logs);
+  if (!at || !exponents) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = 0; i < at->size(); ++i) sum += (*at)[i] * (*exponents)[i];
+  return std::exp(sum);
 }
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// What somebody without a simulator would say: a line through the fitted rows.
+// What somebody without a simulator would say: a ruler laid on the fitted rows.
 #pragma once
 #include <optional>
 #include <utility>
@@ -9,5 +9,9 @@ namespace straggler {
 /// Piecewise linear in the logarithms of x and y through `points` (any order; of equal x, the geometric mean), its first and last piece
 /// drawn on beyond them; flat if there is one x only. None without points, or where a coordinate is not above 0.
 std::optional<double> interpolate_logs(std::vector<std::pair<double, double>> points, double x);
+
+/// The power law y = c · Πxᵢ^bᵢ nearest to the points by least squares of logarithms, at `x`. None where a coordinate is not above 0, or
+/// where the points do not determine it.
+std::optional<double> power_law(const std::vector<std::vector<double>>& xs, const std::vector<double>& ys, const std::vector<double>& x);
 
 }  // namespace straggler

@@ -1,5 +1,6 @@
 #include "validation/compare/minimize.hpp"
 
+#include <exception>
 #include <limits>
 #include <nlopt.hpp>
 #include <stdexcept>
@@ -13,8 +14,8 @@ constexpr int evaluations_per_dimension = 250;
 /// Keeps the best point itself: NLopt's is lost where it stops by an exception.
 class Search {
  public:
-  Search(const std::function<double(const std::vector<double>&)>& function, std::size_t dimensions)
-      : function_(function), dimensions_(dimensions) {}
+  Search(const std::function<double(const std::vector<double>&)>& function, std::size_t dimensions, double good_enough)
+      : function_(function), dimensions_(dimensions), good_enough_(good_enough) {}
 
   /// True if it came to rest at `tolerance`.
   bool run(nlopt::algorithm algorithm, std::vector<double> from, double step, double tolerance) {
@@ -23,25 +24,32 @@ class Search {
     method.set_upper_bounds(1.0);
     method.set_initial_step(step);
     method.set_xtol_abs(tolerance);
-    method.set_stopval(stop_value);
+    method.set_stopval(good_enough_);
     method.set_maxeval(evaluations_per_dimension * static_cast<int>(dimensions_));
     method.set_min_objective(&Search::evaluate, this);
+    method_ = &method;
     double value = 0;
     try {
       return method.optimize(from, value) != nlopt::MAXEVAL_REACHED;
     } catch (const nlopt::roundoff_limited&) {
       return true;  // cannot be told apart any more
+    } catch (const nlopt::forced_stop&) {
+      std::rethrow_exception(thrown_);
     }
   }
   const Minimum& best() const { return best_; }
 
  private:
-  /// A sum of squares below this is zero: residuals of 1e-12, which is how fine simulated times are.
-  static constexpr double stop_value = 1e-24;
-
   static double evaluate(const std::vector<double>& at, std::vector<double>&, void* self) {
     Search& search = *static_cast<Search*>(self);
-    const double value = search.function_(at);
+    double value = 0;
+    try {
+      value = search.function_(at);
+    } catch (...) {  // NLopt would forget what it was
+      search.thrown_ = std::current_exception();
+      search.method_->force_stop();
+      return 0;
+    }
     if (value < search.best_.value) {
       search.best_.value = value;
       search.best_.at = at;
@@ -51,16 +59,20 @@ class Search {
 
   const std::function<double(const std::vector<double>&)>& function_;
   std::size_t dimensions_;
+  double good_enough_;
+  nlopt::opt* method_ = nullptr;
+  std::exception_ptr thrown_;
   Minimum best_{{}, std::numeric_limits<double>::infinity(), false};
 };
 
 }  // namespace
 
-Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts) {
+Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts,
+                 double good_enough) {
   if (starts.empty() || starts.front().empty()) throw std::logic_error("minimize: nothing to vary");
   constexpr double coarse = 1e-4, fine = 1e-9, little = 1e-6;
   const std::size_t dimensions = starts.front().size();
-  Search search(function, dimensions);
+  Search search(function, dimensions, good_enough);
   for (const std::vector<double>& start : starts) search.run(nlopt::LN_SBPLX, start, 0.1, coarse);
   const nlopt::algorithm polisher = dimensions > 1 ? nlopt::LN_BOBYQA : nlopt::LN_SBPLX;
   bool converged = false;

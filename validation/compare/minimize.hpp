@@ -13,7 +13,9 @@ struct Minimum {
 };
 
 /// Minimizes `function` over the unit cube, starting from each of `starts`: Subplex (Rowan 1990) from every start, then from the best
-/// point BOBYQA (Powell 2009; Subplex again in one dimension) until the point stands still to 1e-9. Deterministic.
-Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts);
+/// point BOBYQA (Powell 2009; Subplex again in one dimension) until the point stands still to 1e-9, or a value of at most
+/// `good_enough` is found. Deterministic. What `function` throws ends it.
+Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts,
+                 double good_enough);
 
 }  // namespace straggler

@@ -18,9 +18,9 @@ namespace straggler {
 
 namespace {
 
-constexpr const char* of_the_math[] = {"final_train_loss",    "final_test_loss",  "final_test_accuracy", "final_train_accuracy",
-                                       "time_to_target_s",    "updates_to_target", "samples_to_target",  "bytes_to_target",
-                                       "last_below_target_s"};
+constexpr const char* of_the_math[] = {"final_train_loss",     "final_test_loss",  "final_test_accuracy",
+                                       "final_train_accuracy", "time_to_target_s", "updates_to_target",
+                                       "samples_to_target",    "bytes_to_target",  "last_below_target_s"};
 
 class Watch final : public ProgressListener {
  public:

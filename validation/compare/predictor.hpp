@@ -14,7 +14,7 @@
 namespace straggler {
 
 struct PredictOptions {
-  unsigned threads = 0;                                 // for the math; 0: all cores
+  unsigned threads = 0;  // for the math; 0: all cores
   std::function<bool()> interrupted = [] { return false; };
 };
 

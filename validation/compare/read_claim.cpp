@@ -105,8 +105,7 @@ void read_binds(Section& top, Claim& claim) {
     return;
   }
   for (std::size_t i = 0; i < node->items.size(); ++i)
-    claim.bind.push_back(
-        read_bind(top.context(), node->items[i], node->keys[i].name, "bind." + node->keys[i].name, node->keys[i].place));
+    claim.bind.push_back(read_bind(top.context(), node->items[i], node->keys[i].name, "bind." + node->keys[i].name, node->keys[i].place));
 }
 
 void read_sets(Section& top, Claim& claim) {
@@ -122,7 +121,8 @@ void read_sets(Section& top, Claim& claim) {
 
 void check_metric(Section& compare, const char* key, const std::string& name) {
   const std::vector<std::string>& known = metric_names();
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) compare.problem(key, unknown_name("metric", name, known));
+  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+    compare.problem(key, unknown_name("metric", name, known));
 }
 
 Compared read_compare(Section compare) {
@@ -155,7 +155,8 @@ Amount read_amount(Section& section, const char* key) {
   const YamlNode* node = section.require(key, "write a value such as 0.5, 10ms, 25MiB or 1Gbps");
   if (node == nullptr) return {};
   try {
-    if (node->type != YamlNode::Type::scalar) throw std::invalid_argument("is " + what_stands(*node) + "; write a value such as 0.5 or 10ms");
+    if (node->type != YamlNode::Type::scalar)
+      throw std::invalid_argument("is " + what_stands(*node) + "; write a value such as 0.5 or 10ms");
     return parse_amount(node->text);
   } catch (const std::invalid_argument& error) {
     section.context().problems.add(node->place, section.path_of(key), error.what());
@@ -190,13 +191,15 @@ const std::vector<YamlNode>& list_of(Section& section, const char* key, const st
   const YamlNode* node = section.require(key, remedy);
   if (node == nullptr) return none;
   if (node->type == YamlNode::Type::sequence && !node->items.empty()) return node->items;
-  section.problem(key, "is " + (node->type == YamlNode::Type::sequence ? std::string("an empty list") : what_stands(*node)) + "; " + remedy);
+  section.problem(key,
+                  "is " + (node->type == YamlNode::Type::sequence ? std::string("an empty list") : what_stands(*node)) + "; " + remedy);
   return none;
 }
 
 Fit read_fit(Section section) {
   Fit fit;
-  const auto& parameters = list_of(section, "parameters", "write a list such as [{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}]");
+  const auto& parameters =
+      list_of(section, "parameters", "write a list such as [{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}]");
   for (std::size_t i = 0; i < parameters.size(); ++i)
     fit.parameters.push_back(
         read_parameter(Section(section.context(), &parameters[i], item_path(section.path_of("parameters"), i), parameters[i].place)));
@@ -228,7 +231,8 @@ std::filesystem::path read_path(Section& top, const char* key, const char* remed
 void read_top(Section& top, Claim& claim) {
   const YamlNode* version = top.require("claim", "write 'claim: 1', the version of the format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1"))
-    top.context().problems.add(version->place, "claim", "is " + what_stands(*version) + "; this program reads version 1 of the format only");
+    top.context().problems.add(version->place, "claim",
+                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
   top.require("title", "write what is claimed, in a line");
   claim.title = top.word("title");
   claim.source = top.word("source");

@@ -148,8 +148,9 @@ class RowReader {
         row.relative_to = found[0];
         if (&rows_[found[0]] == &row) row.use = RowUse::reference;
       } else {
-        problem(pattern.place, pattern.path, (found.empty() ? "matches no row" : "matches " + std::to_string(found.size()) + " rows") +
-                                                 std::string(" to compare '") + row.label + "' with; name exactly one");
+        problem(pattern.place, pattern.path,
+                (found.empty() ? "matches no row" : "matches " + std::to_string(found.size()) + " rows") + std::string(" to compare '") +
+                    row.label + "' with; name exactly one");
       }
     }
   }

@@ -11,37 +11,54 @@ namespace straggler {
 
 namespace {
 
-/// The bound column of numbers that is the only one to vary over the rows; none if there is no such column.
-std::optional<std::size_t> varying_column(const Claim& claim, const std::vector<ClaimRow>& rows) {
-  std::optional<std::size_t> only;
+/// The bound columns that vary over the rows; none if one of them holds words.
+std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<RowResult>& rows) {
+  std::vector<std::size_t> columns;
   for (std::size_t b = 0; b < claim.bind.size(); ++b) {
-    const bool varies = std::any_of(rows.begin(), rows.end(), [&](const ClaimRow& row) { return row.bound[b] != rows.front().bound[b]; });
-    if (!varies) continue;
-    if (only || !claim.bind[b].values.empty()) return std::nullopt;
-    only = b;
+    const auto differs = [&](const RowResult& row) { return row.row.bound[b] != rows.front().row.bound[b]; };
+    if (std::none_of(rows.begin(), rows.end(), differs)) continue;
+    if (!claim.bind[b].values.empty()) return {};
+    columns.push_back(b);
   }
-  return only;
+  return columns;
+}
+
+/// Of the held-out row `at`, from the fitted ones; throws std::invalid_argument where a cell is no number.
+std::optional<double> interpolated(const std::vector<RowResult>& rows, const std::vector<std::size_t>& columns, const RowResult& at) {
+  const auto numbers = [&](const RowResult& row) {
+    std::vector<double> all;
+    for (const std::size_t column : columns) all.push_back(parse_number(row.row.bound[column]));
+    return all;
+  };
+  std::vector<std::vector<double>> xs;
+  std::vector<double> ys;
+  for (const RowResult& row : rows) {
+    if (row.row.use != RowUse::fitted) continue;
+    xs.push_back(numbers(row));
+    ys.push_back(row.measured);
+  }
+  if (columns.size() > 1) return power_law(xs, ys, numbers(at));
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < xs.size(); ++i) points.emplace_back(xs[i].front(), ys[i]);
+  return interpolate_logs(std::move(points), numbers(at).front());
 }
 
 void interpolate(ClaimResult& result) {
-  std::vector<ClaimRow> rows;
-  for (const RowResult& row : result.rows) rows.push_back(row.row);
-  const std::optional<std::size_t> column = varying_column(result.claim, rows);
-  if (!column || result.fitted.rows == 0) return;
+  const std::vector<std::size_t> columns = varying_columns(result.claim, result.rows);
+  if (columns.empty() || result.fitted.rows == 0) return;
+  std::vector<std::optional<double>> values(result.rows.size());
   std::vector<double> errors;
   try {
-    std::vector<std::pair<double, double>> points;
-    for (const RowResult& row : result.rows)
-      if (row.row.use == RowUse::fitted) points.emplace_back(parse_number(row.row.bound[*column]), row.measured);
-    for (RowResult& row : result.rows) {
-      if (row.row.use != RowUse::held_out) continue;
-      row.interpolated = interpolate_logs(points, parse_number(row.row.bound[*column]));
-      if (!row.interpolated) return;
-      errors.push_back(*row.interpolated / row.measured - 1);
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (result.rows[i].row.use != RowUse::held_out) continue;
+      values[i] = interpolated(result.rows, columns, result.rows[i]);
+      if (!values[i]) return;
+      errors.push_back(*values[i] / result.rows[i].measured - 1);
     }
   } catch (const std::invalid_argument&) {
     return;  // words, not numbers
   }
+  for (std::size_t i = 0; i < values.size(); ++i) result.rows[i].interpolated = values[i];
   result.interpolation = scores_of(errors);
 }
 

@@ -21,8 +21,8 @@ struct RowResult {
 struct FittedValue {
   std::vector<std::string> paths;
   std::optional<Dimension> dimension;
-  double value = 0;                     // SI
-  std::optional<double> uncertainty;    // one standard error, SI; none: not determined
+  double value = 0;                   // SI
+  std::optional<double> uncertainty;  // one standard error, SI; none: not determined
   bool at_bound = false, no_effect = false;
 };
 
@@ -41,7 +41,7 @@ struct ClaimResult {
   int degrees_of_freedom = 0;  // fitted rows less parameters
   bool converged = true;
   Scores fitted, held_out;
-  std::optional<Scores> interpolation;  // of the held-out rows; none: no single column of numbers varies, or nothing was fitted
+  std::optional<Scores> interpolation;  // of the held-out rows; none: what varies is not all numbers, or the fitted rows are too few
   std::size_t runs = 0;
   bool mape_holds = true, max_holds = true;
   bool holds() const { return mape_holds && max_holds; }

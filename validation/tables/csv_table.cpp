@@ -57,7 +57,8 @@ class Splitter {
     }
     ++at_;
     skip_blanks();
-    if (at_ < text_.size() && text_[at_] != ',') return refuse(cell, "text follows the closing quote; write a comma, or \"\" for a quote inside");
+    if (at_ < text_.size() && text_[at_] != ',')
+      return refuse(cell, "text follows the closing quote; write a comma, or \"\" for a quote inside");
     return true;
   }
 

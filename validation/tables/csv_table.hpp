@@ -27,7 +27,7 @@ class CsvTable {
   /// Reads the file. Throws ScenarioErrors with all that is wrong: no file, no text, a column named twice, a row with fewer or more cells
   /// than the header, an open quote, no rows.
   explicit CsvTable(const std::filesystem::path& file);
-  /// The same for a text at hand; `file` names it in messages.
+  /// The same for the text of read_measured_text(); `file` names it in messages.
   CsvTable(const std::string& text, const std::filesystem::path& file);
 
   const std::vector<std::string>& columns() const { return columns_; }

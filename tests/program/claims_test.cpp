@@ -1,0 +1,114 @@
+// `straggler validate` and `straggler calibrate` as users meet them.
+#include <doctest/doctest.h>
+
+#include "tests/program/workplace.hpp"
+
+namespace fs = std::filesystem;
+using straggler::test::Workplace;
+
+namespace {
+
+const char* scenario = R"(straggler: 1
+name: alone
+devices:
+  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
+cluster:
+  workers: [{count: 1, device: node}]
+  network: {link: {bandwidth: 1Gbps, latency: 0s}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: ssgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 10}
+)";
+
+std::string claim(const std::string& title, const std::string& bound) {
+  return "claim: 1\ntitle: " + title +
+         "\nscenario: scenario.yaml\nmeasured: measured.csv\nbind: {batch: training.batch.per_worker}\n"
+         "compare: {column: seconds, metric: simulated_seconds}\n"
+         "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}], rows: [{batch: 10}]}\n"
+         "bound: " +
+         bound + "\n";
+}
+
+/// 10 updates of 10 samples of p take 0.2 s, so that p is 2 ms, and batches of 20 and 40 take 0.4 and 0.8 s.
+void fill(const Workplace& place) {
+  place.write("scenario.yaml", scenario);
+  place.write("measured.csv", "batch,seconds\n10,0.2\n20,0.5\n40,0.8\n");
+  place.write("loose.yaml", claim("loose <bound>", "{mape: 11%, max: 21%}"));
+  place.write("tight.yaml", claim("tight", "{mape: 9%}"));
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("validate: 0 when every bound holds, 1 when one is missed") {
+  const Workplace place;
+  fill(place);
+  const auto good = place.shell("straggler validate loose.yaml --out v");
+  CHECK_MESSAGE(good.code == 0, good.err);
+  CHECK(has(good.out,
+            "holds   loose <bound>: MAPE 10 % (bound 11 %), largest 20 % (bound 21 %); 2 held out, 1 fitted, 0 degrees of freedom"));
+  CHECK(has(good.out, "1 of 1 claim holds\n"));
+  CHECK(has(good.out, "devices.node.compute.affine.per_sample = 2 ms, uncertainty not determined"));
+  CHECK(has(good.err, "claim 1 of 1: loose"));
+  const auto missed = place.shell("straggler validate loose.yaml tight.yaml --quiet --out v");
+  CHECK(missed.code == 1);
+  CHECK(missed.err.empty());
+  CHECK(has(missed.out, "MISSED  tight: MAPE 10 % (bound 9 %)"));
+  CHECK(has(missed.out, "1 of 2 claims hold\n"));
+  std::istringstream rows(place.read("v/validation.csv"));
+  std::string line;
+  std::getline(rows, line);
+  CHECK(line == "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit");
+  int count = 0;
+  for (; std::getline(rows, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == 8);
+  CHECK(count == 6);
+  const std::string page = place.read("v/report.html");
+  CHECK(has(page, "<svg"));
+  CHECK(has(page, "loose &lt;bound&gt;"));
+  CHECK_FALSE(has(page, "http"));
+  CHECK(place.files("v").size() == 2);
+  const auto again = place.shell("straggler validate loose.yaml tight.yaml --quiet --out w");
+  CHECK(place.files("v") == place.files("w"));
+  CHECK(missed.out == again.out);
+}
+
+TEST_CASE("validate: bad input of any claim is 2, before anything runs or is written") {
+  const Workplace place;
+  fill(place);
+  place.write("bad.yaml", claim("bad", "{mape: 1%}\nfitt: 1"));
+  place.write("worse.yaml", claim("worse", "{mape: 1%}\nwhere: {batch: 7}"));
+  const auto done = place.shell("straggler validate loose.yaml bad.yaml worse.yaml --out v");
+  CHECK(done.code == 2);
+  CHECK(done.out.empty());
+  CHECK(has(done.err, "bad.yaml:9:1: fitt: unknown key"));
+  CHECK(has(done.err, "worse.yaml:9:8: where: leaves no row"));
+  CHECK_FALSE(fs::exists(place.folder() / "v"));
+  CHECK(place.shell("straggler validate").code == 2);
+  CHECK(place.shell("straggler validate no.yaml").code == 2);
+  place.write("file", "x");
+  CHECK(place.shell("straggler validate loose.yaml --out file").code == 2);
+}
+
+TEST_CASE("calibrate: entries on standard output, or in a file that nothing else wrote") {
+  const Workplace place;
+  place.write("ping.csv", "bytes,seconds\n1000,1.1e-4\n100000,2e-4\n10000000,1.01e-2\n");
+  const auto shown = place.shell("straggler calibrate ping.csv");
+  CHECK(shown.code == 0);
+  CHECK(has(shown.out, "# Calibrated by straggler from ping.csv: a ping-pong table"));
+  CHECK(has(shown.out, "\nnetwork:"));
+  const auto written = place.shell("straggler calibrate ping.csv -o out.yaml");
+  CHECK_MESSAGE(written.code == 0, written.err);
+  CHECK(place.read("out.yaml") == shown.out);
+  CHECK(has(written.out, "entries say"));
+  CHECK(place.shell("straggler calibrate ping.csv -o out.yaml").code == 0);
+  const auto refused = place.shell("straggler calibrate ping.csv -o ping.csv");
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "ping.csv: is there, and no calibration wrote it"));
+  CHECK(place.read("ping.csv").rfind("bytes", 0) == 0);
+}
