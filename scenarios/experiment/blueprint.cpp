@@ -152,6 +152,8 @@ void Blueprint::resolve_training(const Scenario& scenario) {
         .make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
   });
   plan.optimizer = optimizer.get();
+  plan.input_bytes = cost.input_bytes;
+  plan.output_bytes = 4 * static_cast<double>(data.classes);
 
   stop.epochs = training.stop.epochs;
   stop.target_accuracy = training.stop.target_accuracy;

@@ -140,7 +140,7 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (servers > 0 || plan.workers == 1) return;
+  if (servers > 0 || plan.workers == 1 || scheme_entry->one_process) return;
   shape.workers = static_cast<std::size_t>(plan.workers);
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
@@ -197,6 +197,7 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   ComputePlan out;
   out.compute_of.reserve(group_of.size());
   out.class_of = group_of;
+  out.load_apart = scheme_entry->one_process;
   out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::any_of(spec.faults.begin(), spec.faults.end(), [](const FaultSpec& f) {
                         return f.kind == FaultSpec::Kind::slow;
                       });
@@ -214,6 +215,8 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
       own.load_seconds_per_sample = device.loader->per_sample;
       own.loaders = static_cast<std::uint32_t>(device.loader->workers);
       own.prefetch = static_cast<std::uint32_t>(device.loader->prefetch);
+      own.loader_start = Time::from_seconds(device.loader->start);
+      own.hand_over = Time::from_seconds(device.loader->hand_over);
     }
     if (device.host_to_device) own.copy_seconds_per_sample = cost.input_bytes / *device.host_to_device;
     out.classes.push_back(std::move(own));
@@ -262,6 +265,10 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
   std::vector<Fault> out;
   for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
     const FaultSpec& spec = scenario.cluster.faults[i];
+    if (scheme_entry->one_process && (spec.kind == FaultSpec::Kind::join || spec.kind == FaultSpec::Kind::leave))
+      throw_error(
+          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+          scheme_entry->name + " drives all workers from one process, which none of them joins or leaves; take another scheme, or crash");
     Fault fault;
     fault.kind = kinds[static_cast<std::size_t>(spec.kind)];
     fault.worker = static_cast<Rank>(spec.worker);

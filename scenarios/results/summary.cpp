@@ -49,10 +49,11 @@ void add_target(Fields& fields, const RunRecord& record) {
 
 void add_bytes(Fields& fields, const RunRecord& record) {
   const auto workers = static_cast<double>(record.workers.size());
-  WideTicks in_flight = 0, overlapped = 0;
+  WideTicks in_flight = 0, overlapped = 0, loading = 0;
   for (const WorkerRecord& worker : record.workers) {
     in_flight += worker.bytes_in_flight.ticks();
     overlapped += worker.overlapped.ticks();
+    loading += worker.split[Phase::loading].ticks();
   }
   fields.count("bytes_sent", record.bytes_sent);
   fields.count("bytes_received", record.bytes_received);
@@ -60,6 +61,7 @@ void add_bytes(Fields& fields, const RunRecord& record) {
   fields.count("samples_drawn", record.samples_drawn);
   fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
   fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));
+  fields.number("loading_total_s", ratio(per_second(loading), workers));
   fields.number("communication_total_s", ratio(per_second(in_flight), workers));
   fields.number("overlap_fraction", ratio(static_cast<double>(overlapped), static_cast<double>(in_flight)));
 }

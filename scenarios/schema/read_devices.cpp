@@ -127,8 +127,10 @@ std::optional<LoaderSpec> read_loader(Section loader) {
   if (!loader.given()) return std::nullopt;
   LoaderSpec spec;
   spec.per_sample = loader.required_measure("per_sample", ValueType::time, some_time(), "write a time such as 100us");
-  spec.workers = loader.count("workers", Range::between(1, 1e6)).value_or(spec.workers);
+  spec.workers = loader.count("workers", Range::between(0, 1e6)).value_or(spec.workers);
   spec.prefetch = loader.count("prefetch", Range::between(1, 1e6)).value_or(spec.prefetch);
+  spec.start = loader.measure("start", ValueType::time, any_time()).value_or(0);
+  spec.hand_over = loader.measure("hand_over", ValueType::time, any_time()).value_or(0);
   loader.finish();
   return spec;
 }

@@ -41,10 +41,12 @@ struct JitterEvery {
   bool operator==(const JitterEvery&) const = default;
 };
 
-/// Batches are prepared by `workers` processes of the loader, `prefetch` batches each ahead of what the device has taken.
+/// Batches are prepared by `workers` processes of the loader, `prefetch` batches each ahead of what the device has taken; by the worker
+/// itself, when it needs them, if there are none.
 struct LoaderSpec {
   double per_sample = 0;  // seconds of one loader process
   std::int64_t workers = 1, prefetch = 2;
+  double start = 0, hand_over = 0;  // seconds: to start one process, each epoch; for the worker to take a batch
   bool operator==(const LoaderSpec&) const = default;
 };
 

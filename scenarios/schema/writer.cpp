@@ -126,7 +126,8 @@ FlowMap jitter_map(const DeviceSpec& device, const Vocabulary& vocabulary) {
 
 std::string loader(const LoaderSpec& spec) {
   FlowMap map;
-  return map.add("per_sample", time(spec.per_sample)).add("workers", number(spec.workers)).add("prefetch", number(spec.prefetch)).text();
+  map.add("per_sample", time(spec.per_sample)).add("workers", number(spec.workers)).add("prefetch", number(spec.prefetch));
+  return map.add("start", time(spec.start)).add("hand_over", time(spec.hand_over)).text();
 }
 
 std::string devices(const Scenario& scenario, const Vocabulary& vocabulary) {

@@ -14,7 +14,6 @@ Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputeP
     for (const Rank worker : host.workers) jobs_[static_cast<std::size_t>(worker)].host = static_cast<std::uint32_t>(h);
     active_.push_back(host.busy_waiting ? static_cast<double>(host.workers.size()) : 0);
   }
-  const auto loads = [](const ComputeClass& each) { return each.load_seconds_per_sample > 0 || each.copy_seconds_per_sample > 0; };
   if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
 }
 
@@ -39,25 +38,57 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
 Time Computations::loaded(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
-  if (own.load_seconds_per_sample == 0 && own.copy_seconds_per_sample == 0) return now();
+  if (plan_.load_apart || !loads(own)) return now();
   Loader& loader = loaders_[static_cast<std::size_t>(rank)];
   if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
-  const double samples = operation.batch().size;
   loader.work = operation.batch().work;
+  return fetched(own, loader, operation.node().epoch_of(operation.batch()), operation.batch().size);
+}
+
+bool Computations::load(LoadOperation& operation) {
+  const Rank rank = operation.node().self();
+  const ComputeClass& own = class_of(rank);
+  if (!loads(own)) return true;
+  const Time there =
+      fetched(own, loaders_[static_cast<std::size_t>(rank)], operation.node().epoch_of(operation.first()), operation.samples());
+  if (there == now()) return true;
+  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  simulation_.queue().at(there, operation);
+  return false;
+}
+
+/// The next batch is taken from the loader and copied to the device: when it lies there.
+Time Computations::fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count) {
+  const auto samples = static_cast<double>(count);
   Time taken = now();
   if (own.load_seconds_per_sample > 0) {
-    if (loader.ready.empty()) {
-      loader.ready.assign(own.loaders, now());
-      loader.taken.assign(std::size_t{own.loaders} * own.prefetch, now());
-    }
-    Time& process = loader.ready[loader.batches % loader.ready.size()];
-    Time& room = loader.taken[loader.batches % loader.taken.size()];
-    process = std::max(process, room) + Time::from_seconds(own.load_seconds_per_sample * samples);
-    taken = room = std::max(now(), process);
-    ++loader.batches;
+    const Time preparing = Time::from_seconds(own.load_seconds_per_sample * samples);
+    taken = own.loaders == 0 ? now() + preparing : taken_from_process(own, loader, epoch, preparing) + own.hand_over;
   }
   loader.last_ready = taken + Time::from_seconds(own.copy_seconds_per_sample * samples);
   return loader.last_ready;
+}
+
+/// In `ready` and `taken` the clock stands while the loader does.
+Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing) {
+  const Time clock = now() - loader.stood;
+  if (loader.ready.empty() || (own.loader_start > Time() && loader.epoch != epoch)) {
+    const Time started = clock + Time::from_ticks(own.loader_start.ticks() * own.loaders);
+    loader.ready.assign(own.loaders, started);
+    loader.taken.assign(std::size_t{own.loaders} * own.prefetch, started);
+    loader.batches = 0;
+    loader.epoch = epoch;
+  }
+  Time& process = loader.ready[loader.batches % loader.ready.size()];
+  Time& room = loader.taken[loader.batches % loader.taken.size()];
+  process = std::max(process, room) + preparing;
+  room = std::max(clock, process);
+  ++loader.batches;
+  return room + loader.stood;
+}
+
+void Computations::stall_loader(Rank worker, Time span) {
+  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)].stood += span;
 }
 
 void Computations::begin(ComputeOperation& operation) {

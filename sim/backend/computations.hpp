@@ -17,8 +17,10 @@ namespace straggler {
 struct ComputeClass {
   std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
   double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
-  std::uint32_t loaders = 1, prefetch = 2;
-  double copy_seconds_per_sample = 0;  // host to device
+  std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
+  Time loader_start;                        // of each process, one after the other, when an epoch begins
+  Time hand_over;                           // the worker's own time to take a batch from a process
+  double copy_seconds_per_sample = 0;       // host to device
 };
 
 /// Workers that share cores. All of them are on it, whether or not there are enough.
@@ -35,6 +37,7 @@ struct ComputePlan {
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<SharedHost> hosts;        // only those where cores may run short
   bool speeds_change = false;           // slow spells or pauses may come
+  bool load_apart = false;              // computations find their batch there: loading is an operation of its own
 };
 
 /// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
@@ -53,6 +56,11 @@ class Computations {
   std::size_t due(ComputeOperation& operation);
   /// It is given up: what was computed is wasted.
   void stop(ComputeOperation& operation) noexcept;
+
+  /// True: the samples are there.
+  bool load(LoadOperation& operation);
+  /// The worker's loader prepares nothing for the next `span`.
+  void stall_loader(Rank worker, Time span);
 
   std::span<const double> milestones(const ComputeOperation& operation) const;
   std::size_t class_number(Rank worker) const { return plan_.class_of[static_cast<std::size_t>(worker)]; }
@@ -82,10 +90,15 @@ class Computations {
     std::uint64_t batches = 0;
     std::uint64_t work = ~std::uint64_t{0};  // the batch loaded last: one that was interrupted is neither loaded nor copied twice
     Time last_ready;                         // when that lay on the device
+    Time stood;                              // `ready` and `taken` are this much behind the clock: the time for which it stood still
+    std::uint64_t epoch = 0;                 // for which its processes were started
   };
 
   const ComputeClass& class_of(Rank worker) const { return plan_.classes[class_number(worker)]; }
+  static bool loads(const ComputeClass& each) { return each.load_seconds_per_sample > 0 || each.copy_seconds_per_sample > 0; }
   Time loaded(ComputeOperation& operation);
+  Time fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count);
+  Time taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing);
   void begin(ComputeOperation& operation);
   void schedule_next(ComputeOperation& operation);
   void settle(Job& job);

@@ -30,7 +30,7 @@ class SimulatedBackend::EvaluationClock final : public Event {
   Time every_;
 };
 
-/// The serial part of an epoch: nobody computes until it is over.
+/// The serial part of an epoch: until it is over nobody computes, and no server takes or sends a message.
 class SimulatedBackend::SerialPart final : public Event {
  public:
   SerialPart(SimulatedBackend& backend, Time span) : backend_(backend), span_(span) {}
@@ -44,6 +44,8 @@ class SimulatedBackend::SerialPart final : public Event {
     else
       backend_.computations_.pause();
     end_ = std::max(end_, backend_.now()) + span_;
+    Time& server = backend_.processor_free(backend_.plan_.workers);
+    server = std::max(server, end_);
     backend_.simulation_.queue().at(end_, *this);
   }
 
@@ -195,6 +197,10 @@ bool SimulatedBackend::start(Operation& operation) {
       return signals_.wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed:
       return true;
+    case Operation::Kind::load:
+      return computations_.load(static_cast<LoadOperation&>(operation));
+    case Operation::Kind::host:
+      return start_host_work(static_cast<HostOperation&>(operation));
     case Operation::Kind::all_reduce: {
       auto& reduction = static_cast<AllReduceOperationBase&>(operation);
       return reducing_->join(reduction, reduction.payload);
@@ -230,6 +236,9 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
       return signals_.leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
       return reducing_->cancel(operation);
+    case Operation::Kind::load:
+      return recorder_.times().set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
+    case Operation::Kind::host:
     case Operation::Kind::proceed:
     case Operation::Kind::publish:
       return;
@@ -248,6 +257,9 @@ void SimulatedBackend::due(Operation& operation) {
     case Operation::Kind::step:
       if (is_worker(operation.node().self())) recorder_.times().end_compute(static_cast<std::uint32_t>(operation.node().self()), now());
       return operation.complete_from_event();
+    case Operation::Kind::load:
+      recorder_.times().set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
+      return operation.complete_from_event();
     default:
       return operation.complete_from_event();
   }
@@ -263,6 +275,16 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
     reducing_->join(operation, operation.payload, passed);
   else if (reducing_->join(operation, operation.payload))
     operation.complete_from_event();
+}
+
+bool SimulatedBackend::start_host_work(HostOperation& operation) {
+  const HostWork& work = operation.work();
+  if (work.loader_stands) computations_.stall_loader(operation.node().self(), work.span);
+  const Time done = (work.ahead ? host_free_ : now()) + work.span;
+  host_free_ = std::max(now(), done);
+  if (done <= now()) return true;
+  simulation_.queue().at(done, operation);
+  return false;
 }
 
 bool SimulatedBackend::start_step(StepOperation& operation) {
@@ -298,7 +320,7 @@ bool SimulatedBackend::start_mail(MailOperation& operation) {
     serving_ = operation.message->from;
     prefetch_messages(mail_.back());
   }
-  if (handling(rank) == Time() || is_notice(*operation.message)) return true;
+  if (!occupies(rank) || is_notice(*operation.message)) return true;
   received(operation);
   return false;
 }
@@ -306,7 +328,7 @@ bool SimulatedBackend::start_mail(MailOperation& operation) {
 void SimulatedBackend::received(MailOperation& operation) {
   const Rank rank = operation.node().self();
   if (!is_worker(rank)) serving_ = operation.message->from;
-  if (handling(rank) == Time() || is_notice(*operation.message)) return operation.complete();
+  if (!occupies(rank) || is_notice(*operation.message)) return operation.complete();
   operation.settle();
   simulation_.queue().at(handled(rank), operation);
 }
@@ -351,6 +373,7 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
 
 std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
   if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + (*weights)->optimizer().size());
+  if (const auto* samples = std::get_if<Samples>(&payload)) return (*samples)->bytes;
   return std::holds_alternative<Gradient>(payload) ? cluster_.model_bytes : 0;
 }
 
@@ -366,7 +389,7 @@ void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation
   in_flight_.push_back(delivery);
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
-  if (handling(delivery.from) > Time())
+  if (occupies(delivery.from))
     simulation_.queue().at(handled(delivery.from), delivery);
   else
     transmit(delivery);

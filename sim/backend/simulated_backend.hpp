@@ -69,11 +69,16 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
 
   // Operations
   void averaged_gradient_due(AveragedGradientOperation& operation);
+  bool start_host_work(HostOperation& operation);
   bool start_step(StepOperation& operation);
   bool start_mail(MailOperation& operation);
   bool start_publish(PublishOperation& operation);
   /// Processor time of one message: per_message of every rank, and a server's own.
   Time handling(Rank rank) const { return is_worker(rank) ? cluster_.per_message : cluster_.per_message + cluster_.server_per_message; }
+  /// A message takes the rank's processor, or waits for it: a server is busy with the serial part of an epoch.
+  bool occupies(Rank rank) const {
+    return handling(rank) > Time() || (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
+  }
   /// The moment at which the rank's processor has handled one more message.
   Time handled(Rank rank);
   Time& processor_free(Rank rank) { return processor_free_[is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0]; }
@@ -123,6 +128,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   std::vector<std::size_t> forced_used_, forced_made_;  // of those: looked up, and made since
   std::vector<Time> processor_free_;  // [server, workers]: until when its processor handles messages; workers only if that takes time
   Carriage carriage_;                 // scratch
+  Time host_free_;                    // when the process that drives all workers was done with what they last waited for
   Rank serving_ = anyone, no_answer_to_ = anyone;  // whose message the server took last; if its sender has started anew since, the same
 
   Simulation simulation_;

@@ -130,8 +130,22 @@ Weights Node::initial_weights() {
 }
 
 DrawnBatch Node::next_batch(std::int64_t samples) {
-  const std::uint64_t epoch = plan().shared_stream ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(self_)];
-  SampleStream& stream = plan().shared_stream && !is_server() ? context_.shared_stream : own_;
+  const DrawnBatch batch = draw(self_, own_, drawn_, samples);
+  last_position_ = batch.position;
+  return batch;
+}
+
+DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples) {
+  const DrawnBatch batch = draw(worker, drawing.stream, drawing.work, samples);
+  drawn_ += batch.size;
+  return batch;
+}
+
+/// `own`: how far the worker is in its own part; `work`: the samples that it has drawn.
+DrawnBatch Node::draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples) {
+  const bool pool = plan().shared_stream;
+  const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
+  SampleStream& stream = pool && !is_server() ? context_.shared_stream : own;
   const auto wanted = static_cast<std::uint64_t>(samples);
   std::uint64_t left = epoch - stream.position % epoch;
   if (plan().drop_last && left < wanted && epoch >= wanted) {
@@ -140,12 +154,11 @@ DrawnBatch Node::next_batch(std::int64_t samples) {
   }
   DrawnBatch batch;
   batch.position = stream.position;
-  batch.stream = plan().shared_stream ? shared_stream : static_cast<std::uint32_t>(self_);
+  batch.stream = pool ? shared_stream : static_cast<std::uint32_t>(worker);
   batch.size = static_cast<std::uint32_t>(std::min(wanted, left));
-  batch.work = drawn_;
-  last_position_ = stream.position;
+  batch.work = work;
   stream.position += batch.size;
-  drawn_ += batch.size;
+  work += batch.size;
   return batch;
 }
 

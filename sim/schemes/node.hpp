@@ -34,12 +34,19 @@ struct TrainingPlan {
   std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out
   bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
+  double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
 };
 
 /// Where a worker, or all of them together, stand in their sequence of samples.
 struct SampleStream {
   std::uint64_t position = 0;
+};
+
+/// What one worker has drawn so far.
+struct Drawing {
+  SampleStream stream;
+  std::uint64_t work = 0;  // samples, whatever the stream
 };
 
 /// What the nodes of one back end share; outlives them.
@@ -64,7 +71,8 @@ class Node {
   Rank server() const { return plan().workers; }
   bool is_server() const { return self_ >= plan().workers; }
   /// Samples of this worker's batch.
-  std::int64_t batch_size() const { return plan().batch + (self_ < plan().larger_batches ? 1 : 0); }
+  std::int64_t batch_size() const { return batch_size(self_); }
+  std::int64_t batch_size(Rank worker) const { return plan().batch + (worker < plan().larger_batches ? 1 : 0); }
   /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
   std::uint64_t part_samples(Rank worker) const;
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
@@ -75,6 +83,8 @@ class Node {
   Weights initial_weights();
   /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
   DrawnBatch next_batch(std::int64_t samples);
+  /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
+  DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
   /// Mean gradient of the batch's loss. Takes the worker's time; may be interrupted in first_of: then nothing has happened.
   Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
@@ -89,6 +99,12 @@ class Node {
   Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) {
     return Pending<StepOperation>(slot_, *this, weights, gradient);
   }
+  /// Loading that is a step of its own, for schemes where one process loads for others (SchemeEntry::one_process).
+  Pending<LoadOperation> load(const DrawnBatch& first, std::int64_t samples) {
+    return Pending<LoadOperation>(slot_, *this, first, samples);
+  }
+  /// Work of the process that drives this worker, which waits until it is done.
+  Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
   /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
   void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }
@@ -154,6 +170,10 @@ class Node {
   Lineage& lineage() const { return context_.lineage; }
   const TrainingPlan& plan() const { return context_.plan; }
   double epochs_at(const Weights& weights) const;
+  /// In which pass over the data that it is drawn from the batch lies.
+  std::uint64_t epoch_of(const DrawnBatch& batch) const {
+    return batch.position / (plan().shared_stream ? plan().train_samples : plan().stream_samples[batch.stream]);
+  }
   std::vector<Handle>& optimizer() {
     if (!optimizer_) optimizer_ = std::make_unique<std::vector<Handle>>();
     return *optimizer_;
@@ -166,6 +186,8 @@ class Node {
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
+  Samples as_contribution(Samples samples) const { return samples; }
+  DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
   template <class T>
   MessagePointer make_message(Rank to, const T& payload) {
     return backend().make_message(self_, to, Payload(as_contribution(payload)));

@@ -96,7 +96,7 @@ void ReceiveOperationBase::note_choice() const {
 }
 
 std::string ReceiveOperationBase::describe() const {
-  static constexpr std::array<const char*, 3> what = {"weights", "a gradient", "a change of members"};
+  static constexpr std::array<const char*, 4> what = {"weights", "a gradient", "a change of members", "samples"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
   if (from_ == anyone) return text + "anyone";
   return text + (from_ >= node().workers() ? "server " + std::to_string(from_ - node().workers()) : "worker " + std::to_string(from_));

@@ -64,7 +64,7 @@ class OperationParent {
 
 class Operation : public Event {
  public:
-  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish };
+  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish, load, host };
   enum class State : std::uint8_t { idle, pending, woken, done };
 
   Operation(Node& owner, Kind what) : kind_(what), node_(&owner) {}
@@ -190,11 +190,12 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
 
 template <class T>
 constexpr std::size_t payload_kind() {
-  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : 2;
+  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : std::is_same_v<T, MembershipNotice> ? 2 : 3;
 }
 static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
               std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient> &&
-              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice>);
+              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice> &&
+              std::is_same_v<std::variant_alternative_t<3, Payload>, Samples>);
 
 class ReceiveOperationBase : public MailOperation {
  public:
@@ -246,6 +247,39 @@ class ProceedOperation final : public Operation {
   explicit ProceedOperation(Node& owner) : Operation(owner, Kind::proceed) {}
   ~ProceedOperation() { give_up(); }
   Proceed await_resume() const { return {}; }
+};
+
+/// Waits until this worker's loader has prepared so many samples, of which `first` is a part, and they lie on its device.
+class LoadOperation final : public Operation {
+ public:
+  LoadOperation(Node& owner, const DrawnBatch& first, std::int64_t samples)
+      : Operation(owner, Kind::load), first_(first), samples_(samples) {}
+  ~LoadOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const DrawnBatch& first() const { return first_; }
+  std::int64_t samples() const { return samples_; }
+
+ private:
+  DrawnBatch first_;
+  std::int64_t samples_;
+};
+
+/// The process that drives this worker is busy with something else than computing.
+struct HostWork {
+  Time span;
+  bool ahead = false;          // it began when the last such work was over that the worker has waited for, and the worker with it
+  bool loader_stands = false;  // it takes the core on which the loader would prepare batches
+};
+
+class HostOperation final : public Operation {
+ public:
+  HostOperation(Node& owner, const HostWork& work) : Operation(owner, Kind::host), work_(work) {}
+  ~HostOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const HostWork& work() const { return work_; }
+
+ private:
+  HostWork work_;
 };
 
 class AllReduceOperationBase : public Operation {

@@ -1,4 +1,4 @@
-// What nodes send each other: weights, gradients and control signals, all as handles with a little bookkeeping.
+// What nodes send each other: weights, gradients, samples and control signals, all as handles with a little bookkeeping.
 #pragma once
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -161,7 +161,16 @@ struct SyncSignal {
 /// Who is in has changed: told to every server when a worker fails, leaves or comes (back). Carries no bytes.
 struct MembershipNotice {};
 
-using Payload = std::variant<Weights, Gradient, MembershipNotice>;
+struct SamplesState {
+  std::uint32_t sharers = 0;
+  DrawnBatch batch;
+  std::uint64_t bytes = 0;
+};
+
+/// A batch that one process draws for another: its inputs, or what the model made of them.
+struct Samples : Shared<SamplesState> {};
+
+using Payload = std::variant<Weights, Gradient, MembershipNotice, Samples>;
 
 /// A payload and who sent it.
 template <class T>

@@ -42,6 +42,7 @@ struct SchemeEntry {
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   bool real = true;                                         // can run on MPI ranks
+  bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
 };
 
 }  // namespace straggler

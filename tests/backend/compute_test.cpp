@@ -147,6 +147,25 @@ TEST_CASE("loader: the first batch is waited for, and then the slower of the two
   }
 }
 
+TEST_CASE("loader: none prepares batches in the worker itself; processes start anew each epoch; taking a batch takes time") {
+  // 1,000 samples are ten batches of 100 an epoch; preparing one takes 20 ms, computing 0.1 s.
+  const std::vector<std::string> rest = {"training.scheme=sequential", "workload.data.samples=1000", "training.stop={epochs: 3}"};
+  const auto loading = [&](const std::string& loader) {
+    std::vector<std::string> sets = rest;
+    sets.push_back("devices.node.loader=" + loader);
+    const Result result = run_timing(cluster(1), sets);
+    check_books(result, true);
+    CHECK(same_time(result.record.end, 30 * c + result.record.workers[0].split[Phase::loading].seconds()));
+    return result.record.workers[0].split[Phase::loading];
+  };
+  CHECK(same_time(loading("{per_sample: 200us, workers: 0}"), 30 * 0.020));
+  CHECK(same_time(loading("{per_sample: 200us, workers: 2}"), 0.020));  // only the first is waited for
+  CHECK(same_time(loading("{per_sample: 200us, workers: 2, hand_over: 3ms}"), 0.020 + 30 * 0.003));
+  for (const int workers : {1, 2, 7})
+    CHECK(same_time(loading("{per_sample: 200us, workers: " + std::to_string(workers) + ", start: 50ms, hand_over: 3ms}"),
+                    3 * (workers * 0.050 + 0.020) + 30 * 0.003));
+}
+
 TEST_CASE("copying a batch's inputs to the device") {
   // Two coordinates of 4 bytes a sample: 800 B a batch at 80 kB/s take 10 ms.
   const Result result =
@@ -173,6 +192,21 @@ TEST_CASE("a mini-batch that is redone is not loaded again") {
   CHECK(result.record.workers[0].samples == 150);
   CHECK(result.record.workers[1].samples == 100);
   check_books(result, true);
+}
+
+TEST_CASE("serial part: a server takes and sends no message meanwhile") {
+  // The server is the bottleneck: two gradients an epoch, each taken and answered in m, and the serial part is not hidden behind them.
+  // Steady state, by the difference of two runs.
+  for (const int m : {0, 80}) {
+    CAPTURE(m);
+    const auto seconds = [&](int updates) {
+      return run_timing(cluster(2), {"training.scheme={kind: asgd}", "workload.data.samples=200", "workload.serial_per_epoch=30ms",
+                                     "cluster.servers={count: 1, per_message: " + std::to_string(m) + "ms}",
+                                     "training.stop={updates: " + std::to_string(updates) + "}"})
+          .record.end.seconds();
+    };
+    CHECK(about(Time::from_seconds(seconds(22) - seconds(12)), 5 * (0.030 + std::max(c, 2 * 2 * 1e-3 * m))));
+  }
 }
 
 TEST_CASE("serial part: all pause when the epoch counter passes, and are idle") {

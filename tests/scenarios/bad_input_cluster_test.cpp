@@ -35,7 +35,7 @@ const std::vector<Slip> devices = {
     {"profile: h100", "`profil: h100", {"devices.fast.profil: unknown key 'profil'; did you mean 'profile'?"}},
     {"per_sample: 100us", "per_sample: `0s", {"devices.node.loader.per_sample: 0s is out of range"}},
     {"loader: {per_sample: 100us, ", "`loader: {", {"devices.node.loader.per_sample: is missing; write a time such as 100us"}},
-    {"workers: 4", "workers: `0", {"devices.node.loader.workers: 0 is out of range; it must be at least 1"}},
+    {"workers: 4", "workers: `2000000", {"devices.node.loader.workers: 2000000 is out of range; it must be at least 0"}},
     {"prefetch: 3", "prefetch: `half", {"devices.node.loader.prefetch: 'half' is not a number"}},
     {"host_to_device: 12GB/s", "host_to_device: `12GB", {"devices.node.host_to_device: '12GB' has an unknown unit 'GB'"}},
     {"memory: 16GB\n", "memory: `16Gbps\n", {"devices.node.memory: '16Gbps' has an unknown unit 'Gbps'; units of a size"}},

@@ -44,6 +44,7 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "samples_drawn",
                               "bytes_up_per_worker",
                               "bytes_down_per_worker",
+                              "loading_total_s",
                               "communication_total_s",
                               "overlap_fraction",
                               "compute_fraction",

@@ -84,7 +84,8 @@ TEST_CASE("every part of the cluster is written out, the numbers of built-in dev
   CAPTURE(text);
   for (const char* line :
        {"    compute: {affine: {overhead: 2ms, per_sample: 350us}, forward_fraction: 0.4}\n",
-        "    loader: {per_sample: 100us, workers: 4, prefetch: 3}\n    host_to_device: 12GB/s\n    memory: 16GB\n",
+        "    loader: {per_sample: 100us, workers: 4, prefetch: 3, start: 0s, hand_over: 0s}\n    host_to_device: 12GB/s\n    memory: "
+        "16GB\n",
         "  cpu_core:\n    profile: cpu_core\n    compute: {roofline: {peak: 40GFLOPS, efficiency: 0.5, memory_bandwidth: 20GB/s, launch: "
         "0s}, ",
         "  fast:\n    profile: h100\n    compute: {roofline: {peak: 60TFLOPS, efficiency: 0.3, memory_bandwidth: 3000GB/s, launch: 4us}, ",

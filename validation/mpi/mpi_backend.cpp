@@ -161,8 +161,11 @@ bool MpiBackend::start(Operation& operation) {
       return join_ring(operation, static_cast<AllReduceOperationBase&>(operation).payload);
     case Operation::Kind::publish:
       return start_publish(static_cast<PublishOperation&>(operation));
+    case Operation::Kind::load:
+    case Operation::Kind::host:
+      break;
   }
-  return true;
+  throw std::logic_error(operation.node().name() + " asks for what no scheme for real ranks has: loading, or work of one host's process");
 }
 
 void MpiBackend::cancel(Operation& operation) noexcept {

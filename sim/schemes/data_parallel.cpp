@@ -1,0 +1,135 @@
+// One process drives all devices of a host, as PyTorch's DataParallel does: in every iteration it loads the whole batch onto device 0,
+// dispatches the work for each of the p devices, scatters the inputs from device 0, broadcasts the weights, lets every device compute the
+// gradient of its piece, gathers outputs and gradients on device 0, and steps there on the gradient of the whole batch,
+//   w ← w - lr Σ_i (b_i / B) g_i(w).
+// Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the
+// one before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs
+// are gathered after backward, at the bytes and in the place of one gathering between forward and backward: the same time, unless the
+// device that is slowest forward is another than the slowest backward. Li et al., PyTorch Distributed: Experiences on Accelerating Data
+// Parallel Training, VLDB 2020, section 2.2.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/schemes/node.hpp"
+
+namespace straggler {
+namespace {
+
+Samples piece(const DrawnBatch& batch, double bytes_per_sample) {
+  Samples out;
+  out.edit().batch = batch;
+  out.edit().bytes = static_cast<std::uint64_t>(std::llround(batch.size * bytes_per_sample));
+  return out;
+}
+
+class DataParallel final : public Scheme {
+ public:
+  DataParallel(Time overhead, Time dispatch, bool ahead, bool loads_between)
+      : overhead_(overhead), dispatch_(dispatch), ahead_(ahead), loads_between_(loads_between) {}
+
+ private:
+  Process worker(Node& node) const override { return node.self() == 0 ? host(node) : device(node); }
+
+  /// Drives all, and computes on device 0.
+  Process host(Node& node) const {
+    std::vector<Drawing> drawings(static_cast<std::size_t>(node.workers()));
+    Weights weights = node.initial_weights();
+    const HostWork launches = {Time::from_ticks(overhead_.ticks() + dispatch_.ticks() * node.workers()), ahead_, loads_between_};
+    for (;;) {
+      std::vector<DrawnBatch> pieces;
+      std::int64_t samples = 0;
+      for (Rank rank = 0; rank < node.workers(); ++rank) {
+        pieces.push_back(node.next_batch_of(rank, drawings[static_cast<std::size_t>(rank)], node.batch_size(rank)));
+        samples += pieces.back().size;
+      }
+      co_await node.load(pieces.front(), samples);
+      co_await node.host_work(launches);
+      // To all at once, so that they share device 0's way out, and on when the last byte has left.
+      const Rank last = node.workers() - 1;
+      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[static_cast<std::size_t>(rank)]));
+      if (last > 0) {
+        const Samples of_last = inputs(node, pieces.back());
+        co_await node.send(last, of_last);
+      }
+      for (Rank rank = 1; rank < last; ++rank) node.post(rank, weights);
+      if (last > 0) co_await node.send(last, weights);
+      const Gradient own = co_await node.gradient(weights, pieces.front());
+      std::vector<Gradient> gradients = {own};
+      for (Rank rank = 1; rank < node.workers(); ++rank) co_await node.receive<Samples>(rank);
+      for (Rank rank = 1; rank < node.workers(); ++rank) {
+        const From<Gradient> theirs = co_await node.receive<Gradient>(rank);
+        gradients.push_back(theirs);
+      }
+      const Gradient whole = of_whole_batch(node, gradients);
+      weights = co_await node.step(weights, whole);
+      weights = co_await node.publish(weights);
+    }
+  }
+
+  Process device(Node& node) const {
+    for (;;) {
+      const Samples mine = co_await node.receive<Samples>(0);
+      const Weights weights = co_await node.receive<Weights>(0);
+      const Gradient gradient = co_await node.gradient(weights, mine->batch);
+      const Samples outputs = piece(mine->batch, node.plan().output_bytes);
+      co_await node.send(0, outputs);
+      co_await node.send(0, gradient);
+    }
+  }
+
+  static Samples inputs(const Node& node, const DrawnBatch& batch) { return piece(batch, node.plan().input_bytes); }
+
+  static Gradient of_whole_batch(Node& node, const std::vector<Gradient>& gradients) {
+    const std::uint64_t first = gradients.front()->samples();
+    if (std::all_of(gradients.begin(), gradients.end(), [&](const Gradient& gradient) { return gradient->samples() == first; }))
+      return node.mean(gradients);
+    double samples = 0;
+    for (const Gradient& gradient : gradients) samples += static_cast<double>(gradient->samples());
+    std::vector<double> shares;
+    for (const Gradient& gradient : gradients) shares.push_back(static_cast<double>(gradient->samples()) / samples);
+    return node.weighted_sum(gradients, shares);
+  }
+
+  Time overhead_, dispatch_;
+  bool ahead_, loads_between_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "data_parallel",
+    .summary = "one process drives all devices of a host: scatter, broadcast, compute, gather, step on device 0",
+    .reference = "Li et al. 2020, section 2.2",
+    .parameters = {{.name = "dispatch",
+                    .type = ValueType::time,
+                    .fallback = "0s",
+                    .meaning = "host's time to dispatch an iteration's work to one device; one device after the other",
+                    .range = Range::at_least(0)},
+                   {.name = "overhead",
+                    .type = ValueType::time,
+                    .fallback = "0s",
+                    .meaning = "host's time for an iteration, whatever the number of devices",
+                    .range = Range::at_least(0)},
+                   {.name = "launches",
+                    .type = ValueType::choice,
+                    .fallback = "in_turn",
+                    .meaning = "the host dispatches when the iteration before is through, or already while the devices are at it",
+                    .choices = {"in_turn", "ahead"}},
+                   {.name = "loading",
+                    .type = ValueType::choice,
+                    .fallback = "beside",
+                    .meaning =
+                        "the loader has cores of its own, or it shares the host's only one and prepares nothing while that dispatches",
+                    .choices = {"beside", "between"}},
+                   on_failure({"abort"}, "end")},
+    .make =
+        [](const Parameters& parameters) {
+          return std::make_unique<DataParallel>(Time::from_seconds(parameters.number("overhead")),
+                                                Time::from_seconds(parameters.number("dispatch")), parameters.text("launches") == "ahead",
+                                                parameters.text("loading") == "between");
+        },
+    .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
+    .real = false,
+    .one_process = true,
+});
+
+}  // namespace
+}  // namespace straggler
