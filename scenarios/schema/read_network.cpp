@@ -75,9 +75,16 @@ std::optional<LinkSpec> read_intra(Section intra) {
 /// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
 CollectiveSpec read_collective(Section collective) {
   CollectiveSpec spec;
-  std::vector<std::string> algorithms = collective.context().vocabulary.names(KindGroup::collective);
-  algorithms.insert(algorithms.begin(), "auto");
-  spec.algorithm = collective.choice("algorithm", algorithms, "auto");
+  if (const YamlNode* algorithm = collective.find("algorithm"); algorithm != nullptr && algorithm->type == YamlNode::Type::map) {
+    Kind kind = read_kind(collective.context(), algorithm, collective.path_of("algorithm"), collective.place_of("algorithm"),
+                          KindGroup::collective, "");
+    spec.algorithm = std::move(kind.name);
+    spec.parameters = std::move(kind.parameters);
+  } else {
+    std::vector<std::string> algorithms = collective.context().vocabulary.names(KindGroup::collective);
+    algorithms.insert(algorithms.begin(), "auto");
+    spec.algorithm = collective.choice("algorithm", algorithms, "auto");
+  }
   spec.fidelity = collective.choice("fidelity", {"fluid", "stepwise"}, "fluid");
   spec.reduce_rate = collective.measure("reduce_rate", ValueType::rate, any_rate());
   spec.bucket = collective.measure("bucket", ValueType::bytes, Range::between(1, 1e15));

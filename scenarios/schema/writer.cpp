@@ -166,9 +166,11 @@ std::string servers(const ServerSpec& spec, const LinkSpec& network) {
   return map.text();
 }
 
-std::string collective(const CollectiveSpec& spec) {
+std::string collective(const CollectiveSpec& spec, const Vocabulary& vocabulary) {
+  const bool bare = spec.parameters.all().empty();
   FlowMap map;
-  map.add("algorithm", scalar(spec.algorithm)).add("fidelity", scalar(spec.fidelity));
+  map.add("algorithm", bare ? scalar(spec.algorithm) : kind_map({spec.algorithm, spec.parameters}, KindGroup::collective, vocabulary).text());
+  map.add("fidelity", scalar(spec.fidelity));
   if (spec.reduce_rate) map.add("reduce_rate", rate(*spec.reduce_rate));
   if (spec.bucket) map.add("bucket", size(*spec.bucket));
   if (spec.first_bucket) map.add("first_bucket", size(*spec.first_bucket));
@@ -212,7 +214,7 @@ std::string network(const NetworkSpec& spec, const Vocabulary& vocabulary) {
     out += "    intra: " + FlowMap().add("bandwidth", rate(spec.intra->up)).add("latency", time(spec.intra->latency)).text() + "\n";
   out += "    sharing: " + kind_map(spec.sharing, KindGroup::sharing, vocabulary).text() + "\n";
   out += protocol(spec.protocol) + background(spec.background);
-  return out + "    collective: " + collective(spec.collective) + "\n";
+  return out + "    collective: " + collective(spec.collective, vocabulary) + "\n";
 }
 
 FlowMap fault(const FaultSpec& spec) {

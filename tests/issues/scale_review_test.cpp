@@ -70,4 +70,20 @@ TEST_CASE("a bare message size does not switch off the copy to the device, nor t
   CHECK(error_of(cluster(2), {"workload.cost={bytes: 64MB}", "devices.node.memory=1MB"}).find("training.batch") != std::string::npos);
 }
 
+TEST_CASE("a collective's parameter can be set in a scenario") {
+  // Two ranks, height h = 1: (2h + k - 1) rounds, and k + 1 pieces of n / 2k on the link, one after the other (double_binary_tree.cpp).
+  for (const int pieces : {1, 4}) {
+    CAPTURE(pieces);
+    const std::vector<std::string> sets{
+        "cluster.network.link={bandwidth: 1GB/s, latency: 0s}",
+        "workload.cost={bytes: 64MB}",
+        "devices.node.compute={affine: {overhead: 0s, per_sample: 1us}}",
+        "training.batch.per_worker=100",
+        "training.stop.updates=1",
+        "cluster.network.collective={algorithm: {kind: double_binary_tree, pieces: " + std::to_string(pieces) + "}, fidelity: stepwise}"};
+    const double piece = 0.064 / (2 * pieces);
+    CHECK(run_timing(cluster(2), sets).record.end.seconds() == doctest::Approx(100e-6 + piece * (2 + 2 * (pieces - 1))).epsilon(1e-6));
+  }
+}
+
 }  // namespace straggler::test

@@ -91,7 +91,7 @@ const std::vector<Slip> slips = {
     {"cost: {model: resnet50}", "cost: {model: `resnet52}", {"workload.cost.model: unknown model 'resnet52'; did you mean 'resnet50'?"}},
     {"algorithm: auto",
      "algorithm: `rings",
-     {"cluster.network.collective.algorithm: unknown choice 'rings'; did you mean 'ring'? known: auto, halving_doubling, ring"}},
+     {"cluster.network.collective.algorithm: unknown choice 'rings'; did you mean 'ring'? known: auto, halving_doubling, ring, tree"}},
     {"fidelity: fluid", "fidelity: `exact", {"known: fluid, stepwise"}},
     {"device: node}",
      "device: `nod}",

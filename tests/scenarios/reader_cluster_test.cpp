@@ -191,6 +191,11 @@ TEST_CASE("collectives: buckets, and those of DistributedDataParallel where only
   CHECK(all.bucket == 25 * mebi);
   CHECK(all.first_bucket == mebi);
   CHECK(all.overlap);
+  CHECK(all.parameters.all().empty());
+  const CollectiveSpec tree = of("{algorithm: {kind: tree, pieces: 9}}");
+  CHECK(tree.algorithm == "tree");
+  CHECK(tree.parameters.count("pieces") == 9);
+  CHECK(of("{algorithm: {kind: ring}}").algorithm == "ring");
   const CollectiveSpec overlap = of("{overlap: true}");
   CHECK(overlap.bucket == 25 * mebi);
   CHECK(overlap.first_bucket == mebi);

@@ -68,7 +68,8 @@ inline const Vocabulary& vocabulary() {
          via_server,
          {}},
     };
-    v.words[KindGroup::collective] = {word("halving_doubling"), word("ring")};
+    v.words[KindGroup::collective] = {word("halving_doubling"), word("ring"),
+                                      word("tree", {parameter("pieces", ValueType::count, std::nullopt, Range::at_least(1))})};
     v.words[KindGroup::topology] = {word("star"),
                                     word("two_level", {parameter("racks", ValueType::count, std::nullopt, Range::at_least(1)),
                                                        parameter("oversubscription", ValueType::number, "1", Range::at_least(1))})};

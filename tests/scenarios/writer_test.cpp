@@ -26,6 +26,7 @@ TEST_CASE("what is written reads back as the same scenario, and writes the same 
             "training.evaluate={every: {simulated_time: 10s}, split: validation, sustain: 1}"},
            {"training.evaluate={every: {updates: 100}}"},
            {"cluster.network.topology={kind: two_level, racks: 2, oversubscription: 3}", "cluster.network.collective.algorithm=ring"},
+           {"cluster.network.collective.algorithm={kind: tree, pieces: 9}"},
            {"workload.cost={bytes: 64MiB}", "workload.data.path='../some folder/\"#1\": x'"},
            {"workload.data.path='true'"},
            {"workload.fuse=off", "training.stop.on_target=continue"},
