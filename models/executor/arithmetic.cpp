@@ -117,7 +117,7 @@ void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t par
   }
   if (!scratch.workspace) scratch.workspace = model_.workspace();
   const std::size_t block = couples_ ? to - from : rows_at_once;
-  for (std::size_t at = from; at < to; at += block, accumulate = true) {
+  for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
     gather(node, at, end, scratch);
     const Rows rows{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data()};

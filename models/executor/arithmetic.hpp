@@ -63,6 +63,7 @@ class Arithmetic {
               Scratch& scratch) const;
 
   std::size_t length() const { return length_; }
+  std::unique_ptr<Workspace> workspace() const { return model_.workspace(); }
   static std::size_t samples(const LineageNode& node);
 
  private:

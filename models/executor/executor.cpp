@@ -82,6 +82,17 @@ std::span<const float> Executor::value(const Handle& handle) {
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
 
+void Executor::give(const Handle& handle, std::span<const float> values) {
+  LineageNode& node = implementation_->node_of(handle);
+  if (node.value) return;
+  if (values.size() != implementation_->arithmetic.length()) throw std::logic_error("a value that is not as long as the model has parameters");
+  if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node);
+  float* const buffer = implementation_->resources.fresh();
+  if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
+  std::copy(values.begin(), values.end(), buffer);
+  implementation_->resources.store(node, buffer);
+}
+
 ExecutorStatistics Executor::statistics() const { return implementation_->resources.statistics(); }
 
 void Executor::release(LineageNode& node) noexcept { implementation_->resources.release(node); }

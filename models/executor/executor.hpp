@@ -39,6 +39,9 @@ class Executor final : public Evaluator, private ValueOwner {
   void force(const Handle& value) override;
   /// Forces it. Valid while the handle lives and until the next call.
   std::span<const float> value(const Handle& handle);
+  /// What was computed elsewhere: the value of a leaf, or what another node would come to. Nothing if it has its value. Throws
+  /// MemoryBudgetExceeded.
+  void give(const Handle& handle, std::span<const float> values);
   ExecutorStatistics statistics() const;
 
  private:

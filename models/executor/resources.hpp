@@ -20,6 +20,8 @@ class Resources {
   /// A buffer for the value of the node (or of one of its lanes), which may be that of an input of which the node is the only
   /// holder; the scratch is prepared too. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
+  /// A buffer for a value that is not computed here. Null if the budget does not allow it.
+  float* fresh() { return buffers_.take(); }
   /// The value is in `buffer`, which `begin` gave: the node keeps it and lets go of its inputs.
   void store(LineageNode& node, float* buffer) noexcept;
   /// The value will not come: takes back what `begin` gave.

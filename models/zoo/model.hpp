@@ -1,5 +1,6 @@
 // A model: parameters in one flat vector, a loss, its gradient, and what a sample costs.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,9 @@ struct LayerCost {
 class Workspace {
  public:
   virtual ~Workspace() = default;
+  /// Set while somebody may lose interest in what is computed: looked at between layers. What comes of it then is of no use.
+  const std::atomic<bool>* cancelled = nullptr;
+  bool called_off() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
 };
 
 /// Immutable; safe to call from several threads, each with a workspace of its own.

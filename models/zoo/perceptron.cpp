@@ -109,7 +109,7 @@ void Perceptron::forward(const float* weights, std::size_t rows, const float* in
   Scratch& scratch = static_cast<Scratch&>(workspace);
   scratch.activations[0].grow(panel_floats(rows, layers_[0].in()));
   kernels_.to_panels(rows, layers_[0].in(), inputs, scratch.activations[0].data());
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
+  for (std::size_t l = 0; l < layers_.size() && !workspace.called_off(); ++l) {
     scratch.activations[l + 1].grow(panel_floats(rows, layers_[l].out()));
     layers_[l].forward(kernels_, rows, weights, scratch.activations[l].data(), scratch.activations[l + 1].data());
   }
@@ -122,12 +122,13 @@ double Perceptron::gradient(const float* weights, const Rows& rows, bool accumul
   for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
     const std::size_t count = std::min(block_rows, rows.count - at);
     forward(weights, count, rows.inputs + at * layers_[0].in(), workspace);
+    if (workspace.called_off()) return loss;
     float* error = scratch.activations.back().data();
     loss += loss_.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
     for (std::size_t l = layers_.size(); l-- > 0;) {
       const float* const x = scratch.activations[l].data();
       layers_[l].backward_weights(kernels_, count, x, error, accumulate, gradient);
-      if (l == 0) break;
+      if (l == 0 || workspace.called_off()) break;
       Floats& below = scratch.errors[l % 2];
       below.grow(panel_floats(count, layers_[l].in()));
       layers_[l].backward_input(kernels_, count, weights, x, error, below.data());

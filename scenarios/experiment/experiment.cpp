@@ -1,10 +1,9 @@
 #include "scenarios/experiment/experiment.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "models/executor/executor.hpp"
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
@@ -12,52 +11,50 @@ namespace straggler {
 
 struct Experiment::Implementation {
   Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
-    if (options.replay) choices = read_choices(*options.replay, scenario);
+    if (!options.replay) return;
+    replay = read_replay(*options.replay, scenario);
+    if (replay.real) follow(*replay.real);
   }
 
-  /// The math plane of one run. Its parts refer to those above them.
-  struct MathPlane {
-    MathPlane(const Implementation& owner);
-    Dataset data;
-    std::unique_ptr<Partition> partition;
-  };
-
+  /// Does what real ranks did.
+  void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   void describe(RunRecord& record, const Network& network) const;
 
   Scenario scenario;
   RunOptions options;
   Blueprint blueprint;
-  std::vector<std::vector<std::int32_t>> choices;
+  Replay replay;
   std::vector<float> final_weights;
 };
 
-Experiment::Implementation::MathPlane::MathPlane(const Implementation& owner) {
-  const Blueprint& blueprint = owner.blueprint;
-  data = blueprint.load_data(owner.scenario);
-  PartitionRequest request = blueprint.partition_request(owner.scenario);
-  request.labels = data.train.labels;
-  partition = blueprint.partition_entry->make(owner.scenario.workload.partition.parameters, request);
+void Experiment::Implementation::follow(const RealRun& real) {
+  if (real.kernels != blueprint.kernels->name)
+    throw DataError((*options.replay / "run.json").string() + ": was computed by the kernel set '" + real.kernels + "', this would be by '" +
+                    std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
+  blueprint.plan.fuse = false;
+  blueprint.plan.ring_sums = true;
+  if (!blueprint.stop.simulated_time) return;
+  blueprint.stop.simulated_time.reset();  // time passes differently here
+  blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
 }
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(*this);
+  if (!options.timing_only) math.emplace(blueprint, scenario);
   Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? &math->data : nullptr));
   std::unique_ptr<Executor> executor;
   if (math) {
     ExecutorOptions settings;
     settings.threads = options.threads;
     settings.memory_budget = options.memory_budget;
-    settings.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
-    settings.seed = scenario.seed;
-    executor = std::make_unique<Executor>(lineage, *blueprint.model, math->data, *math->partition, *blueprint.kernels, settings);
+    executor = math->executor(lineage, settings);
   }
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        executor.get(), sink, options.trace);
   {
     SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, executor.get());
-    if (!choices.empty()) backend.replay(choices);
+    if (!replay.choices.empty()) backend.replay(replay.choices);
     if (progress) {
       backend.simulation().set_pulse(256, [&] {
         ProgressListener::State state;
@@ -83,27 +80,12 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     describe(recorder.record(), backend.network());
   }
   RunRecord& record = recorder.record();
-  if (executor) {
-    const Handle& weights = recorder.latest()->value;
-    const Evaluation train = executor->evaluate(weights, EvaluationSet::train);
-    const Evaluation test = executor->evaluate(weights, EvaluationSet::test);
-    record.final_train_loss = train.loss;
-    record.final_train_accuracy = train.accuracy;
-    record.final_test_loss = test.loss;
-    record.final_test_accuracy = test.accuracy;
-    if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
-    const std::span<const float> values = executor->value(weights);
-    final_weights.assign(values.begin(), values.end());
-  }
+  if (executor) final_weights = evaluate_final(record, *executor, recorder.latest()->value);
   return std::move(record);
 }
 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {
-  record.name = scenario.name;
-  record.scheme = scenario.training.scheme.name;
-  record.seed = scenario.seed;
-  record.worker_groups = blueprint.group_of;
-  for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
+  name_record(record, scenario, blueprint);
   std::vector<LinkUse> uses(blueprint.fabric->links());
   for (std::size_t id = 0; id < uses.size(); ++id) uses[id] = network.use(static_cast<LinkId>(id));
   record.links.size = uses.size();

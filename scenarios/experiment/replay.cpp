@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "models/data/dataset.hpp"
@@ -29,16 +30,31 @@ const char* difference(const Scenario& a, const Scenario& b) {
   return nullptr;
 }
 
-}  // namespace
-
-std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& folder, const Scenario& scenario) {
-  const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
+nlohmann::json read_json(const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
-  const Scenario earlier = read_scenario(described);
-  if (const char* what = difference(earlier, scenario))
-    throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the whole result folder of an earlier run");
+  try {
+    return nlohmann::json::parse(in);
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(file.string() + ": is not JSON; --replay takes the result folder of an earlier run as it was written");
+  }
+}
 
+std::optional<RealRun> read_real(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "run.json";
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const nlohmann::json info = read_json(file);
+  if (!info.is_object() || !info.contains("real")) return std::nullopt;
+  try {
+    if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
+      throw DataError(file.string() + ": real.reduction is '" + reduction + "'; a replay can follow 'ring'");
+    return RealRun{info.at("kernels"), read_json(folder / "summary.json").at("updates")};
+  } catch (const nlohmann::json::exception& wrong) {
+    throw DataError(file.string() + ": does not say how the real run was made (" + wrong.what() + "); take the folder as it was written");
+  }
+}
+
+std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, const Scenario& scenario) {
   std::vector<std::vector<std::int32_t>> choices(static_cast<std::size_t>(scenario.workers() + scenario.cluster.servers.count));
   std::string line;
   std::getline(in, line);
@@ -57,6 +73,21 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
     choices[process].push_back(choice);
   }
   return choices;
+}
+
+}  // namespace
+
+Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario) {
+  const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
+  std::ifstream in(file);
+  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
+  const Scenario earlier = read_scenario(described);
+  if (const char* what = difference(earlier, scenario))
+    throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+  Replay replay;
+  replay.choices = read_choices(file, in, scenario);
+  replay.real = read_real(folder);
+  return replay;
 }
 
 }  // namespace straggler

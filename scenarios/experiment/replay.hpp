@@ -2,14 +2,27 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "scenarios/schema/scenario.hpp"
 
 namespace straggler {
 
-/// Reads choices.csv of a result folder: one sequence a rank, in its program order. Throws DataError if the folder holds no
-/// such run, or one of another scenario (only what decides times may differ: cluster and stop).
-std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& folder, const Scenario& scenario);
+/// What run.json says of a run on real ranks.
+struct RealRun {
+  std::string kernels;
+  std::uint64_t updates = 0;  // published
+};
+
+struct Replay {
+  std::vector<std::vector<std::int32_t>> choices;  // a sequence a rank, in its program order
+  std::optional<RealRun> real;                     // none: the run was simulated
+};
+
+/// Reads a result folder: choices.csv, and what else a replay must follow. Throws DataError if the folder holds no such run, or one of
+/// another scenario (only what decides times may differ: cluster and stop).
+Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario);
 
 }  // namespace straggler

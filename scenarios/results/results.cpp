@@ -1,5 +1,6 @@
 #include "scenarios/results/results.hpp"
 
+#include "models/safetensors/safetensors.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/tables.hpp"
 
@@ -8,6 +9,18 @@ namespace straggler {
 void write_file(const ResultFolder& folder, const std::string& file, std::string_view text) {
   OutFile out(folder.temporary(file), folder.shown(file), text);
   out.close();
+}
+
+void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values) {
+  const std::string file = "model.safetensors";
+  try {
+    write_safetensors(folder.temporary(file), tensors, values);
+  } catch (const DataError& error) {
+    std::string message = error.what();  // names the file where it is for now
+    const std::string now = folder.temporary(file).string();
+    if (const std::size_t at = message.find(now); at != std::string::npos) message.replace(at, now.size(), folder.shown(file));
+    throw ResultsError(message);
+  }
 }
 
 void write_record(const ResultFolder& folder, const RunRecord& record) {

@@ -2,7 +2,9 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "models/zoo/model.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "sim/record/record.hpp"
 
@@ -10,6 +12,9 @@ namespace straggler {
 
 /// `text` as a file of the folder. Throws ResultsError.
 void write_file(const ResultFolder& folder, const std::string& file, std::string_view text);
+
+/// model.safetensors. Throws ResultsError.
+void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values);
 
 /// summary.json and all tables that follow from the record. Throws ResultsError.
 void write_record(const ResultFolder& folder, const RunRecord& record);

@@ -57,19 +57,23 @@ std::string compiler() {
 
 std::string run_json(const RunInfo& info) {
   const Machine machine = this_machine();
+  const std::string real =
+      info.real ? fmt::format("  \"real\": {{\"ranks\": {}, \"compute\": {}, \"reduction\": {}}},\n", info.real->ranks,
+                              json_text(info.real->compute), json_text(info.real->reduction))
+                : std::string();
   const double rate = info.wall_seconds > 0 ? static_cast<double>(info.events) / info.wall_seconds : 0;
   return fmt::format(R"({{
   "wall_seconds": {},
   "events_per_second": {},
   "threads": {},
   "kernels": {},
-  "peak_memory_bytes": {},
+{}  "peak_memory_bytes": {},
   "version": {},
   "compiler": {},
   "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
 }}
 )",
-                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), peak_memory_bytes(),
+                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real, peak_memory_bytes(),
                      json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
 }
 

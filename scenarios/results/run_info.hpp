@@ -1,15 +1,24 @@
 // run.json: how the run was run. The one result file that differs from run to run.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace straggler {
+
+/// A run on real ranks: its replay must follow what is said here.
+struct RealRunInfo {
+  int ranks = 0;
+  std::string compute;    // real, emulated
+  std::string reduction;  // in whose order an all-reduce sums: ring
+};
 
 struct RunInfo {
   double wall_seconds = 0;
   std::uint64_t events = 0;
   unsigned threads = 0;
   std::string kernels;
+  std::optional<RealRunInfo> real = std::nullopt;
 };
 
 /// The processor, as the operating system names it, and how many of its threads this process may use.

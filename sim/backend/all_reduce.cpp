@@ -80,7 +80,7 @@ void SimulatedBackend::AllReduce::average() {
   std::vector<T> parts;
   parts.reserve(members_.size());
   for (const Rank rank : members_) parts.push_back(std::get<T>(*running_[static_cast<std::size_t>(rank)].payload));
-  T mean = backend_.nodes_.front().mean(parts);
+  T mean = backend_.nodes_.front().mean(parts, backend_.nodes_.front().all_reduce_rule());
   if constexpr (std::is_same_v<T, Gradient>) {
     if (mean->more.there())
       mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key

@@ -21,6 +21,7 @@ RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopR
     : epoch_samples_(epoch_samples),
       stop_(stop),
       evaluation_(std::move(evaluation)),
+      schedule_(evaluation_),
       evaluator_(evaluator),
       sink_(sink),
       trace_(trace ? sink : nullptr),
@@ -34,6 +35,14 @@ RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopR
 bool RunRecorder::begin(const Weights& initial) {
   latest_ = initial;
   return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
+}
+
+bool EvaluationSchedule::due(std::uint64_t version, double epochs) {
+  if (!every_epochs_) return every_updates_ && version % *every_updates_ == 0;
+  const double done = epochs / *every_epochs_ * (1 + 1e-12);  // a multiple may fall short by rounding
+  if (done < static_cast<double>(next_)) return false;
+  next_ = static_cast<std::uint64_t>(done) + 1;
+  return true;
 }
 
 void RunRecorder::count_contributions(std::uint64_t version, const Contributions& made, Time now) {
@@ -62,15 +71,7 @@ bool RunRecorder::published(const Weights& weights, const Contributions& made, T
   latest_ = weights;
   if (latest_->progress / epoch_samples_ > epochs_closed_) close_epoch(now);
 
-  bool due = false;
-  if (evaluation_.every_epochs) {
-    const double done = epochs() / *evaluation_.every_epochs * (1 + 1e-12);  // a multiple may fall short by rounding
-    due = done >= static_cast<double>(next_evaluation_);
-    if (due) next_evaluation_ = static_cast<std::uint64_t>(done) + 1;
-  } else if (evaluation_.every_updates) {
-    due = latest_->version % *evaluation_.every_updates == 0;
-  }
-  if (due && evaluate(now)) return true;
+  if (schedule_.due(latest_->version, epochs()) && evaluate(now)) return true;
   if (stop_.updates && latest_->version >= *stop_.updates) return true;
   return stop_.epochs && epochs() >= *stop_.epochs;
 }

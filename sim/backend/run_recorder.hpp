@@ -31,6 +31,19 @@ struct EvaluationRule {
   EvaluationSet set = EvaluationSet::test;  // what `test` columns and the target refer to
 };
 
+/// Which published versions are evaluated; those that are due by time are somebody else's business.
+class EvaluationSchedule {
+ public:
+  explicit EvaluationSchedule(const EvaluationRule& rule) : every_epochs_(rule.every_epochs), every_updates_(rule.every_updates) {}
+  /// To be asked about each version once, in order.
+  bool due(std::uint64_t version, double epochs);
+
+ private:
+  std::optional<double> every_epochs_;
+  std::optional<std::uint64_t> every_updates_;
+  std::uint64_t next_ = 1;  // in units of every_epochs
+};
+
 /// Bytes as they stand, for rows of the record.
 struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
@@ -75,6 +88,7 @@ class RunRecorder {
   std::uint64_t epoch_samples_;
   StopRule stop_;
   EvaluationRule evaluation_;
+  EvaluationSchedule schedule_;
   Evaluator* evaluator_;
   RecordSink *sink_, *trace_;
   ByteCounters bytes_;
@@ -84,7 +98,6 @@ class RunRecorder {
   std::vector<std::uint64_t> staleness_;            // contributions by staleness below `few_versions`
   std::map<std::uint64_t, std::uint64_t> stalest_;  // the others
   static constexpr std::uint64_t few_versions = 1u << 22;
-  std::uint64_t next_evaluation_ = 1;  // in units of every_epochs or every_updates
   bool diverged_ = false, target_reached_ = false;
   // State at the end of the last closed epoch.
   std::array<WideTicks, phase_count> epoch_sums_{};

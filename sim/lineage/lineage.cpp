@@ -47,8 +47,23 @@ Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   if (math_ == Math::none) return {name, nullptr};
   for (const Handle& input : inputs)
     if (!input.node()) throw std::logic_error("an input of a lineage node is an empty handle, or one that was made with Math::none");
+  const auto [node, added] = node_named(name);
+  if (!added) return {name, node};
+  node->formula.kind = formula.kind;
+  node->formula.rule = formula.rule;
+  node->formula.batches.assign(formula.batches.begin(), formula.batches.end());
+  node->formula.scalars.assign(formula.scalars.begin(), formula.scalars.end());
+  node->inputs.reserve(inputs.size());
+  for (const Handle& input : inputs) {
+    ++input.node()->references;
+    node->inputs.push_back(input.node());
+  }
+  return {name, node};
+}
+
+std::pair<LineageNode*, bool> Lineage::node_named(const Key& name) {
   const auto [at, added] = nodes_.try_emplace(name, nullptr);
-  if (!added) return {name, at->second};
+  if (!added) return {at->second, false};
   LineageNode* node;
   if (free_.empty()) {
     node = &arena_.emplace_back();
@@ -58,19 +73,12 @@ Handle Lineage::make(const View& formula, std::span<const Handle> inputs) {
   }
   at->second = node;
   node->key = name;
-  node->formula.kind = formula.kind;
-  node->formula.rule = formula.rule;
-  node->formula.batches.assign(formula.batches.begin(), formula.batches.end());
-  node->formula.scalars.assign(formula.scalars.begin(), formula.scalars.end());
   node->lineage = this;
-  node->inputs.reserve(inputs.size());
-  for (const Handle& input : inputs) {
-    ++input.node()->references;
-    node->inputs.push_back(input.node());
-  }
   ++pending_;
-  return {name, node};
+  return {node, true};
 }
+
+Handle Lineage::leaf(const Key& name) { return {name, math_ == Math::none ? nullptr : node_named(name).first}; }
 
 Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }
 

@@ -125,6 +125,8 @@ class Lineage {
   Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::initializer_list<double> scalars) {
     return elementwise(rule, inputs, std::span(scalars.begin(), scalars.size()));
   }
+  /// Named by somebody else, who knows where it came from: the node of that name if there is one, else one whose value is to be given.
+  Handle leaf(const Key& name);
 
   Math math() const { return math_; }
   const Key& root() const { return root_; }
@@ -149,6 +151,8 @@ class Lineage {
   };
   Key key(const View& formula, std::span<const Handle> inputs) const;
   Handle make(const View& formula, std::span<const Handle> inputs);
+  /// The node of that name, and whether it is a new one.
+  std::pair<LineageNode*, bool> node_named(const Key& name);
   void drop(LineageNode* first) noexcept;
 
   Math math_;

@@ -48,6 +48,16 @@ std::vector<Handle> averaged_states(Lineage& lineage, const std::vector<Weights>
   return states;
 }
 
+/// The same around a ring, in which every rank has its piece: all have stepped equally often.
+std::vector<Handle> ring_averaged_states(Lineage& lineage, const std::vector<Weights>& parts) {
+  std::vector<Handle> states, state(parts.size());
+  for (std::size_t k = 0; k < parts.front()->optimizer().size(); ++k) {
+    for (std::size_t i = 0; i < parts.size(); ++i) state[i] = parts[i]->optimizer().at(k);
+    states.push_back(lineage.elementwise(rules::ring_mean, state));
+  }
+  return states;
+}
+
 /// Without its value: the version is that of the first, contributions are joined in order.
 Weights joined_weights(const std::vector<Weights>& parts) {
   Weights out;
@@ -138,7 +148,7 @@ DrawnBatch Node::next_batch(std::int64_t samples) {
   return batch;
 }
 
-Gradient Node::mean(const std::vector<Gradient>& parts) {
+Gradient Node::mean(const std::vector<Gradient>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
@@ -148,17 +158,20 @@ Gradient Node::mean(const std::vector<Gradient>& parts) {
     state.value = lineage().mean_gradient(state.at->value, batches);
     state.more.edit().batches = std::move(batches);
   } else {
-    state.value = lineage().elementwise(rules::mean, values_of(parts));
+    state.value = lineage().elementwise(rule, values_of(parts));
   }
   return out;
 }
 
-Weights Node::mean(const std::vector<Weights>& parts) {
+Weights Node::mean(const std::vector<Weights>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = lineage().elementwise(rules::mean, values_of(parts));
-  state.more.edit().optimizer = averaged_states(lineage(), parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
+  state.value = lineage().elementwise(rule, values_of(parts));
+  state.more.edit().optimizer =
+      &rule == &rules::ring_mean
+          ? ring_averaged_states(lineage(), parts)
+          : averaged_states(lineage(), parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
   return out;
 }
 

@@ -27,6 +27,7 @@ struct TrainingPlan {
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
   bool drop_last = false;
+  bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;  // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
   std::uint64_t train_samples = 1;            // size of the training set
@@ -93,9 +94,10 @@ class Node {
   void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }
   void adopt_optimizer(const Weights& weights) { optimizer() = weights->optimizer(); }
 
-  // Algebra: takes no time. Summed in the order given.
-  Gradient mean(const std::vector<Gradient>& parts);
-  Weights mean(const std::vector<Weights>& parts);
+  // Algebra: takes no time. Summed in the order given; by an all-reduce in that of `all_reduce_rule`.
+  Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean);
+  Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean);
+  const Rule& all_reduce_rule() const { return plan().ring_sums ? rules::ring_mean : rules::mean; }
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares);
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares);

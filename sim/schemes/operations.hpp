@@ -109,6 +109,7 @@ class Operation : public Event {
 class ComputeOperation : public Operation {
  public:
   const DrawnBatch& batch() const { return batch_; }
+  const Weights& weights() const { return weights_; }
   /// What has been computed.
   Gradient gradient() const;
   // Back end's own.

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "models/kernels/kernels.hpp"
-#include "models/safetensors/safetensors.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
@@ -134,21 +133,9 @@ class Run {
   void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
     write_record(folder, record);
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
-    if (!options_.timing_only) write_model(folder, experiment);
+    if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights());
     const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
     write_file(folder, "run.json", run_json({wall_seconds, record.events, threads, experiment.kernels()}));
-  }
-
-  static void write_model(const ResultFolder& folder, const Experiment& experiment) {
-    const std::string file = "model.safetensors";
-    try {
-      write_safetensors(folder.temporary(file), experiment.tensors(), experiment.final_weights());
-    } catch (const DataError& error) {
-      std::string message = error.what();  // names the file where it is for now
-      const std::string now = folder.temporary(file).string();
-      if (const std::size_t at = message.find(now); at != std::string::npos) message.replace(at, now.size(), folder.shown(file));
-      throw ResultsError(message);
-    }
   }
 
   static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {

@@ -1,0 +1,41 @@
+#include "scenarios/experiment/math_plane.hpp"
+
+#include <cmath>
+#include <span>
+
+namespace straggler {
+
+MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario)
+    : blueprint(its_blueprint), scenario(its_scenario), data(blueprint.load_data(scenario)) {
+  PartitionRequest request = blueprint.partition_request(scenario);
+  request.labels = data.train.labels;
+  partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);
+}
+
+std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
+  options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
+  options.seed = scenario.seed;
+  return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
+}
+
+void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint) {
+  record.name = scenario.name;
+  record.scheme = scenario.training.scheme.name;
+  record.seed = scenario.seed;
+  record.worker_groups = blueprint.group_of;
+  for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
+}
+
+std::vector<float> evaluate_final(RunRecord& record, Executor& executor, const Handle& weights) {
+  const Evaluation train = executor.evaluate(weights, EvaluationSet::train);
+  const Evaluation test = executor.evaluate(weights, EvaluationSet::test);
+  record.final_train_loss = train.loss;
+  record.final_train_accuracy = train.accuracy;
+  record.final_test_loss = test.loss;
+  record.final_test_accuracy = test.accuracy;
+  if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
+  const std::span<const float> values = executor.value(weights);
+  return {values.begin(), values.end()};
+}
+
+}  // namespace straggler

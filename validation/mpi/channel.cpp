@@ -1,0 +1,235 @@
+#include "validation/mpi/channel.hpp"
+
+#include <mpi.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <fstream>
+#include <limits>
+
+namespace straggler {
+
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000;
+
+std::int64_t steady_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Waits without burning a core, which a blocking call of MPI would.
+void wait(MPI_Request& request) {
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    nap(millisecond / 5);
+  }
+}
+
+/// Ranks with the same number share one kernel, and so one steady clock.
+std::uint64_t number_of_this_boot() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  in >> text;
+  return Hasher().add(std::string_view(text)).key().low;
+}
+
+}  // namespace
+
+void nap(std::int64_t nanoseconds) {
+  const timespec span{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr);
+}
+
+Mpi::Mpi(int& count, char**& arguments) {
+  int provided = 0;
+  MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  prctl(PR_SET_TIMERSLACK, 1);  // ns: sleeps end when they should
+}
+
+Mpi::~Mpi() { MPI_Finalize(); }
+
+Mpi::Verdict Mpi::agree(int code) const {
+  constexpr int codes = 256, none = std::numeric_limits<int>::max();
+  const int mine = code == 0 ? none : rank_ * codes + code;
+  int first = none;
+  MPI_Request request;
+  MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+  wait(request);
+  if (first == none) return {};
+  return {first / codes, first % codes};
+}
+
+struct Channel::Pending {
+  std::shared_ptr<const Bytes> bytes;
+  MPI_Request request;
+  Operation* operation;
+};
+
+struct Channel::Implementation {
+  struct Incoming {
+    Bytes bytes;
+    MessageKind kind;
+    MPI_Request request;
+  };
+  MPI_Comm group = MPI_COMM_NULL;
+  std::vector<std::deque<Incoming>> incoming;  // [ranks], in the order of sending
+  std::size_t arriving = 0;
+};
+
+Channel::Channel(const Mpi& mpi, bool server_first) : mpi_(std::make_unique<Implementation>()) {
+  ranks_ = mpi.size();
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, server_first && rank == 0 ? ranks_ : rank, &mpi_->group);
+  MPI_Comm_rank(mpi_->group, &self_);
+  mpi_->incoming.resize(static_cast<std::size_t>(ranks_));
+}
+
+Channel::~Channel() { MPI_Comm_free(&mpi_->group); }
+
+void Channel::send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation) {
+  if (bytes->size() > most_bytes)
+    throw std::length_error("a message of " + std::to_string(bytes->size()) + " bytes is more than MPI takes at once, 2 GiB; take a smaller model");
+  outgoing_.push_back({std::move(bytes), MPI_REQUEST_NULL, operation});
+  Pending& pending = outgoing_.back();
+  MPI_Isend(pending.bytes->data(), static_cast<int>(pending.bytes->size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group, &pending.request);
+}
+
+void Channel::forget(const Operation& operation) noexcept {
+  for (Pending& pending : outgoing_)
+    if (pending.operation == &operation) pending.operation = nullptr;
+}
+
+bool Channel::quiet() const { return outgoing_.empty() && mpi_->arriving == 0; }
+
+bool Channel::progress(ChannelUser& user) {
+  bool any = false;
+  for (std::size_t i = 0; i < outgoing_.size();) {
+    int done = 0;
+    MPI_Test(&outgoing_[i].request, &done, MPI_STATUS_IGNORE);
+    if (!done) {
+      ++i;
+      continue;
+    }
+    any = true;
+    Operation* const operation = outgoing_[i].operation;
+    outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (operation) user.left(*operation);
+  }
+  for (int found = 1; found != 0;) {  // a matched probe and a receive of its own: what comes may be of any length
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi_->group, &found, &message, &status);
+    if (!found) break;
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    auto& from = mpi_->incoming[static_cast<std::size_t>(status.MPI_SOURCE)];
+    Implementation::Incoming& arriving = from.emplace_back(Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL);
+    MPI_Imrecv(arriving.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
+    ++mpi_->arriving;
+    any = true;
+  }
+  for (std::size_t rank = 0; mpi_->arriving > 0 && rank < mpi_->incoming.size(); ++rank) {
+    auto& from = mpi_->incoming[rank];
+    while (!from.empty()) {
+      int done = 0;
+      MPI_Test(&from.front().request, &done, MPI_STATUS_IGNORE);
+      if (!done) break;
+      Implementation::Incoming message = std::move(from.front());
+      from.pop_front();
+      --mpi_->arriving;
+      any = true;
+      user.arrived(static_cast<Rank>(rank), message.kind, std::move(message.bytes));
+    }
+  }
+  return any;
+}
+
+std::vector<Bytes> Channel::gather(const Bytes& mine, Rank root) {
+  if (mine.size() > most_bytes) throw std::length_error("a rank has more to report than MPI takes at once, 2 GiB; take fewer updates");
+  const int size = static_cast<int>(mine.size());
+  const bool here = self_ == root;
+  std::vector<int> sizes(here ? static_cast<std::size_t>(ranks_) : 0);
+  MPI_Request request;
+  MPI_Igather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, mpi_->group, &request);
+  wait(request);
+  std::vector<Bytes> all(sizes.size());
+  if (!here) {
+    MPI_Isend(mine.data(), size, MPI_BYTE, root, 0, mpi_->group, &request);
+    wait(request);
+    return all;
+  }
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    Bytes& theirs = all[static_cast<std::size_t>(rank)];
+    if (rank == self_) {
+      theirs = mine;
+      continue;
+    }
+    theirs.resize(static_cast<std::size_t>(sizes[static_cast<std::size_t>(rank)]));
+    MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, rank, 0, mpi_->group, &request);
+    wait(request);
+  }
+  return all;
+}
+
+Bytes Channel::share(Bytes mine, Rank root) {
+  std::uint64_t size = mine.size();
+  MPI_Request request;
+  MPI_Ibcast(&size, 1, MPI_UINT64_T, root, mpi_->group, &request);
+  wait(request);
+  mine.resize(size);
+  MPI_Ibcast(mine.data(), static_cast<int>(size), MPI_BYTE, root, mpi_->group, &request);
+  wait(request);
+  return mine;
+}
+
+/// What to add to rank 0's clock to get one's own, from the fastest of some round trips (Cristian 1989).
+std::int64_t Channel::clock_offset() {
+  constexpr int rounds = 30;
+  const std::uint64_t boot = number_of_this_boot();
+  std::uint64_t first_boot = boot;
+  MPI_Bcast(&first_boot, 1, MPI_UINT64_T, 0, mpi_->group);
+  const bool other = first_boot != boot;
+  std::vector<char> others(static_cast<std::size_t>(ranks_));
+  const char mine = other;
+  MPI_Gather(&mine, 1, MPI_CHAR, others.data(), 1, MPI_CHAR, 0, mpi_->group);
+  std::int64_t offset = 0, best = std::numeric_limits<std::int64_t>::max();
+  for (Rank rank = 1; rank < ranks_; ++rank) {
+    for (int round = 0; round < rounds; ++round) {
+      std::int64_t theirs = 0;
+      if (self_ == 0 && others[static_cast<std::size_t>(rank)] != 0) {
+        MPI_Recv(nullptr, 0, MPI_BYTE, rank, 0, mpi_->group, MPI_STATUS_IGNORE);
+        theirs = steady_now();
+        MPI_Send(&theirs, 1, MPI_INT64_T, rank, 0, mpi_->group);
+      } else if (self_ == rank && other) {
+        const std::int64_t before = steady_now();
+        MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, mpi_->group);
+        MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, mpi_->group, MPI_STATUS_IGNORE);
+        const std::int64_t trip = steady_now() - before;
+        if (trip < best) offset = before + trip / 2 - theirs;
+        best = std::min(best, trip);
+      }
+    }
+  }
+  return offset;
+}
+
+std::int64_t Channel::agree_on_start() {
+  MPI_Request request;
+  MPI_Ibarrier(mpi_->group, &request);
+  wait(request);
+  const std::int64_t offset = clock_offset();
+  std::int64_t start = steady_now() + 20 * millisecond;
+  MPI_Bcast(&start, 1, MPI_INT64_T, 0, mpi_->group);
+  start += offset;
+  if (const std::int64_t left = start - steady_now(); left > 0) nap(left);
+  return start;
+}
+
+}  // namespace straggler

@@ -1,0 +1,102 @@
+// Messages between ranks over MPI, without ever blocking: a long message must not stop a rank's timers, nor a rank that waits burn a core.
+//
+// Ranks are those of the scheme: workers 0 .. p-1, then the server. MPI's rank 0 is the one that publishes, and so the one that writes
+// the results: the server where there is one, else worker 0.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/time.hpp"
+#include "validation/mpi/wire.hpp"
+
+namespace straggler {
+
+class Operation;
+
+/// What a message is: its MPI tag.
+enum class MessageKind : std::uint8_t {
+  payload,  // of a scheme
+  ring,     // a step of an all-reduce
+  signal,   // a number
+  stop,     // the run ends; with text: because something went wrong
+  bye,      // the sender's last
+};
+
+/// Told of what has happened to messages.
+class ChannelUser {
+ public:
+  /// In the order of sending, for each sender.
+  virtual void arrived(Rank from, MessageKind kind, Bytes bytes) = 0;
+  /// The last byte of a message that `operation` waits for has left (as far as MPI can tell: a small one has when it is buffered).
+  virtual void left(Operation& operation) = 0;
+
+ protected:
+  ~ChannelUser() = default;
+};
+
+/// MPI from its beginning to its end. Only the thread that made it calls it. Whatever fails in MPI ends all ranks (its default handler).
+class Mpi {
+ public:
+  Mpi(int& count, char**& arguments);
+  ~Mpi();
+  Mpi(const Mpi&) = delete;
+  Mpi& operator=(const Mpi&) = delete;
+  int size() const { return size_; }
+  bool first() const { return rank_ == 0; }
+  /// How it went, the same on all ranks: the MPI rank of the first that has another code than 0, and that code. Waits for all, napping.
+  struct Verdict {
+    int rank = -1, code = 0;
+  };
+  Verdict agree(int code) const;
+  int rank() const { return rank_; }
+
+ private:
+  int rank_ = 0, size_ = 1;
+};
+
+class Channel {
+ public:
+  /// `server_first`: MPI's rank 0 is the server, the scheme's last rank; else ranks are MPI's own.
+  Channel(const Mpi& mpi, bool server_first);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  Rank self() const { return self_; }
+  Rank ranks() const { return ranks_; }
+  /// The longest message that MPI takes.
+  static constexpr std::uint64_t most_bytes = 0x7fffffff;
+
+  /// `operation`, if not null, is told of when it has left. Throws std::length_error beyond most_bytes.
+  void send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation);
+  /// It is not waited for any more; its bytes still leave.
+  void forget(const Operation& operation) noexcept;
+  /// Moves on what can be moved on, and tells. True: something has happened.
+  bool progress(ChannelUser& user);
+  bool all_left() const { return outgoing_.empty(); }
+  /// Nothing is on its way to or from this rank, as far as it knows.
+  bool quiet() const;
+
+  /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is under way.
+  std::vector<Bytes> gather(const Bytes& mine, Rank root);
+  /// The bytes of `root`, on all ranks.
+  Bytes share(Bytes mine, Rank root);
+  /// A moment that is near and the same for all, on the steady clock of each, in ns. Clocks of different machines are compared first.
+  std::int64_t agree_on_start();
+
+ private:
+  struct Pending;
+  std::int64_t clock_offset();
+
+  struct Implementation;
+  std::unique_ptr<Implementation> mpi_;
+  Rank self_ = 0, ranks_ = 1;
+  std::vector<Pending> outgoing_;
+};
+
+/// Lets others run for so long; ends within microseconds of it.
+void nap(std::int64_t nanoseconds);
+
+}  // namespace straggler

@@ -1,0 +1,50 @@
+// Computes gradients beside the loop that talks to others, so that a computation can be interrupted.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+
+#include "models/executor/single_gradient.hpp"
+
+namespace straggler {
+
+class ComputeThread {
+ public:
+  /// Shared by both threads: who waits for a computation may be gone before it ends.
+  struct Job {
+    explicit Job(std::size_t length) : weights(allocate_aligned(length)), gradient(allocate_aligned(length)) {}
+    AlignedFloats weights, gradient;
+    Batch batch;
+    std::exception_ptr failure;
+    std::atomic<bool> cancelled{false}, done{false};
+  };
+  /// `gradient` outlives it, and nobody else uses it.
+  explicit ComputeThread(SingleGradient& gradient);
+  ~ComputeThread();
+  ComputeThread(const ComputeThread&) = delete;
+  ComputeThread& operator=(const ComputeThread&) = delete;
+
+  /// One after another; what was cancelled ends at the next layer.
+  std::shared_ptr<Job> start(std::span<const float> weights, const Batch& batch);
+  /// Until the job is done, but for so long at most.
+  void wait(const Job& job, std::int64_t nanoseconds);
+
+ private:
+  void work();
+
+  SingleGradient& gradient_;
+  std::mutex mutex_;
+  std::condition_variable begun_, ended_;
+  std::deque<std::shared_ptr<Job>> jobs_;
+  std::shared_ptr<Job> spare_[2];  // used again when nobody else holds them
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace straggler

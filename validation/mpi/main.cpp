@@ -1,0 +1,125 @@
+// straggler-mpi: the scenarios of `straggler run`, on real MPI ranks.
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <sstream>
+
+#include "models/kernels/kernels.hpp"
+#include "scenarios/results/run_info.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+#include "validation/mpi/real_run.hpp"
+
+namespace straggler {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description visible_options() {
+  po::options_description options("Options", 110);
+  auto add = options.add_options();
+  add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
+  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario; repeatable");
+  add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
+  add("compute", po::value<std::string>()->value_name("HOW")->default_value("emulated"),
+      "emulated: a gradient is computed, then the worker sleeps until as much time has passed as the scenario draws for it; real: it "
+      "takes what it takes, and devices, slowdowns and jitter are not looked at");
+  add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
+  add("force", "replaces what the folder holds, though it belongs to another scenario");
+  add("quiet", "nothing on standard error but errors");
+  add("help,h", "this page");
+  add("version", "version and compiler");
+  return options;
+}
+
+void print_help(const po::options_description& options) {
+  std::ostringstream text;
+  text << options;
+  fmt::print(
+      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks, one a worker and one for the server where the scheme has one\n\n"
+      "{}\nExamples:\n"
+      "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
+      "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
+      "  straggler run scenario.yaml --replay results/real --out results/replay\n\n"
+      "More ranks than cores: --oversubscribe --bind-to none, after mpirun. As root: --allow-run-as-root.\n",
+      text.str());
+}
+
+void check_kernels(const std::string& name) {
+  std::vector<std::string> known{"auto"};
+  for (const std::string_view each : available_kernels()) known.emplace_back(each);
+  if (std::find(known.begin(), known.end(), name) == known.end()) throw BadUsage(unknown_name("--kernels", name, known));
+}
+
+std::uint64_t seed_of(const std::string& text) {
+  try {
+    return parse_unsigned(text);
+  } catch (const std::invalid_argument&) {
+    throw BadUsage(fmt::format("--seed is {}; it must be a whole number of at least 0", in_quotes(text)));
+  }
+}
+
+RealOptions options_of(const po::variables_map& values, const std::vector<std::string>& words) {
+  constexpr const char* more = " (straggler-mpi --help tells more)";
+  if (words.empty()) throw BadUsage(std::string("a command is missing; it would be run SCENARIO.yaml") + more);
+  if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run"}) + more);
+  if (words.size() < 2) throw BadUsage(std::string("SCENARIO.yaml is missing") + more);
+  if (words.size() > 2) throw BadUsage(fmt::format("unexpected argument {}; run takes SCENARIO.yaml", in_quotes(words[2])));
+  RealOptions options;
+  options.scenario = words[1];
+  if (values.count("set")) options.sets = values["set"].as<std::vector<std::string>>();
+  if (values.count("seed")) options.seed = seed_of(values["seed"].as<std::string>());
+  if (values.count("out")) options.out = values["out"].as<std::string>();
+  const std::string compute = values["compute"].as<std::string>();
+  if (compute != "real" && compute != "emulated") throw BadUsage(unknown_name("--compute", compute, {"real", "emulated"}));
+  options.emulated = compute == "emulated";
+  if (values.count("kernels")) options.kernels = values["kernels"].as<std::string>();
+  check_kernels(options.kernels);
+  options.force = values.count("force") > 0;
+  options.quiet = values.count("quiet") > 0;
+  return options;
+}
+
+/// None: help or version was asked for, and printed.
+std::optional<RealOptions> parse(const std::vector<std::string>& arguments, bool prints) {
+  const po::options_description visible = visible_options();
+  po::options_description all;
+  std::vector<std::string> words;
+  all.add(visible).add_options()("word", po::value<std::vector<std::string>>(&words));
+  po::positional_options_description positions;
+  positions.add("word", -1);
+  po::variables_map values;
+  constexpr int exact = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  try {
+    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(exact).run(), values);
+    po::notify(values);
+  } catch (const po::unknown_option& error) {
+    std::vector<std::string> known;
+    for (const auto& option : visible.options()) known.push_back("--" + option->long_name());
+    throw BadUsage(unknown_name("option", error.get_option_name(), known));
+  } catch (const po::error& error) {
+    throw BadUsage(error.what());
+  }
+  if (values.count("help")) {
+    if (prints) print_help(visible);
+    return std::nullopt;
+  }
+  if (values.count("version")) {
+    if (prints) fmt::print("straggler-mpi {} ({})\n", version(), compiler());
+    return std::nullopt;
+  }
+  return options_of(values, words);
+}
+
+}  // namespace
+}  // namespace straggler
+
+int main(int count, char** arguments) {
+  using namespace straggler;
+  const Mpi mpi(count, arguments);
+  std::optional<RealOptions> options;
+  const std::vector<std::string> words(arguments + (count > 0 ? 1 : 0), arguments + count);
+  if (const int code = together(mpi, [&] { options = parse(words, mpi.first()); })) return code;
+  return options ? real_run(mpi, *options) : 0;
+}

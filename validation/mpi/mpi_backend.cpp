@@ -1,0 +1,423 @@
+#include "validation/mpi/mpi_backend.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace straggler {
+
+namespace {
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A nap is a small share of the time for which nothing has happened, so that it delays little what comes, and many ranks that wait for
+/// long leave the cores to those that work.
+std::int64_t nap_after(std::int64_t idle_ns) { return std::clamp<std::int64_t>(idle_ns / 32, 20'000, 250'000); }
+
+Bytes bytes_of(std::string_view text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+}  // namespace
+
+/// The stop by time, where no vote is taken: between two updates, as in the simulation.
+class MpiBackend::TimeLimit final : public Event {
+ public:
+  explicit TimeLimit(MpiBackend& backend) : backend_(backend) {}
+
+ private:
+  void happen() override {
+    backend_.stopping_ = true;
+    backend_.end_ = *backend_.task_.stop.simulated_time;
+    backend_.tell_all(MessageKind::stop, {});
+  }
+  MpiBackend& backend_;
+};
+
+MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values& values, ComputeThread& thread)
+    : task_(std::move(task)),
+      channel_(channel),
+      lineage_(lineage),
+      values_(values),
+      thread_(thread),
+      ring_(channel.self(), task_.plan.workers,
+            [this](RingMean::Outgoing out) {
+              const Rank right = (channel_.self() + 1) % task_.plan.workers;
+              note(LogEntry::Kind::sent, right, out.value_bytes);
+              channel_.send(right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
+            }),
+      schedule_(task_.evaluation),
+      next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
+      context_(*this, lineage, task_.plan),
+      node_(context_, channel.self()),
+      publisher_(task_.has_server ? node_.server() : 0) {}
+
+MpiBackend::~MpiBackend() { process_.reset(); }
+
+Time MpiBackend::now() const { return Time::from_ticks((steady_ns() - start_ns_) * 1000); }
+
+void MpiBackend::process_ended(std::uint32_t, std::exception_ptr failure) noexcept {
+  thrown_ = failure ? failure : std::make_exception_ptr(std::logic_error("the scheme's process ended, which none may"));
+}
+
+// The loop
+
+void MpiBackend::run() {
+  values_.of(node_.initial_weights()->value);
+  start_ns_ = channel_.agree_on_start();
+  try {
+    loop();
+  } catch (const std::exception& error) {
+    failure_ = node_.name() + ": " + error.what();
+    tell_all(MessageKind::stop, bytes_of(failure_));
+  }
+  log_.samples_drawn = node_.drawn();
+  log_.events = queue_.fired();
+  drain();
+  if (!failure_.empty()) throw RankFailed(failure_);
+}
+
+void MpiBackend::loop() {
+  if (task_.stop.simulated_time && publishes() && !(task_.reduces && task_.plan.workers > 1)) {
+    time_limit_ = std::make_unique<TimeLimit>(*this);
+    queue_.at(*task_.stop.simulated_time, *time_limit_);
+  }
+  process_ = node_.is_server() ? task_.scheme.server(node_) : task_.scheme.worker(node_);
+  process_.watch(*this, 0);
+  process_.start();
+  std::int64_t idle_since = steady_ns();
+  while (!stopping_) {
+    bool any = channel_.progress(*this);
+    if (!stopping_) any = take_computed() || any;
+    const std::uint64_t fired = queue_.fired();
+    fire_due();
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (any || queue_.fired() != fired)
+      idle_since = steady_ns();
+    else if (!stopping_)
+      wait(idle_since);
+  }
+}
+
+void MpiBackend::fire_due() {
+  while (!stopping_ && !thrown_ && !queue_.empty() && queue_.next() <= now()) queue_.fire_next();
+}
+
+void MpiBackend::wait(std::int64_t idle_since) {
+  std::int64_t span = nap_after(steady_ns() - idle_since);
+  if (!queue_.empty()) span = std::min(span, (queue_.next() - now()).ticks() / 1000);
+  if (span <= 0) return;
+  if (computing_.job)
+    thread_.wait(*computing_.job, span);
+  else
+    nap(span);
+}
+
+/// After everybody's goodbye nothing is under way: it is the last word between two ranks, and messages do not overtake each other.
+void MpiBackend::drain() {
+  draining_ = true;
+  if (computing_.job) computing_.job->cancelled = true;
+  process_.reset();
+  tell_all(MessageKind::bye, {});
+  std::int64_t idle_since = steady_ns();
+  while (goodbyes_ < channel_.ranks() - 1 || !channel_.all_left()) {
+    if (channel_.progress(*this))
+      idle_since = steady_ns();
+    else
+      nap(nap_after(steady_ns() - idle_since));
+  }
+}
+
+// Operations
+
+bool MpiBackend::start(Operation& operation) {
+  switch (operation.kind()) {
+    case Operation::Kind::gradient:
+    case Operation::Kind::averaged_gradient:
+      start_compute(static_cast<ComputeOperation&>(operation));
+      return false;
+    case Operation::Kind::step:  // evaluated where its result is first looked at, which is at once
+    case Operation::Kind::proceed:
+      return true;
+    case Operation::Kind::send:
+      transmit(*static_cast<SendOperation&>(operation).take_message(), &operation);
+      return false;
+    case Operation::Kind::receive:
+      return start_mail(static_cast<MailOperation&>(operation));
+    case Operation::Kind::signal:
+      return start_signal(static_cast<SignalOperation&>(operation));
+    case Operation::Kind::all_reduce:
+      return join_ring(operation, static_cast<AllReduceOperationBase&>(operation).payload);
+    case Operation::Kind::publish:
+      return start_publish(static_cast<PublishOperation&>(operation));
+  }
+  return true;
+}
+
+void MpiBackend::cancel(Operation& operation) noexcept {
+  if (operation.state() != Operation::State::pending) return;
+  if (computing_.operation == &operation) {
+    if (computing_.job) computing_.job->cancelled = true;
+    computing_.job.reset();
+    computing_.operation = nullptr;
+    if (!draining_) note(LogEntry::Kind::compute_discarded);
+  }
+  if (reducing_.operation == &operation) reducing_ = {};
+  if (operation.kind() == Operation::Kind::send) channel_.forget(operation);
+  if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
+  if (signal_.waiting == &operation) signal_.waiting = nullptr;
+}
+
+void MpiBackend::due(Operation& operation) {
+  if (&operation == computing_.operation) return compute_due(static_cast<ComputeOperation&>(operation));
+  operation.complete_from_event();
+}
+
+void MpiBackend::start_compute(ComputeOperation& operation) {
+  const Rank rank = node_.self();
+  const DrawnBatch& batch = operation.batch();
+  computing_.operation = &operation;
+  computing_.start = now();
+  note(LogEntry::Kind::compute_begins);
+  computing_.end = computing_.start;
+  const std::uint64_t call = node_.next_call();
+  if (task_.emulated)
+    computing_.end += task_.compute.compute[task_.compute.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call,
+                                                                                                             computing_.start);
+  // A step that led to these weights is evaluated here, within the time of the draw.
+  computing_.job = thread_.start(values_.of(operation.weights()->value), batch);
+}
+
+bool MpiBackend::take_computed() {
+  if (!computing_.job || !computing_.job->done) return false;
+  const std::shared_ptr<ComputeThread::Job> job = std::exchange(computing_.job, nullptr);
+  if (job->failure) std::rethrow_exception(job->failure);
+  ComputeOperation& operation = *computing_.operation;
+  computing_.gradient = lineage_.gradient(operation.weights()->value, operation.batch());
+  values_.give(computing_.gradient, {job->gradient.get(), task_.length});
+  const Time there = now();
+  if (task_.emulated) {
+    ++log_.overruns.gradients;
+    if (there > computing_.end) {
+      const std::int64_t late = (there - computing_.end).ticks();
+      ++log_.overruns.late;
+      log_.overruns.ticks += late;
+      log_.overruns.worst = std::max(log_.overruns.worst, late);
+    }
+  }
+  queue_.at(std::max(there, computing_.end), operation);
+  return true;
+}
+
+void MpiBackend::compute_due(ComputeOperation& operation) {
+  computing_.operation = nullptr;
+  note(LogEntry::Kind::compute_ends);
+  if (operation.kind() == Operation::Kind::gradient) return operation.complete_from_event();
+  auto& averaged = static_cast<AveragedGradientOperation&>(operation);
+  averaged.payload = averaged.gradient();
+  averaged.computed = true;
+  if (join_ring(averaged, averaged.payload)) operation.complete_from_event();
+}
+
+bool MpiBackend::start_mail(MailOperation& operation) {
+  std::optional<MessagePointer> item = mail_.receive(operation);
+  if (!item) return false;
+  operation.message = std::move(*item);
+  return true;
+}
+
+bool MpiBackend::start_signal(SignalOperation& operation) {
+  if (signal_.highest && *signal_.highest >= operation.number()) {
+    operation.came(*signal_.highest);
+    return true;
+  }
+  signal_.waiting = &operation;
+  return false;
+}
+
+void MpiBackend::signalled(std::uint64_t number) {
+  if (signal_.highest && *signal_.highest >= number) return;
+  signal_.highest = number;
+  if (!signal_.waiting || number < signal_.waiting->number()) return;
+  SignalOperation* const operation = std::exchange(signal_.waiting, nullptr);
+  operation->came(number);
+  operation->complete();
+}
+
+// Publishing and the stop
+
+bool MpiBackend::stops_at(const Weights& weights) const {
+  if (voted_) return true;
+  if (task_.stop.updates && weights->version >= *task_.stop.updates) return true;
+  return task_.stop.epochs && static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples) >= *task_.stop.epochs;
+}
+
+/// Of a scheme without a server every worker comes to the same verdict; a server tells it.
+bool MpiBackend::start_publish(PublishOperation& operation) {
+  values_.of(operation.weights()->value);
+  if (publishes()) keep_publication(operation);
+  if (!stops_at(operation.weights())) return true;
+  stopping_ = true;
+  end_ = now();
+  if (publishes()) end_ = publications_.back().when;
+  if (task_.has_server) tell_all(MessageKind::stop, {});
+  return false;
+}
+
+void MpiBackend::keep_publication(const PublishOperation& operation) {
+  const Time when = now();
+  const auto forget_value = [](Publication& publication) {
+    WeightsState& state = publication.weights.edit();
+    state.value = Handle(state.value.key(), nullptr);
+  };
+  if (when >= next_evaluation_) {  // the version before this one was the latest then
+    keep_last_ = true;
+    while (next_evaluation_ <= when) next_evaluation_ += *task_.evaluation.every_time;
+  }
+  if (!publications_.empty() && !keep_last_) forget_value(publications_.back());
+  const Weights& weights = operation.weights();
+  Publication& publication = publications_.emplace_back();
+  publication.when = when;
+  publication.weights = weights;
+  publication.made = operation.made();
+  keep_last_ = schedule_.due(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
+}
+
+RunCourse MpiBackend::course() const {
+  RunCourse course;
+  course.initial = context_.initial;
+  course.publications = publications_;
+  course.end = end_;
+  return course;
+}
+
+// Messages
+
+MessagePointer MpiBackend::make_message(Rank from, Rank to, Payload payload) {
+  return std::make_unique<Message>(from, to, std::move(payload));
+}
+
+std::shared_ptr<const Bytes> MpiBackend::packed(const Payload& payload) {
+  const auto* weights = std::get_if<Weights>(&payload);
+  const auto* before = std::get_if<Weights>(&last_packed_.payload);
+  if (weights && before && weights->operator->() == before->operator->()) return last_packed_.bytes;
+  Packer packer;
+  pack(payload, Carry::values, values_, packer);
+  auto bytes = std::make_shared<const Bytes>(packer.take());
+  if (node_.is_server() && weights) {
+    last_packed_.payload = payload;
+    last_packed_.bytes = bytes;
+  }
+  return bytes;
+}
+
+void MpiBackend::transmit(const Message& message, Operation* operation) {
+  std::shared_ptr<const Bytes> bytes = packed(message.payload);
+  note(LogEntry::Kind::sent, message.to, value_bytes(message.payload, task_.length));
+  channel_.send(message.to, MessageKind::payload, std::move(bytes), operation);
+}
+
+void MpiBackend::signal_workers(Rank from, SyncSignal signal) {
+  Packer packer;
+  packer.put(signal.number);
+  const auto bytes = std::make_shared<const Bytes>(packer.take());
+  for (Rank rank = 0; rank < task_.plan.workers; ++rank)
+    if (rank != from) channel_.send(rank, MessageKind::signal, bytes, nullptr);
+}
+
+void MpiBackend::tell_all(MessageKind kind, Bytes bytes) {
+  const auto shared = std::make_shared<const Bytes>(std::move(bytes));
+  for (Rank rank = 0; rank < channel_.ranks(); ++rank)
+    if (rank != channel_.self()) channel_.send(rank, kind, shared, nullptr);
+}
+
+void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
+  switch (kind) {
+    case MessageKind::bye:
+      ++goodbyes_;
+      return;
+    case MessageKind::stop:
+      stopping_ = true;
+      if (failure_.empty()) failure_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      return;
+    case MessageKind::signal:
+      if (!stopping_ && !draining_) signalled(Unpacker(bytes).get<std::uint64_t>());
+      return;
+    case MessageKind::ring:
+      note(LogEntry::Kind::arrived, from);
+      if (!stopping_ && !draining_) ring_message(std::move(bytes));
+      return;
+    case MessageKind::payload: {
+      note(LogEntry::Kind::arrived, from);
+      if (stopping_ || draining_) return;
+      Unpacker unpacker(bytes);
+      mail_.put(std::make_unique<Message>(from, node_.self(), unpack(Carry::values, task_.length, values_, unpacker)));
+    }
+  }
+}
+
+// All-reduce
+
+bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
+  if (task_.stop.simulated_time && now() >= *task_.stop.simulated_time) voted_ = true;
+  if (task_.plan.workers == 1) return true;
+  std::vector<Handle> vectors;
+  if (const auto* weights = std::get_if<Weights>(&payload)) {
+    vectors = (*weights)->optimizer();
+    vectors.insert(vectors.begin(), (*weights)->value);
+  } else {
+    vectors.push_back(std::get<Gradient>(payload)->value);
+  }
+  std::vector<float> mine;
+  mine.reserve(vectors.size() * task_.length);
+  for (const Handle& vector : vectors) {
+    const std::span<const float> values = values_.of(vector);
+    mine.insert(mine.end(), values.begin(), values.end());
+  }
+  Packer beside;
+  pack(payload, Carry::names, values_, beside);
+  reducing_ = {&operation, &payload};
+  ring_.begin(std::move(mine), task_.length, beside.take(), voted_);
+  while (!ring_.done() && !early_.empty()) {
+    const Bytes next = std::move(early_.front());
+    early_.pop_front();
+    ring_.arrived(next);
+  }
+  if (!ring_.done()) return false;
+  reducing_ = {};
+  payload = payload.index() == 0 ? ring_mean<Weights>() : ring_mean<Gradient>();
+  return true;
+}
+
+void MpiBackend::ring_message(Bytes bytes) {
+  if (ring_.done() || !reducing_.operation) {
+    early_.push_back(std::move(bytes));
+    return;
+  }
+  ring_.arrived(bytes);
+  if (!ring_.done()) return;
+  const auto [operation, payload] = std::exchange(reducing_, {});
+  *payload = payload->index() == 0 ? ring_mean<Weights>() : ring_mean<Gradient>();
+  operation->complete();
+}
+
+/// The same algebra as in the simulation, over names; then the values are given.
+template <class T>
+Payload MpiBackend::ring_mean() {
+  voted_ = voted_ || ring_.vote();
+  std::vector<T> parts;
+  for (const Bytes& said : ring_.beside()) {
+    Unpacker unpacker(said);
+    parts.push_back(std::get<T>(unpack(Carry::names, task_.length, values_, unpacker)));
+  }
+  T mean = node_.mean(parts, rules::ring_mean);
+  values_.give(mean->value, ring_.mean(0));
+  if constexpr (std::is_same_v<T, Weights>)
+    for (std::size_t k = 0; k < mean->optimizer().size(); ++k) values_.give(mean->optimizer()[k], ring_.mean(k + 1));
+  return mean;
+}
+
+}  // namespace straggler

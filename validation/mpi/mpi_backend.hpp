@@ -1,0 +1,153 @@
+// The real back end: one process of the scheme on this rank, driven by a loop over MPI, timers and a compute thread. Real time, real
+// messages, and values that are evaluated as they are made.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/backend/computations.hpp"
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/mailbox.hpp"
+#include "sim/schemes/node.hpp"
+#include "validation/mpi/channel.hpp"
+#include "validation/mpi/compute_thread.hpp"
+#include "validation/mpi/rank_log.hpp"
+#include "validation/mpi/ring_mean.hpp"
+
+namespace straggler {
+
+/// A rank has thrown, this one or another: what() says which, and what.
+struct RankFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a rank is to do. Referred-to objects outlive the back end.
+struct RankTask {
+  const TrainingPlan& plan;
+  const Scheme& scheme;
+  bool has_server = false;
+  bool reduces = false;   // by all-reduce: workers stop together, by a vote
+  bool emulated = true;   // a gradient takes as long as its draw; else as long as it takes
+  ComputePlan compute = {};  // the draws
+  StopRule stop = {};
+  EvaluationRule evaluation = {};
+  std::size_t length = 0;  // floats of a vector
+};
+
+class MpiBackend final : public Backend, private ChannelUser, private ProcessWatcher {
+ public:
+  /// `values` is of `lineage`.
+  MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values& values, ComputeThread& thread);
+  ~MpiBackend() override;
+
+  /// To the stop, and until nothing is under way between any two ranks. Throws RankFailed on all ranks if something was thrown on one.
+  void run();
+
+  RankLog& log() { return log_; }
+  bool publishes() const { return node_.self() == publisher_; }
+  /// Where it publishes: the course up to now, without the others' logs.
+  RunCourse course() const;
+
+ private:
+  class TimeLimit;
+
+  // Backend
+  bool start(Operation& operation) override;
+  void cancel(Operation& operation) noexcept override;
+  void due(Operation& operation) override;
+  void wake(Operation& operation) override { queue_.at(now(), operation); }
+  void received(MailOperation& operation) override { operation.complete(); }
+  MessagePointer make_message(Rank from, Rank to, Payload payload) override;
+  void post(MessagePointer message) override { transmit(*message, nullptr); }
+  void signal_workers(Rank from, SyncSignal signal) override;
+  bool is_member(Rank) const override { return true; }
+  bool awaits(Rank) const override { return true; }
+  Rank members() const override { return task_.plan.workers; }
+  bool members_change() const override { return false; }
+  std::int32_t forced_choice(Rank) override { return -1; }
+  void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
+  // ChannelUser
+  void arrived(Rank from, MessageKind kind, Bytes bytes) override;
+  void left(Operation& operation) override { operation.complete(); }
+  // ProcessWatcher
+  void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;
+
+  void start_compute(ComputeOperation& operation);
+  /// The gradient is there: its node gets the value. True: some was.
+  bool take_computed();
+  void compute_due(ComputeOperation& operation);
+  bool start_mail(MailOperation& operation);
+  bool start_signal(SignalOperation& operation);
+  void signalled(std::uint64_t number);
+  bool start_publish(PublishOperation& operation);
+  bool stops_at(const Weights& weights) const;
+  void keep_publication(const PublishOperation& operation);
+  /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
+  bool join_ring(Operation& operation, Payload& payload);
+  void ring_message(Bytes bytes);
+  template <class T>
+  Payload ring_mean();
+
+  void transmit(const Message& message, Operation* operation);
+  std::shared_ptr<const Bytes> packed(const Payload& payload);
+  void tell_all(MessageKind kind, Bytes bytes);
+  void loop();
+  void fire_due();
+  void wait(std::int64_t idle_since);
+  void drain();
+  Time now() const;
+  void note(LogEntry::Kind kind, Rank peer = 0, std::uint64_t bytes = 0) { log_.entries.push_back({now().ticks(), bytes, peer, kind}); }
+
+  RankTask task_;
+  Channel& channel_;
+  Lineage& lineage_;
+  Values& values_;
+  ComputeThread& thread_;
+  RankLog log_;
+  std::int64_t start_ns_ = 0;
+
+  EventQueue queue_;  // of real time
+  struct {
+    ComputeOperation* operation = nullptr;
+    std::shared_ptr<ComputeThread::Job> job;  // null: computed, and waiting for its time
+    Time start, end;
+    Handle gradient;  // keeps its value until the scheme has taken it
+  } computing_;
+  struct {
+    Operation* operation = nullptr;
+    Payload* payload = nullptr;
+  } reducing_;
+  RingMean ring_;
+  std::deque<Bytes> early_;  // ring messages for which this rank is not ready
+  struct {
+    std::optional<std::uint64_t> highest;
+    SignalOperation* waiting = nullptr;
+  } signal_;
+  struct {
+    Payload payload = MembershipNotice();
+    std::shared_ptr<const Bytes> bytes;
+  } last_packed_;  // a broadcast is packed once
+
+  EvaluationSchedule schedule_;
+  std::deque<Publication> publications_;
+  bool keep_last_ = false;  // its value, when the next one comes
+  Time next_evaluation_, end_;
+  bool voted_ = false;
+  std::unique_ptr<TimeLimit> time_limit_;
+
+  bool stopping_ = false, draining_ = false;
+  Rank goodbyes_ = 0;
+  std::exception_ptr thrown_;
+  std::string failure_;
+
+  NodeContext context_;
+  Node node_;
+  Rank publisher_;
+  Mailbox<MessagePointer> mail_;
+  Process process_;  // last: its frame dies first
+};
+
+}  // namespace straggler

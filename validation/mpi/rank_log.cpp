@@ -1,0 +1,170 @@
+#include "validation/mpi/rank_log.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace straggler {
+
+Bytes to_bytes(const RankLog& log) {
+  Packer to;
+  to.put(log.samples_drawn);
+  to.put(log.events);
+  to.put(log.overruns.gradients);
+  to.put(log.overruns.late);
+  to.put(log.overruns.ticks);
+  to.put(log.overruns.worst);
+  to.put_block(std::as_bytes(std::span(log.choices)));
+  to.put(std::uint64_t{log.entries.size()});
+  for (const LogEntry& entry : log.entries) {
+    to.put(entry.ticks);
+    to.put(entry.bytes);
+    to.put(entry.peer);
+    to.put(static_cast<std::uint8_t>(entry.kind));
+  }
+  return to.take();
+}
+
+RankLog log_from(std::span<const std::byte> bytes) {
+  Unpacker from(bytes);
+  RankLog log;
+  log.samples_drawn = from.get<std::uint64_t>();
+  log.events = from.get<std::uint64_t>();
+  log.overruns.gradients = from.get<std::uint64_t>();
+  log.overruns.late = from.get<std::uint64_t>();
+  log.overruns.ticks = from.get<std::int64_t>();
+  log.overruns.worst = from.get<std::int64_t>();
+  const std::span<const std::byte> choices = from.get_block();
+  log.choices.resize(choices.size() / sizeof(std::int32_t));
+  std::memcpy(log.choices.data(), choices.data(), choices.size());
+  log.entries.resize(from.get<std::uint64_t>());
+  for (LogEntry& entry : log.entries) {
+    entry.ticks = from.get<std::int64_t>();
+    entry.bytes = from.get<std::uint64_t>();
+    entry.peer = from.get<std::int32_t>();
+    entry.kind = static_cast<LogEntry::Kind>(from.get<std::uint8_t>());
+  }
+  return log;
+}
+
+namespace {
+
+struct Message {
+  std::int64_t sent = 0, arrived = -1;
+  std::uint64_t bytes = 0;
+};
+/// The k-th message from a to b is the k-th that b gets from a.
+using Messages = std::map<std::pair<Rank, Rank>, std::vector<Message>>;
+
+Messages pair_messages(const std::vector<RankLog>& logs) {
+  Messages messages;
+  for (std::size_t rank = 0; rank < logs.size(); ++rank)
+    for (const LogEntry& entry : logs[rank].entries)
+      if (entry.kind == LogEntry::Kind::sent) messages[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes});
+  std::map<std::pair<Rank, Rank>, std::size_t> arrived;
+  for (std::size_t rank = 0; rank < logs.size(); ++rank)
+    for (const LogEntry& entry : logs[rank].entries) {
+      if (entry.kind != LogEntry::Kind::arrived) continue;
+      const std::pair<Rank, Rank> way{entry.peer, static_cast<Rank>(rank)};
+      Message& message = messages.at(way).at(arrived[way]++);
+      message.arrived = std::max(entry.ticks, message.sent);
+    }
+  return messages;
+}
+
+/// One thing to book; at the same tick messages begin before they end.
+struct Booking {
+  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived, published };
+  std::int64_t ticks;
+  Kind kind;
+  Rank from = 0, to = 0;    // a worker's own: from
+  std::uint64_t what = 0;  // bytes, or the publication's number
+};
+
+std::vector<Booking> bookings(const RunCourse& course) {
+  std::vector<Booking> all;
+  for (std::size_t rank = 0; rank < course.logs.size(); ++rank)
+    for (const LogEntry& entry : course.logs[rank].entries)
+      if (entry.kind <= LogEntry::Kind::compute_discarded)
+        all.push_back({entry.ticks, static_cast<Booking::Kind>(entry.kind), static_cast<Rank>(rank)});
+  for (const auto& [way, messages] : pair_messages(course.logs))
+    for (const Message& message : messages) {
+      all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes});
+      if (message.arrived >= 0) all.push_back({message.arrived, Booking::Kind::arrived, way.first, way.second, message.bytes});
+    }
+  for (std::size_t i = 0; i < course.publications.size(); ++i)
+    all.push_back({course.publications[i].when.ticks(), Booking::Kind::published, 0, 0, i});
+  const std::int64_t end = course.end.ticks();
+  std::erase_if(all, [end](const Booking& booking) { return booking.ticks > end; });
+  std::stable_sort(all.begin(), all.end(), [](const Booking& a, const Booking& b) {
+    const auto late = [](const Booking& each) { return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::published ? 2 : 0; };
+    return a.ticks != b.ticks ? a.ticks < b.ticks : late(a) < late(b);
+  });
+  return all;
+}
+
+class Bookkeeper {
+ public:
+  Bookkeeper(const RunCourse& course, RunRecorder& recorder)
+      : course_(course), recorder_(recorder), workers_(static_cast<Rank>(recorder.record().workers.size())) {}
+
+  void book(const Booking& booking) {
+    const Time now = Time::from_ticks(booking.ticks);
+    TimeAccounts& times = recorder_.times();
+    const auto worker = static_cast<std::uint32_t>(booking.from);
+    switch (booking.kind) {
+      case Booking::Kind::compute_begins:
+        return times.begin_compute(worker, now);
+      case Booking::Kind::compute_ends:
+        return times.end_compute(worker, now);
+      case Booking::Kind::compute_discarded:
+        return times.discard_compute(worker, now);
+      case Booking::Kind::sent:
+        recorder_.bytes().sent += booking.what;
+        if (is_worker(booking.from)) recorder_.worker(booking.from).bytes_sent += booking.what;
+        return each_worker(booking, [&](std::uint32_t rank) { times.begin_flight(rank, now); });
+      case Booking::Kind::arrived:
+        recorder_.bytes().received += booking.what;
+        if (is_worker(booking.to)) recorder_.worker(booking.to).bytes_received += booking.what;
+        return each_worker(booking, [&](std::uint32_t rank) { times.end_flight(rank, now); });
+      case Booking::Kind::published: {
+        const Publication& publication = course_.publications[booking.what];
+        recorder_.published(publication.weights, publication.made, now);
+      }
+    }
+  }
+
+ private:
+  bool is_worker(Rank rank) const { return rank < workers_; }
+  template <class Do>
+  void each_worker(const Booking& booking, const Do& act) const {
+    if (is_worker(booking.from)) act(static_cast<std::uint32_t>(booking.from));
+    if (is_worker(booking.to)) act(static_cast<std::uint32_t>(booking.to));
+  }
+  const RunCourse& course_;
+  RunRecorder& recorder_;
+  Rank workers_;
+};
+
+}  // namespace
+
+void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecorder& recorder) {
+  recorder.begin(course.initial);
+  Bookkeeper keeper(course, recorder);
+  Time next = evaluate_every.value_or(Time::never());
+  const auto evaluate_until = [&](Time now) {
+    for (; next <= now; next += *evaluate_every) recorder.evaluate_now(next);
+  };
+  for (const Booking& booking : bookings(course)) {
+    if (booking.kind == Booking::Kind::published) evaluate_until(Time::from_ticks(booking.ticks));
+    keeper.book(booking);
+  }
+  evaluate_until(course.end);
+  for (const RankLog& log : course.logs) {
+    recorder.record().samples_drawn += log.samples_drawn;
+    recorder.record().events += log.events;
+  }
+  recorder.bytes().lost += recorder.bytes().sent - recorder.bytes().received;
+  recorder.finish(course.end, std::nullopt);
+}
+
+}  // namespace straggler

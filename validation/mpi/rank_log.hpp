@@ -1,0 +1,54 @@
+// What happened on a rank, and when: written down while the run goes on, booked after it by the recorder that the simulation uses, so
+// that a real run's accounts are those of docs/model.md.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/backend/run_recorder.hpp"
+#include "validation/mpi/wire.hpp"
+
+namespace straggler {
+
+struct LogEntry {
+  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived };
+  std::int64_t ticks = 0;   // since the start
+  std::uint64_t bytes = 0;  // of values, in sent
+  std::int32_t peer = 0;    // to whom, from whom
+  Kind kind = Kind::sent;
+};
+
+/// Gradients whose computation took longer than emulated: real time leaked into the run.
+struct Overruns {
+  std::uint64_t gradients = 0, late = 0;
+  std::int64_t ticks = 0, worst = 0;  // of all of them, too late
+};
+
+struct RankLog {
+  std::vector<LogEntry> entries;
+  std::vector<std::int32_t> choices;  // in program order
+  std::uint64_t samples_drawn = 0, events = 0;
+  Overruns overruns;
+};
+Bytes to_bytes(const RankLog& log);
+RankLog log_from(std::span<const std::byte> bytes);
+
+/// A published version; kept by the rank that publishes.
+struct Publication {
+  Time when;
+  Weights weights;  // their value only where it will be evaluated
+  Contributions made;
+};
+
+/// The course of a run, to be told to a recorder.
+struct RunCourse {
+  Weights initial;
+  std::deque<Publication> publications;
+  std::vector<RankLog> logs;  // [workers, then the server]
+  Time end;
+};
+/// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, whatever the clocks say. The
+/// recorder evaluates what is due meanwhile, `evaluate_every` included.
+void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecorder& recorder);
+
+}  // namespace straggler

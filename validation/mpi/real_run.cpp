@@ -1,0 +1,236 @@
+#include "validation/mpi/real_run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "scenarios/experiment/math_plane.hpp"
+#include "scenarios/results/recorder.hpp"
+#include "scenarios/results/results.hpp"
+#include "scenarios/results/run_info.hpp"
+#include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/writer.hpp"
+#include "validation/mpi/mpi_backend.hpp"
+#include "validation/mpi/suitability.hpp"
+
+namespace straggler {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+enum Exit : int { done = 0, bad_input = 2, cannot_go_on = 3 };
+
+struct Failure {
+  int code = done;
+  std::vector<std::string> lines;
+};
+
+Failure failure_of(const std::function<void()>& part) {
+  const auto line = [](const char* what) { return std::vector{"straggler-mpi: " + std::string(what)}; };
+  try {
+    part();
+  } catch (const ScenarioErrors& errors) {
+    return {bad_input, errors.lines};
+  } catch (const BadUsage& error) {
+    return {bad_input, line(error.what())};
+  } catch (const DataError& error) {
+    return {bad_input, line(error.what())};
+  } catch (const ResultsError& error) {
+    return {bad_input, line(error.what())};
+  } catch (const std::bad_alloc&) {
+    return {cannot_go_on, line("the machine's memory is exhausted; start fewer ranks on it, or take a smaller model or data set")};
+  } catch (const std::exception& error) {
+    return {cannot_go_on, line(error.what())};
+  }
+  return {};
+}
+
+class RankValues final : public Values {
+ public:
+  RankValues(Lineage& lineage, Executor& executor) : lineage_(lineage), executor_(executor) {}
+  std::span<const float> of(const Handle& handle) override { return executor_.value(handle); }
+  Handle named(const Key& key) override { return lineage_.leaf(key); }
+  void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
+
+ private:
+  Lineage& lineage_;
+  Executor& executor_;
+};
+
+/// One rank's share of a run, in the order in which it goes.
+class RankRun {
+ public:
+  RankRun(const Mpi& mpi, const RealOptions& options) : mpi_(mpi), options_(options) {}
+
+  /// Everything that concerns nobody else: reads, checks, loads; where results are written, claims their folder.
+  void prepare() {
+    scenario_ = read_scenario(options_.scenario, options_.sets);
+    if (options_.seed) scenario_.seed = *options_.seed;
+    blueprint_ = std::make_unique<Blueprint>(scenario_, options_.kernels);
+    blueprint_->plan.fuse = false;  // a gradient is computed where its samples are
+    blueprint_->plan.ring_sums = true;
+    refuse_what_is_simulated_only(scenario_, *blueprint_, options_.emulated);
+    has_server_ = blueprint_->scheme_entry->needs_server(scenario_.training.scheme.parameters);
+    check_ranks();
+    if (mpi_.first()) claim_folder();
+    math_ = std::make_unique<MathPlane>(*blueprint_, scenario_);
+  }
+
+  /// Refuses ranks that would not compute the same.
+  void meet() {
+    channel_ = std::make_unique<Channel>(mpi_, has_server_);
+    const Key root = blueprint_->root_key(scenario_, &math_->data);
+    const Key mine = Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
+    Packer packer;
+    packer.put(mine);
+    const Bytes theirs = channel_->share(packer.take(), publisher());
+    if (Unpacker(theirs).get_key() != mine)
+      throw BadUsage(fmt::format("rank {} has another scenario, other data, another build or another kernel set (here {}) than rank 0; give all "
+                                 "the same, with --kernels where processors differ",
+                                 mpi_.rank(), blueprint_->kernels->name));
+    build();
+  }
+
+  void run() {
+    const auto start = std::chrono::steady_clock::now();
+    backend_->run();
+    wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  /// The first rank books what all have written down.
+  void finish() {
+    const std::vector<Bytes> logs = channel_->gather(to_bytes(backend_->log()), publisher());
+    if (!mpi_.first()) return;
+    RunCourse course = backend_->course();
+    for (const Bytes& log : logs) course.logs.push_back(log_from(log));
+    Recorder sink(*folder_, false);
+    RunRecorder recorder(static_cast<std::size_t>(blueprint_->plan.workers), blueprint_->plan.epoch_samples, blueprint_->stop,
+                         blueprint_->evaluation, executor_.get(), &sink, false);
+    book(course, blueprint_->evaluation.every_time, recorder);
+    for (std::size_t rank = 0; rank < course.logs.size(); ++rank)
+      for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
+    RunRecord& record = recorder.record();
+    name_record(record, scenario_, *blueprint_);
+    const std::vector<float> weights = evaluate_final(record, *executor_, recorder.latest()->value);
+    if (options_.emulated) warn_of_overruns(record, course.logs);
+    sink.finish(*folder_, scenario_.name);
+    write(record, weights);
+    say(record);
+  }
+
+ private:
+  Rank publisher() const { return has_server_ ? blueprint_->plan.workers : 0; }
+
+  void check_ranks() const {
+    const int needed = ranks_needed(scenario_, *blueprint_);
+    if (mpi_.size() == needed) return;
+    throw BadUsage(fmt::format("{} of {} workers takes {} ranks ({}), and there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
+                               scenario_.workers(), needed, has_server_ ? "one a worker and one for the server" : "one a worker",
+                               mpi_.size() == 1 ? "is" : "are", mpi_.size(), needed));
+  }
+
+  void claim_folder() {
+    ResultFolder::Request request;
+    request.out = options_.out.value_or(fs::path("results") / scenario_.name);
+    request.scenario_name = scenario_.name;
+    request.scenario_file = scenario_.file;
+    request.force = options_.force;
+    if (request.out.empty()) throw BadUsage("--out is empty; name a folder");
+    folder_ = std::make_unique<ResultFolder>(request);
+  }
+
+  void build() {
+    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, &math_->data));
+    ExecutorOptions settings;
+    settings.threads = 1;
+    settings.memory_budget = static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
+    executor_ = math_->executor(*lineage_, settings);
+    values_ = std::make_unique<RankValues>(*lineage_, *executor_);
+    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed);
+    thread_ = std::make_unique<ComputeThread>(*gradient_);
+    RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
+    task.has_server = has_server_;
+    task.reduces = blueprint_->all_reduce != nullptr;
+    task.emulated = options_.emulated;
+    task.compute = blueprint_->cluster(scenario_).compute;
+    task.stop = blueprint_->stop;
+    task.evaluation = blueprint_->evaluation;
+    task.length = blueprint_->model->parameters();
+    backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
+  }
+
+  static void warn_of_overruns(RunRecord& record, const std::vector<RankLog>& logs) {
+    Overruns all;
+    for (const RankLog& log : logs) {
+      all.gradients += log.overruns.gradients;
+      all.late += log.overruns.late;
+      all.ticks += log.overruns.ticks;
+      all.worst = std::max(all.worst, log.overruns.worst);
+    }
+    if (all.late == 0) return;
+    record.warnings.push_back(fmt::format(
+        "{} of {} gradients took longer to compute than what was drawn for them, by {} on average and {} at most: real time leaked into "
+        "the run; take a slower device, a smaller model or fewer ranks a core",
+        all.late, all.gradients, readable_seconds(Time::from_ticks(all.ticks).seconds() / static_cast<double>(all.late)),
+        readable_seconds(Time::from_ticks(all.worst).seconds())));
+  }
+
+  void write(const RunRecord& record, const std::vector<float>& weights) const {
+    write_record(*folder_, record);
+    write_file(*folder_, "scenario.yaml", write_scenario(scenario_));
+    write_model(*folder_, blueprint_->model->tensors(), weights);
+    RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
+    info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
+    write_file(*folder_, "run.json", run_json(info));
+    folder_->commit();
+  }
+
+  void say(const RunRecord& record) const {
+    if (!options_.quiet)
+      for (const std::string& warning : record.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    fmt::print("{}: {} on {} ranks, {}, {} measured, {} updates, test accuracy {:.4f}, train loss {:.4f}; results in {}\n", record.name,
+               record.scheme, mpi_.size(), name_of(record.outcome), readable_seconds(record.end.seconds()), record.updates,
+               record.final_test_accuracy.value_or(0), record.final_train_loss.value_or(0), folder_->out().string());
+    std::fflush(stdout);
+  }
+
+  const Mpi& mpi_;
+  const RealOptions& options_;
+  Scenario scenario_;
+  bool has_server_ = false;
+  double wall_seconds_ = 0;
+  std::unique_ptr<Blueprint> blueprint_;
+  std::unique_ptr<ResultFolder> folder_;  // where results are written
+  std::unique_ptr<MathPlane> math_;
+  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Lineage> lineage_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<RankValues> values_;
+  std::unique_ptr<SingleGradient> gradient_;
+  std::unique_ptr<ComputeThread> thread_;
+  std::unique_ptr<MpiBackend> backend_;
+};
+
+}  // namespace
+
+int together(const Mpi& mpi, const std::function<void()>& part) {
+  const Failure failure = failure_of(part);
+  const Mpi::Verdict verdict = mpi.agree(failure.code);
+  if (verdict.rank == mpi.rank())
+    for (const std::string& line : failure.lines) fmt::print(stderr, "{}\n", line);
+  return verdict.code;
+}
+
+int real_run(const Mpi& mpi, const RealOptions& options) {
+  RankRun run(mpi, options);
+  if (const int code = together(mpi, [&] { run.prepare(); })) return code;
+  if (const int code = together(mpi, [&] { run.meet(); })) return code;
+  if (const int code = together(mpi, [&] { run.run(); })) return code;
+  return together(mpi, [&] { run.finish(); });
+}
+
+}  // namespace straggler

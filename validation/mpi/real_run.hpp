@@ -1,0 +1,36 @@
+// A scenario run on real ranks: read and checked on each, run together, booked and written by one.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "validation/mpi/channel.hpp"
+
+namespace straggler {
+
+struct RealOptions {
+  std::filesystem::path scenario;
+  std::vector<std::string> sets;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::filesystem::path> out;  // none: results/NAME
+  bool emulated = true;
+  std::string kernels = "auto";
+  bool force = false, quiet = false;
+};
+
+/// Every rank calls it with the same options. Returns the exit code, the same on all; what went wrong is said once.
+int real_run(const Mpi& mpi, const RealOptions& options);
+
+/// Runs `part` on this rank and agrees with the others on how it went. What was thrown is said by the first rank on which it was. Returns
+/// the exit code: 0 if it went well everywhere.
+int together(const Mpi& mpi, const std::function<void()>& part);
+
+/// Wrong arguments: exit code 2.
+struct BadUsage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace straggler

@@ -1,0 +1,51 @@
+// The mean over all ranks by a ring all-reduce (Patarasuk & Yuan, Bandwidth optimal all-reduce algorithms, 2009): p - 1 steps of
+// reduce-scatter, p - 1 of all-gather, each rank sending to its right neighbour only.
+//
+// A vector of n floats is cut into p chunks, c being [n c / p, n (c + 1) / p). Chunk c starts at rank c, and each next rank adds its own:
+// the sum's order is that of rules::ring_mean, whose bits this has. While they reduce, ranks also pass on what they say beside their
+// vectors, so that at the end each knows what all have said, and whether anybody voted for the stop.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "validation/mpi/wire.hpp"
+
+namespace straggler {
+
+/// One rank's part. Knows no MPI: messages leave by a function, and come in by `arrived`.
+class RingMean {
+ public:
+  struct Outgoing {
+    Bytes bytes;
+    std::uint64_t value_bytes = 0;  // of the floats in it
+  };
+  RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right);
+
+  /// `mine`: equally long vectors, one after another; `length` floats each. All ranks bring as many.
+  void begin(std::vector<float> mine, std::size_t length, Bytes beside, bool vote);
+  /// The next message from the left. Only while not done.
+  void arrived(std::span<const std::byte> message);
+  bool done() const { return step_ == 2 * (ranks_ - 1); }
+
+  /// Once done: the means, and by rank what was said beside.
+  std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * length_, length_); }
+  const std::vector<Bytes>& beside() const { return beside_; }
+  bool vote() const { return vote_; }
+
+ private:
+  Rank wrapped(Rank rank) const { return (rank % ranks_ + ranks_) % ranks_; }
+  std::span<float> chunk_of(std::size_t vector, Rank chunk);
+  void send();
+  void take(Unpacker& message, Rank chunk, bool gathering);
+
+  const Rank self_, ranks_;
+  std::function<void(Outgoing)> to_right_;
+  std::vector<float> values_;
+  std::size_t length_ = 0;
+  std::vector<Bytes> beside_;  // [ranks]
+  bool vote_ = false;
+  Rank step_ = 0;
+};
+
+}  // namespace straggler

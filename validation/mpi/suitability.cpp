@@ -1,0 +1,66 @@
+#include "validation/mpi/suitability.hpp"
+
+#include "scenarios/schema/reader.hpp"
+
+namespace straggler {
+
+int ranks_needed(const Scenario& scenario, const Blueprint& blueprint) {
+  const bool server = blueprint.scheme_entry->needs_server(scenario.training.scheme.parameters);
+  return static_cast<int>(scenario.workers()) + (server ? 1 : 0);
+}
+
+namespace {
+
+void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
+  if (!blueprint.scheme_entry->real)
+    throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
+  if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop")
+    throw_error(scenario, "training.stop.target_accuracy",
+                "a real run is evaluated when its clock has stopped, so that it cannot stop at an accuracy; add on_target: continue, and "
+                "another stop");
+  if (blueprint.partition_entry->simulated_only && scenario.workers() > 1)
+    throw_error(scenario, "workload.data.partition",
+                blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
+  if (scenario.workload.cost.model || scenario.workload.cost.bytes)
+    throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
+  if (scenario.workload.serial_per_epoch > 0)
+    throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
+}
+
+void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
+  const ClusterSpec& cluster = scenario.cluster;
+  if (!cluster.faults.empty()) throw_error(scenario, "cluster.faults", "nothing fails in a real run on purpose; remove them");
+  if (!cluster.network.background.empty())
+    throw_error(scenario, "cluster.network.background", "a real run makes no traffic but its own; remove it");
+  if (blueprint.servers > 1)
+    throw_error(scenario, "cluster.servers.count", "there is one server in a real run, not " + std::to_string(blueprint.servers) + "; make it 1");
+  if (!blueprint.all_reduce) return;
+  const CollectiveSpec& collective = cluster.network.collective;
+  if (collective.algorithm != "auto" && collective.algorithm != "ring")
+    throw_error(scenario, "cluster.network.collective.algorithm", "real ranks reduce around a ring, not by " + collective.algorithm + "; take ring");
+  if (collective.overlap || collective.bucket)
+    throw_error(scenario, collective.overlap ? "cluster.network.collective.overlap" : "cluster.network.collective.bucket",
+                "a real gradient is reduced in one piece when backward is done; remove it");
+}
+
+void refuse_devices(const Scenario& scenario) {
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    if (device.loader) throw_error(scenario, "devices." + group.device + ".loader", "loaders are not emulated; remove it");
+    if (device.host_to_device)
+      throw_error(scenario, "devices." + group.device + ".host_to_device", "copies to a device are not emulated; remove it");
+    if (group.cores_per_host && *group.cores_per_host < group.per_host)
+      throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].cores_per_host", "shared cores are not emulated; remove it");
+  }
+}
+
+}  // namespace
+
+void refuse_what_is_simulated_only(const Scenario& scenario, const Blueprint& blueprint, bool emulated) {
+  refuse_training(scenario, blueprint);
+  refuse_cluster(scenario, blueprint);
+  if (emulated) refuse_devices(scenario);
+}
+
+}  // namespace straggler

@@ -1,0 +1,97 @@
+// Payloads as bytes: keys, bookkeeping and values, in the machine's own byte order (all ranks run the same program).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "sim/schemes/payload.hpp"
+
+namespace straggler {
+
+using Bytes = std::vector<std::byte>;
+
+/// What a rank has in place of an executor's promise: the numbers.
+class Values {
+ public:
+  /// Evaluated here if need be. Valid while the handle lives and until the next call.
+  virtual std::span<const float> of(const Handle& handle) = 0;
+  /// A name that somebody else made.
+  virtual Handle named(const Key& key) = 0;
+  virtual void give(const Handle& handle, std::span<const float> values) = 0;
+
+ protected:
+  ~Values() = default;
+};
+
+/// Appends plain values and vectors of floats, which are aligned to their size.
+class Packer {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void put(T value) {
+    put_bytes(std::as_bytes(std::span(&value, 1)));
+  }
+  void put(const Key& key) {
+    put(key.high);
+    put(key.low);
+  }
+  void put_floats(std::span<const float> values) {
+    bytes_.resize((bytes_.size() + alignof(float) - 1) / alignof(float) * alignof(float));
+    put_bytes(std::as_bytes(values));
+  }
+  /// With its length.
+  void put_block(std::span<const std::byte> block) {
+    put(std::uint64_t{block.size()});
+    put_bytes(block);
+  }
+  Bytes take() { return std::move(bytes_); }
+
+ private:
+  void put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  Bytes bytes_;
+};
+
+/// Reads what a Packer wrote, in the same order. Throws std::logic_error where a message is too short for what it should hold.
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+    return value;
+  }
+  Key get_key() {
+    const auto high = get<std::uint64_t>();
+    return {high, get<std::uint64_t>()};
+  }
+  std::span<const float> get_floats(std::size_t count) {
+    at_ = (at_ + alignof(float) - 1) / alignof(float) * alignof(float);
+    return {reinterpret_cast<const float*>(next(count * sizeof(float)).data()), count};
+  }
+  std::span<const std::byte> get_block() { return next(get<std::uint64_t>()); }
+  bool done() const { return at_ == bytes_.size(); }
+
+ private:
+  std::span<const std::byte> next(std::uint64_t count) {
+    if (at_ > bytes_.size() || count > bytes_.size() - at_) throw std::logic_error("a message between ranks is shorter than what it says it holds");
+    at_ += count;
+    return bytes_.subspan(at_ - count, count);
+  }
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+/// Weights or a gradient. With values each key is followed by its vector of `length` floats; without, names alone travel, and what comes
+/// out refers to nodes whose values are still to be given.
+enum class Carry { values, names };
+void pack(const Payload& payload, Carry carry, Values& values, Packer& to);
+Payload unpack(Carry carry, std::size_t length, Values& values, Unpacker& from);
+/// Of the vectors that go with it: what the accounts count.
+std::uint64_t value_bytes(const Payload& payload, std::size_t length);
+
+}  // namespace straggler
