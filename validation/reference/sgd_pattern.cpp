@@ -2,7 +2,8 @@
 // Open MPI (mpicxx: compute sleeps) and for SimGrid's SMPI (smpicxx -DUNDER_SMPI: compute advances the simulated clock).
 //   ring    synchronous SGD: reduce-scatter and all-gather around the ring, all ranks are workers
 //   server  synchronous SGD: rank 0 takes every worker's gradient, then sends the weights to all
-//   asgd    asynchronous SGD: rank 0 answers each gradient with the weights as soon as it is there
+//   asgd    asynchronous SGD: rank 0 answers each gradient with the weights as soon as it is there; answers share its link
+//   asgd_in_turn  the same, but rank 0 sends one answer after the other before it looks at the next gradient
 // sgd_pattern SCHEME BYTES STEPS COMPUTE_SECONDS [SLOW_RANK TIMES_SLOWER] prints `steps,seconds_per_step` of the steps after the
 // first tenth; a step of asgd is one update.
 #define OMPI_SKIP_MPICXX 1  // the C interface only
@@ -120,7 +121,7 @@ std::vector<double> run_sync_server(const Job& job) {
 
 // Each worker takes as many steps as its speed allows. Once the server has applied job.steps gradients, the first value of an
 // answer, otherwise 0, tells the worker to stop.
-std::vector<double> run_async_server(const Job& job) {
+std::vector<double> run_async_server(const Job& job, bool in_turn) {
   const int workers = job.ranks - 1;
   std::vector<float> weights(job.values);
   std::vector<std::vector<float>> gradients(workers, std::vector<float>(job.values));
@@ -145,6 +146,7 @@ std::vector<double> run_async_server(const Job& job) {
     else
       MPI_Irecv(gradients[w].data(), job.values, MPI_FLOAT, w + 1, 0, MPI_COMM_WORLD, &incoming[w]);
     MPI_Isend(answers[w].data(), job.values, MPI_FLOAT, w + 1, 0, MPI_COMM_WORLD, &outgoing[w]);
+    if (in_turn) MPI_Wait(&outgoing[w], MPI_STATUS_IGNORE);
   }
   MPI_Waitall(workers, outgoing.data(), MPI_STATUSES_IGNORE);
   return ends;
@@ -161,8 +163,9 @@ void run_async_worker(const Job& job) {
 
 int refuse(int rank, const char* what) {
   if (rank == 0)
-    std::fprintf(stderr, "sgd_pattern: %s; SCHEME BYTES STEPS COMPUTE_SECONDS [SLOW_RANK TIMES_SLOWER], SCHEME ring, server or asgd\n",
-                 what);
+    std::fprintf(
+        stderr, "sgd_pattern: %s; SCHEME BYTES STEPS COMPUTE_SECONDS [SLOW_RANK TIMES_SLOWER], SCHEME ring, server, asgd or asgd_in_turn\n",
+        what);
   MPI_Finalize();
   return 2;
 }
@@ -189,12 +192,12 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (job.scheme == "ring")
     ends = run_ring(job);
-  else if (job.scheme != "server" && job.scheme != "asgd")
+  else if (job.scheme != "server" && job.scheme != "asgd" && job.scheme != "asgd_in_turn")
     return refuse(job.rank, "unknown scheme");
   else if (job.rank > 0)
     job.scheme == "server" ? run_worker(job, job.steps) : run_async_worker(job);
   else
-    ends = job.scheme == "server" ? run_sync_server(job) : run_async_server(job);
+    ends = job.scheme == "server" ? run_sync_server(job) : run_async_server(job, job.scheme == "asgd_in_turn");
   if (job.rank == 0) {
     const int skipped = job.steps / 10;
     std::printf("steps,seconds_per_step\n%d,%.9f\n", job.steps - skipped, per_step(ends, skipped));
