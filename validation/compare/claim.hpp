@@ -80,7 +80,7 @@ struct Claim {
 /// Throws ScenarioErrors with all that is wrong.
 Claim read_claim(const std::filesystem::path& file);
 
-/// What `compare.metric` may be: the numbers of summary.json, update_seconds and samples_per_second.
+/// What `compare.metric` may be: the numbers of summary.json, update_seconds and blocked_seconds_per_update.
 const std::vector<std::string>& metric_names();
 /// It comes from the gradients, not from the clock.
 bool needs_math(const std::string& metric);

@@ -45,9 +45,12 @@ std::optional<double> scalar(const std::vector<SummaryField>& fields, const std:
 
 std::optional<double> metric_of(const RunRecord& record, const std::string& metric) {
   const std::vector<SummaryField> fields = summarize(record);
-  if (metric != "update_seconds") return scalar(fields, metric);
+  if (metric != "update_seconds" && metric != "blocked_seconds_per_update") return scalar(fields, metric);
   const std::optional<double> seconds = scalar(fields, "simulated_seconds"), updates = scalar(fields, "updates");
-  return seconds && updates && *updates > 0 ? std::optional(*seconds / *updates) : std::nullopt;
+  if (!seconds || !updates || !(*updates > 0)) return std::nullopt;
+  if (metric == "update_seconds") return *seconds / *updates;
+  const std::optional<double> sends = scalar(fields, "communication_fraction"), waits = scalar(fields, "idle_fraction");
+  return sends && waits ? std::optional((*sends + *waits) * *seconds / *updates) : std::nullopt;
 }
 
 /// "devices.NAME.…"; empty if it is not.
@@ -88,6 +91,7 @@ const std::vector<std::string>& metric_names() {
     for (const SummaryField& field : summarize(RunRecord()))
       if (std::find(words.begin(), words.end(), field.key) == words.end()) names.push_back(field.key);
     names.emplace_back("update_seconds");
+    names.emplace_back("blocked_seconds_per_update");  // communication and idle, mean over workers
     return names;
   }();
   return all;
