@@ -34,8 +34,11 @@ void Experiment::Implementation::follow(const RealRun& real) {
                     "', this would be by '" + std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
   blueprint.plan.fuse = false;
   blueprint.plan.ring_sums = true;
-  if (!blueprint.stop.simulated_time) return;
+  if (real.updates == 0)
+    throw DataError((*options.replay / "summary.json").string() +
+                    ": the real run ended before its first update, so that there is nothing to replay; let it run for longer");
   blueprint.stop.simulated_time.reset();  // time passes differently here
+  // It may have been interrupted: after its last update there is nothing to follow.
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
 }
 
