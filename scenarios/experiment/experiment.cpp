@@ -20,6 +20,8 @@ struct Experiment::Implementation {
   void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   void describe(RunRecord& record, const Network& network) const;
+  /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
+  void compare_with_replayed(RunRecord& record) const;
 
   Scenario scenario;
   RunOptions options;
@@ -83,8 +85,17 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     describe(recorder.record(), backend.network());
   }
   RunRecord& record = recorder.record();
+  compare_with_replayed(record);
   if (executor) final_weights = evaluate_final(record, *executor, recorder.latest()->value);
   return std::move(record);
+}
+
+void Experiment::Implementation::compare_with_replayed(RunRecord& record) const {
+  if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
+    return;
+  record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +
+                            ", not " + replay.real->weights_key + "): " + (*options.replay / "choices.csv").string() +
+                            " is not as that run wrote it");
 }
 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {

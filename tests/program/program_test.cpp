@@ -189,6 +189,12 @@ TEST_CASE("a replay of a real run that was interrupted ends where that did") {
   REQUIRE(place.shell(again + "3").code == 0);
   CHECK(place.summary("replay")["updates"] == 3);
 
+  // Without its last choices the replay would be free, and end elsewhere: it says so.
+  const auto warned = [&] { return place.shell(again + "7").err.find("ends with other weights than the real run") != std::string::npos; };
+  CHECK_FALSE(warned());
+  place.write("first/choices.csv", "process,choice\n4,2\n4,0\n");
+  CHECK(warned());
+
   nlohmann::json none = place.summary("first");
   none["updates"] = 0;
   place.write("first/summary.json", none.dump());
