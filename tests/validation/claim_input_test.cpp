@@ -81,6 +81,16 @@ TEST_CASE("claims that do not say what they should") {
   }
 }
 
+TEST_CASE("a row that is measured again under what was fitted is not held out") {
+  Parts parts;
+  parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{seconds: 4}]}\n";
+  const std::string again = "nodes,seconds,kind\n1,4,a\n1,5,a\n2,3,b\n";
+  CHECK(starts(wrong(parts, again),
+               "claim.yaml:7:84: fit.rows: holds out 'nodes=1, line 3', which the claim sets up like the fitted 'nodes=1'"));
+  parts.where = "where: {seconds: [4, 3]}\n";
+  CHECK(wrong(parts, again) == "");
+}
+
 TEST_CASE("a change that a later one would replace is told") {
   Parts parts;
   SUBCASE("a fit over a bind") {
