@@ -20,6 +20,8 @@ struct Experiment::Implementation {
   void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   void describe(RunRecord& record, const Network& network) const;
+  /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
+  void compare_with_replayed(RunRecord& record) const;
 
   Scenario scenario;
   RunOptions options;
@@ -34,8 +36,11 @@ void Experiment::Implementation::follow(const RealRun& real) {
                     "', this would be by '" + std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
   blueprint.plan.fuse = false;
   blueprint.plan.ring_sums = true;
-  if (!blueprint.stop.simulated_time) return;
+  if (real.updates == 0)
+    throw DataError((*options.replay / "summary.json").string() +
+                    ": the real run ended before its first update, so that there is nothing to replay; let it run for longer");
   blueprint.stop.simulated_time.reset();  // time passes differently here
+  // It may have been interrupted: after its last update there is nothing to follow.
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
 }
 
@@ -80,8 +85,17 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     describe(recorder.record(), backend.network());
   }
   RunRecord& record = recorder.record();
+  compare_with_replayed(record);
   if (executor) final_weights = evaluate_final(record, *executor, recorder.latest()->value);
   return std::move(record);
+}
+
+void Experiment::Implementation::compare_with_replayed(RunRecord& record) const {
+  if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
+    return;
+  record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +
+                            ", not " + replay.real->weights_key + "): " + (*options.replay / "choices.csv").string() +
+                            " is not as that run wrote it");
 }
 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {

@@ -48,7 +48,8 @@ std::optional<RealRun> read_real(const std::filesystem::path& folder) {
   try {
     if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
       throw DataError(file.string() + ": real.reduction is '" + reduction + "'; a replay can follow 'ring'");
-    return RealRun{info.at("kernels"), read_json(folder / "summary.json").at("updates")};
+    const nlohmann::json summary = read_json(folder / "summary.json");
+    return RealRun{info.at("kernels"), summary.at("updates"), summary.at("weights_key")};
   } catch (const nlohmann::json::exception& wrong) {
     throw DataError(file.string() + ": does not say how the real run was made (" + wrong.what() + "); take the folder as it was written");
   }

@@ -14,6 +14,7 @@ namespace straggler {
 struct RealRun {
   std::string kernels;
   std::uint64_t updates = 0;  // published
+  std::string weights_key;    // of the last one
 };
 
 struct Replay {

@@ -174,6 +174,35 @@ TEST_CASE("a replay of a run that was stopped by its clock takes as many updates
   CHECK(place.summary("replay")["weights_key"] == place.summary("first")["weights_key"]);
 }
 
+TEST_CASE("a replay of a real run that was interrupted ends where that did") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const std::string stop = " --set training.stop.updates=";
+  REQUIRE(place.shell("straggler run small.yaml --out first" + stop + "7").code == 0);
+  nlohmann::json info = nlohmann::json::parse(place.read("first/run.json"));
+  info["real"] = {{"ranks", 5}, {"compute", "emulated"}, {"reduction", "ring"}};
+  place.write("first/run.json", info.dump());
+  const std::string again = "straggler run small.yaml --out replay --force --replay first" + stop;
+  REQUIRE(place.shell(again + "60").code == 0);
+  CHECK(place.summary("replay")["updates"] == 7);
+  CHECK(place.summary("replay")["weights_key"] == place.summary("first")["weights_key"]);
+  REQUIRE(place.shell(again + "3").code == 0);
+  CHECK(place.summary("replay")["updates"] == 3);
+
+  // Without its last choices the replay would be free, and end elsewhere: it says so.
+  const auto warned = [&] { return place.shell(again + "7").err.find("ends with other weights than the real run") != std::string::npos; };
+  CHECK_FALSE(warned());
+  place.write("first/choices.csv", "process,choice\n4,2\n4,0\n");
+  CHECK(warned());
+
+  nlohmann::json none = place.summary("first");
+  none["updates"] = 0;
+  place.write("first/summary.json", none.dump());
+  const auto empty = place.shell(again + "60");
+  CHECK(empty.code == 2);
+  CHECK_MESSAGE(empty.err.find("ended before its first update") != std::string::npos, empty.err);
+}
+
 TEST_CASE("every instruction set gives the same times, and losses within 1e-3") {
   const Workplace place;
   place.write("small.yaml", small);

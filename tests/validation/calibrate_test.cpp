@@ -249,6 +249,12 @@ TEST_CASE("times of batches: a line where one fits, a table where not, one devic
   CHECK(test::simulated_seconds(scenario, {"cluster.workers[0].device=xeon-2-cores-resnet18-fp32", "training.batch.per_worker=100"}) > 0);
 }
 
+TEST_CASE("a device whose name is YAML's word for nothing gets another") {
+  const Files files;
+  const YamlNode entries = parsed(calibrate_text(files, "batch,seconds,device\n8,0.1,Null\n").entries);
+  CHECK(entries.find("devices")->find("device-null") != nullptr);
+}
+
 TEST_CASE("the spread of repeats becomes a jitter of mean 1 and the time its mean") {
   const Files files;
   // Two batch sizes, each at exp(-d), 1 and exp(d) times its median: the pooled variance of the logarithms is 4 d² / 4.

@@ -81,6 +81,38 @@ TEST_CASE("claims that do not say what they should") {
   }
 }
 
+TEST_CASE("a row that is measured again under what was fitted is not held out") {
+  Parts parts;
+  parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{seconds: 4}]}\n";
+  const std::string again = "nodes,seconds,kind\n1,4,a\n1,5,a\n2,3,b\n";
+  CHECK(starts(wrong(parts, again),
+               "claim.yaml:7:84: fit.rows: holds out 'nodes=1, line 3', which the claim sets up like the fitted 'nodes=1'"));
+  parts.where = "where: {seconds: [4, 3]}\n";
+  CHECK(wrong(parts, again) == "");
+}
+
+TEST_CASE("a change that a later one would replace is told") {
+  Parts parts;
+  SUBCASE("a fit over a bind") {
+    parts.bind = "bind: {nodes: cluster.servers.per_message}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_message replaces what bind.nodes sets"));
+  }
+  SUBCASE("a bind over a part of it") {
+    parts.bind = "bind: {nodes: \"cluster.workers[0].count\", seconds: cluster.workers}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:43: bind.seconds: cluster.workers replaces what bind.nodes sets"));
+  }
+  SUBCASE("two parameters") {
+    parts.fit =
+        "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}, {paths: [cluster.servers.per_message], from: 1us, to: "
+        "1s}], rows: [{nodes: [1, 2]}]}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:7:76: fit.parameters[1]: cluster.servers.per_message replaces what fit.parameters[0] sets"));
+  }
+  SUBCASE("a path that only begins alike") {
+    parts.bind = "bind: {nodes: \"cluster.workers[0].count\", seconds: cluster.servers.per_message_overhead}\n";
+    CHECK(wrong(parts).find("replaces") == std::string::npos);
+  }
+}
+
 TEST_CASE("claims that do not fit their table") {
   Parts parts;
   SUBCASE("a missing column") {

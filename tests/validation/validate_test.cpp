@@ -300,6 +300,26 @@ bound: {max: 1%}
   CHECK(result.rows[0].predicted != result.rows[1].predicted);
 }
 
+TEST_CASE("a run that ends at an accuracy needs the math for its time") {
+  const Files files;
+  const std::vector<std::string> sets{"training.stop.target_accuracy=0.5", "training.evaluate.every.updates=10"};
+  files.write("scenario.yaml", test::asynchronous());
+  const Scenario scenario = read_scenario_text(test::asynchronous(), "test.yaml", sets);
+  const RunRecord record = Experiment(scenario, {}).run(nullptr, nullptr);
+  REQUIRE(record.outcome == Outcome::target_reached);
+  files.write("measured.csv", "rate,seconds\n0.1," + digits(record.end.seconds()) + "\n");
+  const ClaimResult result = test::validate(files.write("claim.yaml", R"(claim: 1
+title: t
+scenario: scenario.yaml
+measured: measured.csv
+set: {training.stop.target_accuracy: 0.5, training.evaluate.every.updates: 10}
+bind: {rate: training.optimizer.learning_rate}
+compare: {column: seconds, metric: simulated_seconds}
+bound: {max: 1%}
+)"));
+  CHECK(result.held_out.max < 1e-9);
+}
+
 TEST_CASE("an interruption ends the fit") {
   const Files files;
   files.write("scenario.yaml", alone());

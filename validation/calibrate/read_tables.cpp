@@ -65,6 +65,7 @@ std::string device_name(const CsvTable& table, const CsvRow& row) {
     if (!part.empty()) name += (name.empty() ? "" : "-") + part;
   }
   name = name.substr(0, 100);
+  if (name == "null") return "device-null";  // YAML's word for nothing
   return name.empty() ? "node" : name;
 }
 

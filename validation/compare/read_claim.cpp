@@ -228,6 +228,34 @@ std::filesystem::path read_path(Section& top, const char* key, const char* remed
   return value ? std::get<std::string>(*value) : std::string();
 }
 
+/// `later` replaces what `earlier` has set: the same path, or one above it.
+bool replaces(const std::string& later, const std::string& earlier) {
+  return earlier.starts_with(later) && (earlier.size() == later.size() || earlier[later.size()] == '.' || earlier[later.size()] == '[');
+}
+
+/// A change that a later one replaces does nothing, though the claim says that it does.
+void check_replaced(Section& top, const Claim& claim) {
+  struct Change {
+    std::string path, who;
+  };
+  std::vector<Change> earlier;
+  const auto add = [&](const std::vector<std::string>& paths, const std::string& who, Place place) {
+    std::vector<Change> own;
+    for (const std::string& path : paths) {
+      const auto replaced = [&](const Change& change) { return replaces(path, change.path); };
+      for (const std::vector<Change>* changes : {&earlier, &own})
+        if (const auto found = std::find_if(changes->begin(), changes->end(), replaced); found != changes->end())
+          top.context().problems.add(place, who, path + " replaces what " + found->who + " sets; keep one of them");
+      own.push_back({path, who});
+    }
+    earlier.insert(earlier.end(), own.begin(), own.end());
+  };
+  for (const Bind& bind : claim.bind) add(bind.paths, "bind." + bind.column, bind.place);
+  if (!claim.fit) return;
+  for (std::size_t i = 0; i < claim.fit->parameters.size(); ++i)
+    add(claim.fit->parameters[i].paths, item_path("fit.parameters", i), claim.fit->parameters[i].place);
+}
+
 void read_top(Section& top, Claim& claim) {
   const YamlNode* version = top.require("claim", "write 'claim: 1', the version of the format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1"))
@@ -248,6 +276,7 @@ void read_top(Section& top, Claim& claim) {
     read_bound(part("bound"), claim);
   if (top.find("timing_only") != nullptr) claim.timing_only = top.flag("timing_only", true);
   top.finish();
+  check_replaced(top, claim);
   if (claim.timing_only.value_or(false) && (needs_math(claim.compare.metric) || needs_math(claim.compare.divide_by)))
     top.problem("timing_only", "is true, and " + claim.compare.metric + " needs the math; remove it, or compare times");
 }

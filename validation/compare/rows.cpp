@@ -48,6 +48,7 @@ class RowReader {
     name_rows();
     if (claim_.compare.relative_to) find_references(*claim_.compare.relative_to);
     if (claim_.fit) mark_fitted(*claim_.fit);
+    if (claim_.fit) check_apart();
     check_enough();
     raise();
     return std::move(rows_);
@@ -164,6 +165,24 @@ class RowReader {
         if (rows_[i].use == RowUse::held_out) rows_[i].use = RowUse::fitted;
       }
       if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; write values of the table's columns");
+    }
+  }
+
+  /// What is predicted of a row that is set up like a fitted one was fitted.
+  void check_apart() {
+    const auto alike = [](const ClaimRow& a, const ClaimRow& b) {
+      return std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(),
+                        [](const PlacedSet& x, const PlacedSet& y) { return x.text == y.text; });
+    };
+    for (const ClaimRow& row : rows_) {
+      if (row.use != RowUse::held_out) continue;
+      for (const ClaimRow& fitted : rows_) {
+        if (fitted.use != RowUse::fitted || !alike(row, fitted)) continue;
+        problem(claim_.fit->rows.front().place, "fit.rows",
+                "holds out '" + row.label + "', which the claim sets up like the fitted '" + fitted.label +
+                    "'; fit on both, bind what differs, or leave one out by where");
+        return;
+      }
     }
   }
 

@@ -11,6 +11,7 @@ Payload MpiBackend::ring_mean() {
   for (const Bytes& said : ring_.beside()) {
     Unpacker unpacker(said);
     parts.push_back(std::get<T>(unpack(Carry::names, task_.length, values_, unpacker)));
+    if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
   }
   T mean = node_.mean(parts, rules::ring_mean);
   values_.give(mean->value, ring_.mean(0));
@@ -38,6 +39,7 @@ bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
   }
   Packer beside;
   pack(payload, Carry::names, values_, beside);
+  beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
   reducing_ = {&operation, &payload};
   ring_.begin(std::move(mine), task_.length, beside.take(), voted_);
   while (!ring_.done() && !early_.empty()) {

@@ -51,7 +51,9 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
       context_(*this, lineage, task_.plan),
       node_(context_, channel.self()),
-      publisher_(task_.has_server ? node_.server() : 0) {}
+      publisher_(task_.has_server ? node_.server() : 0) {
+  values_.of(node_.initial_weights()->value);  // before the clock starts, and while a failure leaves nobody waiting
+}
 
 MpiBackend::~MpiBackend() { process_.reset(); }
 
@@ -64,7 +66,6 @@ void MpiBackend::process_ended(std::uint32_t, std::exception_ptr failure) noexce
 // The loop
 
 void MpiBackend::run() {
-  values_.of(node_.initial_weights()->value);
   start_ns_ = channel_.agree_on_start();
   try {
     loop();
@@ -269,7 +270,12 @@ bool MpiBackend::stops_at(const Weights& weights) const {
 /// Of a scheme without a server every worker comes to the same verdict; a server tells it.
 bool MpiBackend::start_publish(PublishOperation& operation) {
   values_.of(operation.weights()->value);
-  if (publishes()) keep_publication(operation);
+  const Time when = now();
+  if (publishes() && !votes() && task_.stop.simulated_time && when > *task_.stop.simulated_time) {  // before the time limit's event
+    stop_now(*task_.stop.simulated_time);
+    return false;
+  }
+  if (publishes()) keep_publication(operation, when);
   if (!stops_at(operation.weights())) return true;
   stopping_ = true;
   end_ = now();
@@ -278,8 +284,7 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
   return false;
 }
 
-void MpiBackend::keep_publication(const PublishOperation& operation) {
-  const Time when = now();
+void MpiBackend::keep_publication(const PublishOperation& operation, Time when) {
   const auto forget_value = [](Publication& publication) {
     WeightsState& state = publication.weights.edit();
     state.value = Handle(state.value.key());

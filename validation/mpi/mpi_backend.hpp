@@ -90,7 +90,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool interrupted() const { return task_.interrupted && *task_.interrupted; }
   /// Where no vote is taken: between two updates, as in the simulation.
   void stop_now(Time end);
-  void keep_publication(const PublishOperation& operation);
+  void keep_publication(const PublishOperation& operation, Time when);
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
   void ring_message(Bytes bytes);
