@@ -154,6 +154,7 @@ TEST_CASE("tables that are wrong") {
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,abc\n"), "measured.csv:3:3: seconds: 'abc' is not a number"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\n"), "measured.csv:3:3: seconds: is empty"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,0\n"), "measured.csv:3:3: seconds: is 0, and errors are shares"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,-3\n"), "measured.csv:3:3: seconds: is negative, and what was measured is above 0"));
   CHECK(starts(wrong(parts, "# cut\nnodes,seconds,kind\n1,4,a\n2,3"), "measured.csv:4:1: the row has 2 cells and the header 3 columns"));
   CHECK(starts(wrong(parts, "nodes,seconds\n"), "measured.csv: has a header and no rows"));
   CHECK(starts(wrong(parts, "# nothing\n"), "measured.csv: has no header"));

@@ -59,7 +59,10 @@ int execute(const std::vector<std::string>& given) {
     fmt::print("{}\n", claim_table(results.back()));
     std::fflush(stdout);
   }
-  for (const ClaimResult& result : results) fmt::print("{}\n", claim_line(result));
+  for (const ClaimResult& result : results) {
+    fmt::print("{}\n", claim_line(result));
+    for (const std::string& warning : claim_warnings(result)) fmt::print("        warning: {}\n", warning);
+  }
   if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
   fmt::print("{}{}\n", claims_summary(results),
              interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");

@@ -101,9 +101,10 @@ std::string section(const ClaimResult& result) {
   out += "</table>\n<ul>";
   for (const FittedValue& value : result.fitted_values) out += fmt::format("<li>{}</li>\n", html_text(fitted_text(value)));
   if (const std::string others = other_values_text(result); !others.empty()) out += fmt::format("<li>{}</li>\n", html_text(others));
-  out += fmt::format("<li>signs of the errors: fitted {}, held out {}</li>\n<li>bound: {}</li></ul></section>\n",
+  out += fmt::format("<li>signs of the errors: fitted {}, held out {}</li>\n<li>bound: {}</li>\n",
                      result.fitted.signs.empty() ? "-" : result.fitted.signs, result.held_out.signs, bound_text(claim));
-  return out;
+  for (const std::string& warning : claim_warnings(result)) out += fmt::format("<li>warning: {}</li>\n", html_text(warning));
+  return out + "</ul></section>\n";
 }
 
 }  // namespace

@@ -91,7 +91,9 @@ std::string claim_table(const ClaimResult& result) {
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
   if (result.interpolation) out += scores_text("a line's", *result.interpolation);
-  return out + fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  out += fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
+  return out;
 }
 
 std::string claim_line(const ClaimResult& result) {

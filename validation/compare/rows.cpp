@@ -109,6 +109,9 @@ class RowReader {
     const std::size_t column = *table_.find(claim_.compare.column);
     try {
       out.measured = table_.number(row, column) * claim_.compare.factor;
+      if (out.measured < 0)
+        lines_.push_back(
+            table_.line(row, column, "is negative, and what was measured is above 0; correct it, or leave the row out by where"));
       if (out.measured == 0)
         lines_.push_back(table_.line(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
     } catch (const std::invalid_argument& error) {

@@ -1,0 +1,63 @@
+// Claims whose outcome alone would mislead.
+#include <doctest/doctest.h>
+
+#include "tests/validation/claim_support.hpp"
+#include "validation/compare/claim_results.hpp"
+
+using namespace straggler;
+using test::Files;
+
+namespace {
+
+/// One worker, 10 updates, 1 ms a sample: a batch of b takes 0.01 b seconds.
+const std::string& alone() {
+  static const std::string text = R"(straggler: 1
+name: alone
+devices:
+  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
+cluster:
+  workers: [{count: 1, device: node}]
+  network: {link: {bandwidth: 1Gbps, latency: 0s}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: ssgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 10}
+)";
+  return text;
+}
+
+ClaimResult of(const std::string& table, const std::string& rest) {
+  const Files files;
+  files.write("scenario.yaml", alone());
+  files.write("measured.csv", table);
+  return test::validate(files.write("claim.yaml",
+                                    "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
+                                    "bind: {batch: training.batch.per_worker}\n" +
+                                        rest));
+}
+
+const std::string seconds = "compare: {column: seconds, metric: simulated_seconds}\n";
+/// The range holds the fitted value at 1 ms.
+const std::string tied =
+    "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 999us, to: 1001us}], rows: [{batch: [10, 20]}]}\n";
+
+}  // namespace
+
+TEST_CASE("a fitted row that the fit misses by more than the bound is told, though the bound holds") {
+  // 0.01 x 20 = 0.2 s against 0.05 s: 300 %.
+  const ClaimResult result = of("batch,seconds\n10,0.1\n20,0.05\n40,0.4\n", seconds + tied + "bound: {max: 1%}\n");
+  CHECK(result.holds());
+  const std::vector<std::string> warnings = claim_warnings(result);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("the fit misses 1 of its own 2 rows, batch=20 by 300 % (more than 1 %)") == 0);
+  CHECK(claim_table(result).find("\nwarning: the fit misses") != std::string::npos);
+  CHECK(validation_html({result}).find("<li>warning: the fit misses") != std::string::npos);
+  // Ten times the mean where only that is bounded: 8 % are within 10 %, and beyond 5 %.
+  const std::string table = "batch,seconds\n10,0.1\n20,0.185185\n40,0.4\n";
+  CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 1%}\n")).empty());
+  CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 0.5%}\n")).size() == 1);
+}
