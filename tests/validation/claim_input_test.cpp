@@ -53,6 +53,25 @@ TEST_CASE("claims that do not say what they should") {
     parts.compare = "compare: {column: seconds, metric: outcome}\n";
     CHECK(starts(wrong(parts), "claim.yaml:6:28: compare.metric: unknown metric 'outcome'"));
   }
+  SUBCASE("a unit of another kind") {
+    const auto with = [&](const std::string& metric) {
+      parts.compare = "compare: {column: seconds, " + metric + "}\n";
+      return wrong(parts);
+    };
+    CHECK(starts(with("metric: simulated_seconds, unit: MB"),
+                 "claim.yaml:6:55: compare.unit: simulated_seconds is a time, and MB measures a size; write a unit of that kind: s, ms"));
+    CHECK(starts(with("metric: samples_per_second, unit: s"),
+                 "claim.yaml:6:56: compare.unit: samples_per_second is a plain number, and s measures a time; remove the unit"));
+    CHECK(starts(with("metric: simulated_seconds, unit: \"%\""),
+                 "claim.yaml:6:55: compare.unit: simulated_seconds is a time, and % measures a share"));
+    CHECK(starts(with("metric: bytes_sent, divide_by: simulated_seconds, unit: MB"),
+                 "claim.yaml:6:78: compare.unit: bytes_sent divided by simulated_seconds is a rate, and MB"));
+    CHECK(starts(with("metric: updates, divide_by: simulated_seconds, unit: s"),
+                 "claim.yaml:6:75: compare.unit: updates divided by simulated_seconds is a quantity that no unit here measures"));
+    CHECK(with("metric: bytes_sent, divide_by: simulated_seconds, unit: MB/s") == "");
+    CHECK(with("metric: simulated_seconds, divide_by: updates, unit: ms") == "");
+    CHECK(with("metric: loading_total_s, divide_by: simulated_seconds, unit: \"%\"") == "");
+  }
   SUBCASE("no bound") {
     parts.bound = "";
     CHECK(starts(wrong(parts), "claim.yaml:1:1: bound: is missing; write how far off"));

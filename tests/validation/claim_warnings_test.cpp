@@ -61,3 +61,17 @@ TEST_CASE("a fitted row that the fit misses by more than the bound is told, thou
   CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 1%}\n")).empty());
   CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 0.5%}\n")).size() == 1);
 }
+
+TEST_CASE("a unit that is wrong shows as one factor everywhere") {
+  const auto warned = [](const std::string& table, const std::string& unit) {
+    return claim_warnings(of(table, "compare: {column: seconds, unit: " + unit + ", metric: simulated_seconds}\nbound: {mape: 1%}\n"));
+  };
+  const std::string table = "batch,seconds\n10,0.11\n20,0.19\n40,0.4\n";
+  CHECK(warned(table, "s").empty());
+  REQUIRE(warned(table, "ms").size() == 1);
+  CHECK(warned(table, "ms")[0] == "predictions are about 1000 times too large everywhere: is compare.unit right?");
+  CHECK(warned(table, "us")[0].find("about 1000000 times too large") != std::string::npos);
+  CHECK(warned(table, "min")[0].find("about 60 times too small") != std::string::npos);
+  // One row that is right says that the unit is.
+  CHECK(warned("batch,seconds\n10,110\n20,190\n40,0.4\n", "s").empty());
+}

@@ -82,6 +82,8 @@ Claim read_claim(const std::filesystem::path& file);
 
 /// What `compare.metric` may be: the numbers of summary.json, update_seconds and samples_per_second.
 const std::vector<std::string>& metric_names();
+/// What a metric is: a time, bytes, or a plain number (counts, shares, losses, samples a second).
+std::optional<Dimension> metric_dimension(const std::string& metric);
 /// It comes from the gradients, not from the clock.
 bool needs_math(const std::string& metric);
 

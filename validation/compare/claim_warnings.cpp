@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "validation/compare/claim_results.hpp"
 
@@ -30,11 +31,28 @@ void add_fitted_rows(const ClaimResult& result, std::vector<std::string>& warnin
       count, result.fitted.rows, result.fitted.rows == 1 ? "" : "s", worst->row.label, share(std::abs(worst->error)), share(most)));
 }
 
+/// Every prediction is the same known factor from what was measured: more likely a unit than a model that is wrong.
+void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings) {
+  if (result.claim.compare.relative_to || result.rows.empty()) return;  // ratios have no unit
+  constexpr double like = 1.25;
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const RowResult& row : result.rows) {
+    low = std::min(low, 1 + row.error);
+    high = std::max(high, 1 + row.error);
+  }
+  for (const double factor : {8.0, 60.0, 100.0, 1000.0, 3600.0, 1e6, 1e9})
+    for (const double each : {factor, 1 / factor})
+      if (low > each / like && high < each * like)
+        warnings.push_back(fmt::format("predictions are about {:.10g} times {} everywhere: is compare.unit right?", factor,
+                                       each > 1 ? "too large" : "too small"));
+}
+
 }  // namespace
 
 std::vector<std::string> claim_warnings(const ClaimResult& result) {
   std::vector<std::string> warnings;
   add_fitted_rows(result, warnings);
+  add_unit_hint(result, warnings);
   return warnings;
 }
 

@@ -93,6 +93,12 @@ const std::vector<std::string>& metric_names() {
   return all;
 }
 
+std::optional<Dimension> metric_dimension(const std::string& metric) {
+  if (metric.ends_with("_s") || metric.ends_with("_seconds")) return Dimension::time;
+  if (metric.starts_with("bytes_")) return Dimension::bytes;
+  return std::nullopt;
+}
+
 bool needs_math(const std::string& metric) {
   return std::any_of(std::begin(of_the_math), std::end(of_the_math), [&](const char* name) { return metric == name; });
 }

@@ -125,6 +125,29 @@ void check_metric(Section& compare, const char* key, const std::string& name) {
     compare.problem(key, unknown_name("metric", name, known));
 }
 
+/// The unit must measure what the metric is. Where no unit of ours does (a count a second), the column has none.
+void check_unit(Section& compare, const Compared& spec) {
+  const std::optional<Dimension> of_unit = unit_dimension(spec.unit), by = metric_dimension(spec.divide_by);
+  std::optional<Dimension> is = metric_dimension(spec.metric);
+  std::string what = spec.metric;
+  bool has_unit = true;
+  if (!spec.divide_by.empty()) {
+    what += " divided by " + spec.divide_by;
+    if (is == by)
+      is = std::nullopt;
+    else if (is == Dimension::bytes && by == Dimension::time)
+      is = Dimension::rate;
+    else
+      has_unit = !by;
+  }
+  if (spec.unit.empty() || (has_unit && is == of_unit)) return;
+  const std::string kind = has_unit ? noun_of(is) : "a quantity that no unit here measures";
+  std::string remedy = "remove the unit";
+  if (has_unit && is) remedy = "write a unit of that kind: " + joined(units_of(*is)) + ", or another metric";
+  compare.problem("unit",
+                  what + " is " + kind + ", and " + spec.unit + " measures " + (of_unit ? noun_of(of_unit) : "a share") + "; " + remedy);
+}
+
 Compared read_compare(Section compare) {
   Compared spec;
   spec.place = compare.place();
@@ -139,6 +162,8 @@ Compared read_compare(Section compare) {
   check_metric(compare, "divide_by", spec.divide_by);
   try {
     spec.factor = unit_factor(spec.unit);
+    const std::vector<std::string>& known = metric_names();
+    if (std::find(known.begin(), known.end(), spec.metric) != known.end()) check_unit(compare, spec);
   } catch (const std::invalid_argument& error) {
     compare.problem("unit", error.what());
   }
