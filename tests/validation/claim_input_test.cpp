@@ -80,6 +80,16 @@ TEST_CASE("claims that do not say what they should") {
     parts.bound = "bound: {}\n";
     CHECK(starts(wrong(parts), "claim.yaml:8:1: bound: bounds nothing"));
   }
+  SUBCASE("a share above 1 without %") {
+    parts.bound = "bound: {mape: 5, max: 7.5}\n";
+    const std::string text = wrong(parts);
+    CHECK(text.find("claim.yaml:8:9: bound.mape: '5' is a share above 1; write 5%, or 500% if that is meant") == 0);
+    CHECK(text.find("\nclaim.yaml:8:18: bound.max: '7.5' is a share above 1; write 7.5%, or 750% if") != std::string::npos);
+    for (const char* right : {"{mape: 500%}", "{mape: 1}", "{mape: 0.05, max: 120 %}"}) {
+      parts.bound = std::string("bound: ") + right + "\n";
+      CHECK(wrong(parts) == "");
+    }
+  }
   SUBCASE("a range upside down") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1s, to: 1us}], rows: [{nodes: 1}]}\n";
     CHECK(starts(wrong(parts), "claim.yaml:7:66: fit.parameters[0].to: is not above from"));

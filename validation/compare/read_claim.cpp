@@ -236,9 +236,20 @@ Fit read_fit(Section section) {
   return fit;
 }
 
+/// Above 1 only with %: `5` may be meant as 5 %, and would be 500 %.
+std::optional<double> read_share(Section& section, const char* key) {
+  const std::optional<double> share = section.measure(key, ValueType::fraction, Range::above(0));
+  if (!share || *share <= 1) return share;
+  const std::string& text = section.find(key)->text;
+  if (text.find('%') == std::string::npos)
+    section.problem(key,
+                    in_quotes(text) + " is a share above 1; write " + text + "%, or " + format_number(*share * 100) + "% if that is meant");
+  return share;
+}
+
 void read_bound(Section section, Claim& claim) {
-  claim.bound_mape = section.measure("mape", ValueType::fraction, Range::above(0));
-  claim.bound_max = section.measure("max", ValueType::fraction, Range::above(0));
+  claim.bound_mape = read_share(section, "mape");
+  claim.bound_max = read_share(section, "max");
   section.finish();
   if (section.given() && !section.has("mape") && !section.has("max") && !section.misspelt({"mape", "max"}))
     section.context().problems.add(section.place(), section.path(), "bounds nothing; write {mape: 2%, max: 4%} or one of them");
