@@ -34,6 +34,7 @@ int execute(const std::vector<std::string>& given) {
   const Measured measured = read_measured(file);
   const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
                                                                                  : calibrate(std::get<BatchTimes>(measured));
+  for (const std::string& warning : calibration.warnings) fmt::print(stderr, "{}: warning: {}\n", file.string(), warning);
   const std::string yaml = calibration_yaml(calibration, file);
   if (!arguments.has("output")) {
     fmt::print("{}", yaml);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/results/text.hpp"
 #include "validation/compare/claim_results.hpp"
@@ -61,7 +62,13 @@ std::string fitted_text(const FittedValue& value) {
   std::string paths;
   for (const std::string& path : value.paths) paths += (paths.empty() ? "" : ", ") + path;
   std::string text = paths + " = " + readable_amount(value.value, value.dimension);
-  text += value.uncertainty ? " +- " + readable_amount(*value.uncertainty, value.dimension) : ", uncertainty not determined";
+  constexpr double rounding = 1e-6;  // the search goes no further than 1e-8 of a residual
+  if (!value.uncertainty)
+    text += ", uncertainty not determined";
+  else if (*value.uncertainty < rounding * std::abs(value.value))
+    text += " (exact to rounding)";
+  else
+    text += " +- " + readable_amount(*value.uncertainty, value.dimension);
   if (value.no_effect) text += "; it changes no fitted row";
   if (value.at_bound) text += "; at the end of its range";
   return text;
