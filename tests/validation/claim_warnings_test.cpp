@@ -36,7 +36,7 @@ ClaimResult of(const std::string& table, const std::string& rest) {
   files.write("measured.csv", table);
   return test::validate(files.write("claim.yaml",
                                     "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
-                                    "bind: {batch: training.batch.per_worker}\n" +
+                                    "bind:\n  batch: training.batch.per_worker\n" +
                                         rest));
 }
 
@@ -74,4 +74,26 @@ TEST_CASE("a unit that is wrong shows as one factor everywhere") {
   CHECK(warned(table, "min")[0].find("about 60 times too small") != std::string::npos);
   // One row that is right says that the unit is.
   CHECK(warned("batch,seconds\n10,110\n20,190\n40,0.4\n", "s").empty());
+}
+
+TEST_CASE("a dash for the interpolation says why") {
+  const std::string bound = "bound: {mape: 90%}\n";
+  const std::string parameter = "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 999us, to: 1001us}], rows: ";
+  const auto reason = [&](const ClaimResult& result) {
+    CHECK_FALSE(result.interpolation);
+    return result.no_interpolation;
+  };
+  CHECK(of("batch,seconds\n10,0.1\n20,0.2\n40,0.4\n", seconds + tied + bound).no_interpolation.empty());
+  CHECK(reason(of("batch,seconds\n10,0.1\n20,0.2\n", seconds + bound)) == "no row is fitted");
+  CHECK(reason(of("batch,seconds,try\n10,0.1,1\n10,0.11,2\n", seconds + parameter + "[{try: 1}]}\n" + bound)) == "no bound column varies");
+  const ClaimResult zero =
+      of("batch,seconds,pause\n10,0.1,0\n20,0.2,0\n20,0.3,10\n",
+         "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{pause: 0}]}\n" + bound);
+  CHECK(reason(zero) == "pause is not above 0 in every row, and a logarithm needs that");
+  CHECK(claim_table(zero).find("a line's   -, since pause is not above 0") != std::string::npos);
+  CHECK(reason(of("batch,seconds,kind\n10,0.1,a\n20,0.2,b\n", "  kind: {path: training.scheme, values: {a: ssgd, b: ssgd}}\n" + seconds +
+                                                                  parameter + "[{kind: a}]}\n" + bound)) == "words vary: kind");
+  CHECK(reason(of("batch,seconds,pause\n10,0.1,1\n20,0.3,10\n40,0.5,10\n",
+                  "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{batch: [10, 20]}]}\n" +
+                      bound)) == "the fitted rows are too few, or too alike, for the columns that vary");
 }

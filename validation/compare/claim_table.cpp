@@ -97,7 +97,10 @@ std::string claim_table(const ClaimResult& result) {
                        result.runs, result.converged ? "" : "; the fit did not come to rest: its values may not be the best");
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
-  if (result.interpolation) out += scores_text("a line's", *result.interpolation);
+  if (result.interpolation)
+    out += scores_text("a line's", *result.interpolation);
+  else if (claim.fit)
+    out += fmt::format("{:<10} -, since {}\n", "a line's", result.no_interpolation);
   out += fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
   for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
   return out;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -242,8 +244,8 @@ std::optional<double> read_share(Section& section, const char* key) {
   if (!share || *share <= 1) return share;
   const std::string& text = section.find(key)->text;
   if (text.find('%') == std::string::npos)
-    section.problem(key,
-                    in_quotes(text) + " is a share above 1; write " + text + "%, or " + format_number(*share * 100) + "% if that is meant");
+    section.problem(key, in_quotes(text) + " is a share above 1; write " + text + "%, or " + fmt::format("{:.6g}", *share * 100) +
+                             "% if that is meant");
   return share;
 }
 
