@@ -97,3 +97,21 @@ TEST_CASE("a dash for the interpolation says why") {
                   "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{batch: [10, 20]}]}\n" +
                       bound)) == "the fitted rows are too few, or too alike, for the columns that vary");
 }
+
+TEST_CASE("the page names its files, its axes, and what every set of rows scores") {
+  const ClaimResult result = of("batch,seconds\n10,100\n20,200\n40,390\n80,820\n",
+                                "compare: {column: seconds, unit: ms, metric: simulated_seconds}\n" + tied + "bound: {mape: 5%}\n");
+  const std::string page = validation_html({result});
+  const auto has = [&](const std::string& part) {
+    CAPTURE(part);
+    return page.find(part) != std::string::npos;
+  };
+  CHECK(has(result.claim.file.string() + ": simulated_seconds of " + result.claim.scenario.string()));
+  CHECK(has(">measured, ms, 100 to 820, logarithmic<"));
+  CHECK(has(">predicted, ms, logarithmic<"));
+  CHECK(has("<li>fitted: MAPE "));
+  CHECK(has("<li>held out: MAPE "));
+  CHECK(has("signs of the errors +-<"));
+  REQUIRE(result.interpolation);
+  CHECK(has("<li>interpolation of the fitted rows: MAPE "));
+}
