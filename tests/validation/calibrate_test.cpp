@@ -319,8 +319,8 @@ TEST_CASE("calibrations that nobody should believe come with a warning") {
   // Microseconds, 50 + bytes / 1000, taken for seconds.
   const std::string micros = warned("1000,51\n10000,60\n100000,150\n");
   CHECK(micros.find("a latency of 50 s: are the times in seconds?") == 0);
-  // 1000 bytes a microsecond are 1000 B/s if that was a second; half of it is below.
-  CHECK(warned("1000,0.5\n10000,18.5\n100000,198.5\n").find("a bandwidth of 500 B/s: are the sizes in bytes") != std::string::npos);
+  // 0.5 s and 2 s a kilobyte.
+  CHECK(warned("1000,2.5\n10000,20.5\n100000,200.5\n").find("a bandwidth of 500 B/s: are the sizes in bytes") != std::string::npos);
   const std::string jump = warned("1000,1e-4\n10000,1.1e-4\n100000,9e-4\n1000000,1.1e-3\n");
   CHECK(jump.find("no line fits these times: ") == 0);
   CHECK(std::count(jump.begin(), jump.end(), '\n') == 1);
