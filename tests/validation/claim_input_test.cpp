@@ -172,6 +172,21 @@ TEST_CASE("binds that do not fit the scenario are told once, where the claim has
                  "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_massage=1us (row nodes=1): cluster.servers.per_massage: "
                  "unknown key 'per_massage'; did you mean 'per_message'?"));
   }
+  SUBCASE("a count cannot be fitted") {
+    parts.bind = "bind: {nodes: training.batch.per_worker}\n";
+    parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, and counts cannot be fitted"));
+  }
+  SUBCASE("what is bound cannot be fitted, and nothing twice") {
+    parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is also bound to the column 'nodes', and a path takes one"));
+    const std::string one = "{path: cluster.servers.per_message, from: 1us, to: 1s}";
+    parts.fit = "fit: {parameters: [" + one + ", " + one + "], rows: [{nodes: [1, 2]}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:76: fit.parameters[1]: cluster.servers.per_message is also fitted by fit.parameters[0], and a path takes"));
+  }
   SUBCASE("a value out of range") {
     CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,3\n0,2\n"),
                  "claim.yaml:5:8: bind.nodes: cluster.workers[0].count=0 (row nodes=0): cluster.workers[0].count: 0 is out of range"));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -266,6 +267,20 @@ std::filesystem::path read_path(Section& top, const char* key, const char* remed
   return value ? std::get<std::string>(*value) : std::string();
 }
 
+/// A path takes one value: the row's, or the one fitted parameter's.
+void check_fitted_once(Section& top, const Claim& claim) {
+  std::map<std::string, std::string> taken;
+  for (const Bind& bind : claim.bind)
+    for (const std::string& path : bind.paths) taken.emplace(path, "bound to the column " + in_quotes(bind.column));
+  for (std::size_t i = 0; claim.fit && i < claim.fit->parameters.size(); ++i) {
+    const std::string who = item_path("fit.parameters", i);
+    for (const std::string& path : claim.fit->parameters[i].paths)
+      if (const auto [at, fresh] = taken.emplace(path, "fitted by " + who); !fresh)
+        top.context().problems.add(claim.fit->parameters[i].place, who,
+                                   path + " is also " + at->second + ", and a path takes one value; remove it from one of them");
+  }
+}
+
 void read_top(Section& top, Claim& claim) {
   const YamlNode* version = top.require("claim", "write 'claim: 1', the version of the format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1"))
@@ -282,6 +297,7 @@ void read_top(Section& top, Claim& claim) {
   const auto part = [&](const char* key) { return Section(top.context(), top.find(key), key, top.place_of(key)); };
   if (top.require("compare", "write compare: {column: …, metric: …}") != nullptr) claim.compare = read_compare(part("compare"));
   if (top.find("fit") != nullptr) claim.fit = read_fit(part("fit"));
+  check_fitted_once(top, claim);
   if (top.require("bound", "write how far off the held-out rows may be, as bound: {mape: 2%, max: 4%}") != nullptr)
     read_bound(part("bound"), claim);
   if (top.find("timing_only") != nullptr) claim.timing_only = top.flag("timing_only", true);

@@ -83,6 +83,31 @@ std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
   return errors;
 }
 
+/// What is fitted must have values between the ends of its range: a count has none in small steps.
+void check_continuous(const Claim& claim, const Predictor& predictor, const ClaimRow& row) {
+  constexpr double inside = 0.6180339887498949;
+  const Fit& fit = *claim.fit;
+  std::vector<double> ends;
+  for (const FitParameter& parameter : fit.parameters) ends.push_back(parameter.from);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
+    const FitParameter& parameter = fit.parameters[i];
+    std::vector<double> values = ends;
+    values[i] = parameter.from + inside * (parameter.to - parameter.from);
+    const std::string who = "fit.parameters[" + std::to_string(i) + "]";
+    std::vector<Predictor::Told> wrong;
+    predictor.check(row, sets_of(fit, values), wrong);
+    if (std::any_of(wrong.begin(), wrong.end(), [&](const Predictor::Told& told) {
+          return told.mistake.find(who) != std::string::npos && told.mistake.find("is not a whole number") != std::string::npos;
+        }))
+      lines.push_back(claim.places->line(parameter.place, who,
+                                         parameter.paths.front() +
+                                             " is a whole number, and counts cannot be fitted; set it, or bind it to a "
+                                             "column"));
+  }
+  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+}
+
 }  // namespace
 
 Scores scores_of(const std::vector<double>& errors) {
@@ -128,6 +153,7 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
 void check_claim(const Claim& claim) {
   const std::vector<ClaimRow> rows = read_rows(claim);
   const Predictor predictor(claim, {});
+  if (claim.fit) check_continuous(claim, predictor, rows.front());
   std::vector<Predictor::Told> wrong;
   for (const bool low : {true, false}) {
     std::vector<double> values;
