@@ -119,11 +119,15 @@ TEST_CASE("claims that do not fit their table") {
   }
   SUBCASE("where leaves nothing") {
     parts.where = "where: {kind: c}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:6:8: where: leaves no row of measured.csv"));
+    CHECK(starts(wrong(parts), "claim.yaml:6:8: where: leaves no row of measured.csv; kind has 'a', 'b'"));
   }
   SUBCASE("a fit row that matches nothing") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 1}, {nodes: 3}]}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:7:96: fit.rows[1]: matches no row that the claim uses"));
+    CHECK(starts(wrong(parts), "claim.yaml:7:96: fit.rows[1]: matches no row that the claim uses; nodes has 1, 2, 4"));
+    std::string many = "nodes,seconds,kind\n";
+    for (int nodes = 10; nodes < 20; ++nodes) many += std::to_string(nodes) + ",4,a\n";
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 3, kind: a}]}\n";
+    CHECK(wrong(parts, many).find("; nodes has 10, 11, 12, 13, 14, 15, 16, 17 and 2 more; kind has 'a'") != std::string::npos);
   }
   SUBCASE("nothing held out") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{kind: [a, b]}]}\n";

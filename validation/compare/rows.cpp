@@ -42,7 +42,11 @@ class RowReader {
     raise();
     for (const CsvRow& row : table_.rows())
       if (matches(table_, row, claim_.where)) used_.push_back(&row);
-    if (used_.empty()) problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; change its values");
+    if (used_.empty()) {
+      std::vector<const CsvRow*> all;
+      for (const CsvRow& row : table_.rows()) all.push_back(&row);
+      problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; " + values_there(claim_.where, all));
+    }
     for (const CsvRow* row : used_) rows_.push_back(read_row(*row));
     raise();
     name_rows();
@@ -57,6 +61,26 @@ class RowReader {
   void problem(Place place, const std::string& path, const std::string& what) { lines_.push_back(claim_.places->line(place, path, what)); }
   void raise() {
     if (!lines_.empty()) throw ScenarioErrors(std::exchange(lines_, {}));
+  }
+
+  /// "nodes has 1, 2, 4": what the columns of `pattern` hold in `rows`, eight values of each.
+  std::string values_there(const RowPattern& pattern, const std::vector<const CsvRow*>& rows) const {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (const Condition& condition : pattern.conditions) {
+      std::vector<std::string> values;
+      for (const CsvRow* row : rows)
+        if (const std::string& cell = row->cells[*table_.find(condition.column)].text;
+            std::find(values.begin(), values.end(), cell) == values.end())
+          values.push_back(cell);
+      const std::size_t more = values.size() - std::min(values.size(), most);
+      values.resize(values.size() - more);
+      for (std::string& value : values)
+        if (!as_number(value)) value = in_quotes(value);
+      text += (text.empty() ? "" : "; ") + condition.column + " has " + joined(values) +
+              (more > 0 ? " and " + std::to_string(more) + " more" : "");
+    }
+    return text;
   }
 
   void check_column(const std::string& column, Place place, const std::string& path) {
@@ -166,7 +190,7 @@ class RowReader {
         any = true;
         if (rows_[i].use == RowUse::held_out) rows_[i].use = RowUse::fitted;
       }
-      if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; write values of the table's columns");
+      if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; " + values_there(pattern, used_));
     }
   }
 
