@@ -102,6 +102,20 @@ TEST_CASE("claims that do not say what they should") {
     parts.compare = "compare: {column: seconds, metric: final_test_accuracy}\ntiming_only: true\n";
     CHECK(starts(wrong(parts), "claim.yaml:7:1: timing_only: is true, and final_test_accuracy needs the math"));
   }
+  SUBCASE("a time to a target without a target") {
+    parts.compare = "compare: {column: seconds, metric: time_to_target_s}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:6:1: compare.metric: time_to_target_s needs a target, and the scenario has none; set "
+                 "training.stop.target_accuracy"));
+    parts.head += "set: {training.stop.target_accuracy: 0.5}\n";
+    CHECK(wrong(parts) == "");
+  }
+  SUBCASE("files that are not there, where the claim names them") {
+    parts.head = "claim: 1\ntitle: t\nscenario: no.yaml\nmeasured: measured.csv\n";
+    CHECK(starts(wrong(parts), "claim.yaml:3:1: scenario: no.yaml: cannot be read: No such file"));
+    parts.head = "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: no.csv\n";
+    CHECK(starts(wrong(parts), "claim.yaml:4:1: measured: no.csv: cannot be read: No such file"));
+  }
   SUBCASE("two mistakes, two lines") {
     parts.compare = "compare: {column: seconds, metric: simulated_second, unit: parsec}\n";
     const std::string text = wrong(parts);

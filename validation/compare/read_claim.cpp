@@ -291,6 +291,8 @@ void read_top(Section& top, Claim& claim) {
   claim.source = top.word("source");
   claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
   claim.measured = read_path(top, "measured", "write the path of the measured table (CSV)");
+  claim.scenario_place = top.place_of("scenario");
+  claim.measured_place = top.place_of("measured");
   read_sets(top, claim);
   read_binds(top, claim);
   claim.where = read_pattern(top.context(), top.find("where"), "where");
@@ -336,6 +338,15 @@ Claim read_claim(const std::filesystem::path& file) {
   }
   problems.raise();
   return claim;
+}
+
+ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, const std::filesystem::path& file,
+                              const ScenarioErrors& errors) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(file, ignored)) return errors;
+  std::vector<std::string> lines;
+  for (const std::string& line : errors.lines) lines.push_back(claim.places->line(place, key, line));
+  return ScenarioErrors(std::move(lines));
 }
 
 }  // namespace straggler

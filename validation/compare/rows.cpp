@@ -33,9 +33,17 @@ bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern
   });
 }
 
+std::string text_of_table(const Claim& claim) {
+  try {
+    return read_measured_text(claim.measured);
+  } catch (const ScenarioErrors& errors) {
+    throw named_by_claim(claim, claim.measured_place, "measured", claim.measured, errors);
+  }
+}
+
 class RowReader {
  public:
-  explicit RowReader(const Claim& claim) : claim_(claim), table_(claim.measured) {}
+  explicit RowReader(const Claim& claim) : claim_(claim), table_(text_of_table(claim), claim.measured) {}
 
   std::vector<ClaimRow> read() {
     check_columns();
