@@ -220,7 +220,14 @@ TEST_CASE("tables that are wrong") {
   CHECK(starts(wrong(parts, "# cut\nnodes,seconds,kind\n1,4,a\n2,3"), "measured.csv:4:1: the row has 2 cells and the header 3 columns"));
   CHECK(starts(wrong(parts, "nodes,seconds\n"), "measured.csv: has a header and no rows"));
   CHECK(starts(wrong(parts, "# nothing\n"), "measured.csv: has no header"));
-  CHECK(starts(wrong(parts, ""), "measured.csv: is empty"));
+  CHECK(starts(wrong(parts, ""), "measured.csv: is empty; write a table that begins with 'nodes,seconds'"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,2,64\n"),
+               "measured.csv:3:1: the row has 3 cells and the header 2 columns; write one cell a column, and a point, not a comma"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\"2,64\"\n"),
+               "measured.csv:3:3: seconds: '2,64' has a comma; use a point before decimals"));
+  CHECK(
+      starts(wrong(parts, "nodes;seconds\n1;2,64\n2;3\n"), "measured.csv:1:1: the columns are separated by semicolons; separate them by"));
+  CHECK(starts(wrong(parts, "nodes\tseconds\n1\t4\n2\t3\n"), "measured.csv:1:1: the columns are separated by tabs; separate them by"));
   CHECK(starts(wrong(parts, "nodes,nodes\n1,2\n"), "measured.csv:1:7: the column 'nodes' is there twice"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,\"4\n"), "measured.csv:2:3: the quote that opens here is not closed"));
 }

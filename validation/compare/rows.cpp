@@ -34,8 +34,10 @@ bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern
 }
 
 std::string text_of_table(const Claim& claim) {
+  std::string header;
+  for (const Bind& bind : claim.bind) header += bind.column + ",";
   try {
-    return read_measured_text(claim.measured);
+    return read_measured_text(claim.measured, header + claim.compare.column);
   } catch (const ScenarioErrors& errors) {
     throw named_by_claim(claim, claim.measured_place, "measured", claim.measured, errors);
   }
