@@ -14,9 +14,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Replaces only what an earlier calibration wrote.
+/// Replaces only what an earlier calibration wrote, in a folder that is there.
 void refuse_to_replace(const fs::path& file) {
   std::error_code error;
+  if (file.has_parent_path() && !fs::is_directory(file.parent_path(), error))
+    throw ResultsError(
+        fmt::format("{}: there is no folder {}; make it, or name another file with -o", file.string(), file.parent_path().string()));
   if (!fs::exists(file, error)) return;
   std::string line;
   std::ifstream in(file);
