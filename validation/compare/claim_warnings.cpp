@@ -34,15 +34,19 @@ void add_fitted_rows(const ClaimResult& result, std::vector<std::string>& warnin
 /// Every prediction is the same known factor from what was measured: more likely a unit than a model that is wrong.
 void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings) {
   if (result.claim.compare.relative_to || result.rows.empty()) return;  // ratios have no unit
-  constexpr double like = 1.25;
-  double low = std::numeric_limits<double>::infinity(), high = 0;
+  constexpr double like = 1.25, spread = 2;
+  double mean = 0, low = std::numeric_limits<double>::infinity(), high = 0;
   for (const RowResult& row : result.rows) {
-    low = std::min(low, 1 + row.error);
-    high = std::max(high, 1 + row.error);
+    const double ratio = 1 + row.error;
+    mean += std::log(ratio) / static_cast<double>(result.rows.size());
+    low = std::min(low, ratio);
+    high = std::max(high, ratio);
   }
+  mean = std::exp(mean);
+  if (!(low > mean / spread && high < mean * spread)) return;
   for (const double factor : {8.0, 60.0, 100.0, 1000.0, 3600.0, 1e6, 1e9})
     for (const double each : {factor, 1 / factor})
-      if (low > each / like && high < each * like)
+      if (mean > each / like && mean < each * like)
         warnings.push_back(fmt::format("predictions are about {:.10g} times {} everywhere: is compare.unit right?", factor,
                                        each > 1 ? "too large" : "too small"));
 }
