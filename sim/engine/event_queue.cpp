@@ -147,6 +147,14 @@ void EventQueue::prefetch(const Target& next) const {
   __builtin_prefetch(at - 64);
 }
 
+/// Unless its lane has seen to it.
+void EventQueue::fetch_next() const {
+  if (heap_.empty()) return;
+  const std::uint32_t head = who(heap_.top());
+  if (head & lane_bit && lanes_[head & ~lane_bit].keys.size() > 2 * look_ahead) return;
+  prefetch(slots_[head_slot()]);
+}
+
 void EventQueue::fire_next() {
   Target target;
   if (!heap_.empty() && (instant_.empty() || time_of(heap_.top()) == now_)) {
@@ -155,7 +163,7 @@ void EventQueue::fire_next() {
     target = slots_[slot];
     vacate(slot);
     if (dead_ > 0) drop_dead_heads();
-    if (!heap_.empty()) prefetch(slots_[head_slot()]);
+    fetch_next();
   } else if (!instant_.empty()) {
     target = instant_.front();
     instant_.pop_front();

@@ -105,6 +105,7 @@ class EventQueue {
   std::uint32_t pop_heap();
   std::uint32_t head_slot() const;
   void prefetch(const Target& next) const;
+  void fetch_next() const;
   void trim_instant() noexcept;
   void drop_dead_heads() noexcept;
   void compact() noexcept;

@@ -111,6 +111,7 @@ void Sharing::clean_roster(LinkId l) {
 }
 
 bool Sharing::is_done(FlowIndex index) const {
+  if (now() < Time::limit()) return true;  // the timer stands where done_at() said
   const Flow& flow = flows_[index];
   return done_at(flow.since, flow.bytes, solo_rate(flow)) <= now();
 }
@@ -154,9 +155,21 @@ void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   ++flow.stamp;
   if (l != none) ++links_[l].bound;
   if (flow.uneven) flow.far->rate = l == none ? flow.far->most : links_[l].capacity / flow.volume(l);
-  const Time done = done_at(now(), bytes, solo_rate(flow));
+  const Time done = solo_done(bytes, solo_rate(flow));
   owner.timed = done != Time::never();
   if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
+}
+
+/// done_at(), without its division where the last one was of the same numbers: messages of a collective are alike.
+Time Sharing::solo_done(double bytes, double rate) {
+  if (bytes != last_bytes_ || rate != last_rate_) {
+    last_span_ = done_at(Time(), bytes, rate);
+    last_bytes_ = bytes;
+    last_rate_ = rate;
+  }
+  // A span that is too long for the first moment is so for all; any other is rounded alike wherever it begins.
+  if (last_span_ > Time::limit() || last_span_ >= Time::limit() - now()) return done_at(now(), bytes, rate);
+  return now() + last_span_;
 }
 
 void Sharing::unbind(FlowIndex index) {

@@ -126,6 +126,7 @@ class Sharing {
   /// flow's own most.
   void bind(FlowIndex index, LinkId l, double bytes);
   void bind_solo(FlowIndex index, LinkId l, double bytes);
+  Time solo_done(double bytes, double rate);
   void unbind(FlowIndex index);
   void cancel_timer(FlowIndex index);
   void disturb(LinkId l, Disturbance disturbance);
@@ -211,6 +212,8 @@ class Sharing {
   std::size_t hubs_ = 0;    // links that are hubs now
   bool unsettled_ = false;  // one of the three lists above has something on it
   bool contention_ = true;
+  double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow, and how long that takes
+  Time last_span_;
   EventQueue::Kind bucket_kind_{};  // once there are buckets
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;          // of each link up to the last with a bucket

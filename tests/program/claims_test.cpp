@@ -95,6 +95,23 @@ TEST_CASE("validate: bad input of any claim is 2, before anything runs or is wri
   CHECK(place.shell("straggler validate loose.yaml --out file").code == 2);
 }
 
+TEST_CASE("validate: a folder that holds something else is refused, before anything runs") {
+  const Workplace place;
+  fill(place);
+  fs::create_directory(place.folder() / "mine");
+  place.write("mine/report.html", "mine");
+  const auto refused = place.shell("straggler validate loose.yaml --out mine");
+  CHECK(refused.code == 2);
+  CHECK(refused.out.empty());
+  CHECK(has(refused.err, "mine: is not empty and holds no results of straggler validate; choose another with --out, or --force"));
+  CHECK(place.read("mine/report.html") == "mine");
+  CHECK(place.shell("straggler validate loose.yaml --out mine --force").code == 0);
+  CHECK(has(place.read("mine/report.html"), "<svg"));
+  CHECK(place.shell("straggler validate loose.yaml --out mine").code == 0);  // ours by now
+  fs::create_directory(place.folder() / "empty");
+  CHECK(place.shell("straggler validate loose.yaml --out empty").code == 0);
+}
+
 TEST_CASE("calibrate: entries on standard output, or in a file that nothing else wrote") {
   const Workplace place;
   place.write("ping.csv", "bytes,seconds\n1000,1.1e-4\n100000,2e-4\n10000000,1.01e-2\n");
@@ -111,4 +128,12 @@ TEST_CASE("calibrate: entries on standard output, or in a file that nothing else
   CHECK(refused.code == 2);
   CHECK(has(refused.err, "ping.csv: is there, and no calibration wrote it"));
   CHECK(place.read("ping.csv").rfind("bytes", 0) == 0);
+  const auto nowhere = place.shell("straggler calibrate ping.csv -o no/such/out.yaml");
+  CHECK(nowhere.code == 2);
+  CHECK(has(nowhere.err, "no/such/out.yaml: there is no folder no/such; make it, or name another file with -o"));
+  CHECK_FALSE(fs::exists(place.folder() / "no"));
+  place.write("micros.csv", "bytes,seconds\n1000,51\n100000,150\n");
+  const auto warned = place.shell("straggler calibrate micros.csv");
+  CHECK(warned.code == 0);
+  CHECK(has(warned.err, "micros.csv: warning: a latency of 50 s"));
 }

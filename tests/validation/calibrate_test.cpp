@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "scenarios/schema/yaml_tree.hpp"
@@ -298,4 +299,35 @@ TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,seconds\n8,3e-6\n16") ==
         "measured.csv:3:1: the row has 1 cell and the header 2 columns; write one cell a column (the "
         "file may be cut off)");
+}
+
+TEST_CASE("an exact fit has no uncertainty to print, a rough one has") {
+  const Files files;
+  std::string exact = "bytes,seconds\n", rough = exact;
+  for (const double bytes : {1e3, 1e4, 1e5, 1e6}) {
+    const double seconds = 100e-6 + bytes / 1e9;
+    exact += digits(bytes) + "," + digits(seconds) + "\n";
+    rough += digits(bytes) + "," + digits(seconds * (bytes == 1e4 ? 1.02 : 1)) + "\n";
+  }
+  const Calibration calibration = calibrate_text(files, exact);
+  CHECK(calibration.table.find("alpha 100 us (exact to rounding), bandwidth 1 GB/s (exact to rounding);") != std::string::npos);
+  CHECK(calibration.warnings.empty());
+  CHECK(calibrate_text(files, rough).table.find("us +- ") != std::string::npos);
+}
+
+TEST_CASE("calibrations that nobody should believe come with a warning") {
+  const Files files;
+  const auto warned = [&](const std::string& text) {
+    std::string all;
+    for (const std::string& warning : calibrate_text(files, "bytes,seconds\n" + text).warnings) all += warning + "\n";
+    return all;
+  };
+  // Microseconds, 50 + bytes / 1000, taken for seconds.
+  const std::string micros = warned("1000,51\n10000,60\n100000,150\n");
+  CHECK(micros.find("a latency of 50 s: are the times in seconds?") == 0);
+  // 0.5 s and 2 s a kilobyte.
+  CHECK(warned("1000,2.5\n10000,20.5\n100000,200.5\n").find("a bandwidth of 500 B/s: are the sizes in bytes") != std::string::npos);
+  const std::string jump = warned("1000,1e-4\n10000,1.1e-4\n100000,9e-4\n1000000,1.1e-3\n");
+  CHECK(jump.find("no line fits these times: ") == 0);
+  CHECK(std::count(jump.begin(), jump.end(), '\n') == 1);
 }

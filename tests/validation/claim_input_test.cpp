@@ -53,6 +53,25 @@ TEST_CASE("claims that do not say what they should") {
     parts.compare = "compare: {column: seconds, metric: outcome}\n";
     CHECK(starts(wrong(parts), "claim.yaml:6:28: compare.metric: unknown metric 'outcome'"));
   }
+  SUBCASE("a unit of another kind") {
+    const auto with = [&](const std::string& metric) {
+      parts.compare = "compare: {column: seconds, " + metric + "}\n";
+      return wrong(parts);
+    };
+    CHECK(starts(with("metric: simulated_seconds, unit: MB"),
+                 "claim.yaml:6:55: compare.unit: simulated_seconds is a time, and MB measures a size; write a unit of that kind: s, ms"));
+    CHECK(starts(with("metric: samples_per_second, unit: s"),
+                 "claim.yaml:6:56: compare.unit: samples_per_second is a plain number, and s measures a time; remove the unit"));
+    CHECK(starts(with("metric: simulated_seconds, unit: \"%\""),
+                 "claim.yaml:6:55: compare.unit: simulated_seconds is a time, and % measures a share"));
+    CHECK(starts(with("metric: bytes_sent, divide_by: simulated_seconds, unit: MB"),
+                 "claim.yaml:6:78: compare.unit: bytes_sent divided by simulated_seconds is a rate, and MB"));
+    CHECK(starts(with("metric: updates, divide_by: simulated_seconds, unit: s"),
+                 "claim.yaml:6:75: compare.unit: updates divided by simulated_seconds is a quantity that no unit here measures"));
+    CHECK(with("metric: bytes_sent, divide_by: simulated_seconds, unit: MB/s") == "");
+    CHECK(with("metric: simulated_seconds, divide_by: updates, unit: ms") == "");
+    CHECK(with("metric: loading_total_s, divide_by: simulated_seconds, unit: \"%\"") == "");
+  }
   SUBCASE("no bound") {
     parts.bound = "";
     CHECK(starts(wrong(parts), "claim.yaml:1:1: bound: is missing; write how far off"));
@@ -60,6 +79,16 @@ TEST_CASE("claims that do not say what they should") {
   SUBCASE("an empty bound") {
     parts.bound = "bound: {}\n";
     CHECK(starts(wrong(parts), "claim.yaml:8:1: bound: bounds nothing"));
+  }
+  SUBCASE("a share above 1 without %") {
+    parts.bound = "bound: {mape: 5, max: 7.5}\n";
+    const std::string text = wrong(parts);
+    CHECK(text.find("claim.yaml:8:9: bound.mape: '5' is a share above 1; write 5%, or 500% if that is meant") == 0);
+    CHECK(text.find("\nclaim.yaml:8:18: bound.max: '7.5' is a share above 1; write 7.5%, or 750% if") != std::string::npos);
+    for (const char* right : {"{mape: 500%}", "{mape: 1}", "{mape: 0.05, max: 120 %}"}) {
+      parts.bound = std::string("bound: ") + right + "\n";
+      CHECK(wrong(parts) == "");
+    }
   }
   SUBCASE("a range upside down") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1s, to: 1us}], rows: [{nodes: 1}]}\n";
@@ -72,6 +101,20 @@ TEST_CASE("claims that do not say what they should") {
   SUBCASE("math without math") {
     parts.compare = "compare: {column: seconds, metric: final_test_accuracy}\ntiming_only: true\n";
     CHECK(starts(wrong(parts), "claim.yaml:7:1: timing_only: is true, and final_test_accuracy needs the math"));
+  }
+  SUBCASE("a time to a target without a target") {
+    parts.compare = "compare: {column: seconds, metric: time_to_target_s}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:6:1: compare.metric: time_to_target_s needs a target, and the scenario has none; set "
+                 "training.stop.target_accuracy"));
+    parts.head += "set: {training.stop.target_accuracy: 0.5}\n";
+    CHECK(wrong(parts) == "");
+  }
+  SUBCASE("files that are not there, where the claim names them") {
+    parts.head = "claim: 1\ntitle: t\nscenario: no.yaml\nmeasured: measured.csv\n";
+    CHECK(starts(wrong(parts), "claim.yaml:3:1: scenario: no.yaml: cannot be read: No such file"));
+    parts.head = "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: no.csv\n";
+    CHECK(starts(wrong(parts), "claim.yaml:4:1: measured: no.csv: cannot be read: No such file"));
   }
   SUBCASE("two mistakes, two lines") {
     parts.compare = "compare: {column: seconds, metric: simulated_second, unit: parsec}\n";
@@ -122,11 +165,15 @@ TEST_CASE("claims that do not fit their table") {
   }
   SUBCASE("where leaves nothing") {
     parts.where = "where: {kind: c}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:6:8: where: leaves no row of measured.csv"));
+    CHECK(starts(wrong(parts), "claim.yaml:6:8: where: leaves no row of measured.csv; kind has 'a', 'b'"));
   }
   SUBCASE("a fit row that matches nothing") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 1}, {nodes: 3}]}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:7:96: fit.rows[1]: matches no row that the claim uses"));
+    CHECK(starts(wrong(parts), "claim.yaml:7:96: fit.rows[1]: matches no row that the claim uses; nodes has 1, 2, 4"));
+    std::string many = "nodes,seconds,kind\n";
+    for (int nodes = 10; nodes < 20; ++nodes) many += std::to_string(nodes) + ",4,a\n";
+    parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{nodes: 3, kind: a}]}\n";
+    CHECK(wrong(parts, many).find("; nodes has 10, 11, 12, 13, 14, 15, 16, 17 and 2 more; kind has 'a'") != std::string::npos);
   }
   SUBCASE("nothing held out") {
     parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{kind: [a, b]}]}\n";
@@ -175,6 +222,21 @@ TEST_CASE("binds that do not fit the scenario are told once, where the claim has
                  "claim.yaml:7:20: fit.parameters[0]: cluster.servers.per_massage=1us (row nodes=1): cluster.servers.per_massage: "
                  "unknown key 'per_massage'; did you mean 'per_message'?"));
   }
+  SUBCASE("a count cannot be fitted") {
+    parts.bind = "bind: {nodes: training.batch.per_worker}\n";
+    parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, and counts cannot be fitted"));
+  }
+  SUBCASE("what is bound cannot be fitted, and nothing twice") {
+    parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count replaces what bind.nodes sets; keep one of them"));
+    const std::string one = "{path: cluster.servers.per_message, from: 1us, to: 1s}";
+    parts.fit = "fit: {parameters: [" + one + ", " + one + "], rows: [{nodes: [1, 2]}]}\n";
+    CHECK(starts(wrong(parts),
+                 "claim.yaml:7:76: fit.parameters[1]: cluster.servers.per_message replaces what fit.parameters[0] sets; keep one of them"));
+  }
   SUBCASE("a value out of range") {
     CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,3\n0,2\n"),
                  "claim.yaml:5:8: bind.nodes: cluster.workers[0].count=0 (row nodes=0): cluster.workers[0].count: 0 is out of range"));
@@ -186,10 +248,18 @@ TEST_CASE("tables that are wrong") {
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,abc\n"), "measured.csv:3:3: seconds: 'abc' is not a number"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\n"), "measured.csv:3:3: seconds: is empty"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,0\n"), "measured.csv:3:3: seconds: is 0, and errors are shares"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,-3\n"), "measured.csv:3:3: seconds: is negative, and what was measured is above 0"));
   CHECK(starts(wrong(parts, "# cut\nnodes,seconds,kind\n1,4,a\n2,3"), "measured.csv:4:1: the row has 2 cells and the header 3 columns"));
   CHECK(starts(wrong(parts, "nodes,seconds\n"), "measured.csv: has a header and no rows"));
   CHECK(starts(wrong(parts, "# nothing\n"), "measured.csv: has no header"));
-  CHECK(starts(wrong(parts, ""), "measured.csv: is empty"));
+  CHECK(starts(wrong(parts, ""), "measured.csv: is empty; write a table that begins with 'nodes,seconds'"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,2,64\n"),
+               "measured.csv:3:1: the row has 3 cells and the header 2 columns; write one cell a column, and a point, not a comma"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\"2,64\"\n"),
+               "measured.csv:3:3: seconds: '2,64' has a comma; use a point before decimals"));
+  CHECK(
+      starts(wrong(parts, "nodes;seconds\n1;2,64\n2;3\n"), "measured.csv:1:1: the columns are separated by semicolons; separate them by"));
+  CHECK(starts(wrong(parts, "nodes\tseconds\n1\t4\n2\t3\n"), "measured.csv:1:1: the columns are separated by tabs; separate them by"));
   CHECK(starts(wrong(parts, "nodes,nodes\n1,2\n"), "measured.csv:1:7: the column 'nodes' is there twice"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,\"4\n"), "measured.csv:2:3: the quote that opens here is not closed"));
 }

@@ -14,9 +14,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Replaces only what an earlier calibration wrote.
+/// Replaces only what an earlier calibration wrote, in a folder that is there.
 void refuse_to_replace(const fs::path& file) {
   std::error_code error;
+  if (file.has_parent_path() && !fs::is_directory(file.parent_path(), error))
+    throw ResultsError(
+        fmt::format("{}: there is no folder {}; make it, or name another file with -o", file.string(), file.parent_path().string()));
   if (!fs::exists(file, error)) return;
   std::string line;
   std::ifstream in(file);
@@ -34,6 +37,7 @@ int execute(const std::vector<std::string>& given) {
   const Measured measured = read_measured(file);
   const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
                                                                                  : calibrate(std::get<BatchTimes>(measured));
+  for (const std::string& warning : calibration.warnings) fmt::print(stderr, "{}: warning: {}\n", file.string(), warning);
   const std::string yaml = calibration_yaml(calibration, file);
   if (!arguments.has("output")) {
     fmt::print("{}", yaml);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "scenarios/results/out_file.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
@@ -31,15 +33,34 @@ std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   return claims;
 }
 
+/// As `run` has it: a folder is new, empty, or holds what this command wrote.
+void refuse_foreign_folder(const fs::path& out, bool force) {
+  std::error_code error;
+  if (!fs::exists(out, error)) return;
+  if (!fs::is_directory(out, error))
+    throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
+  if (force || fs::is_empty(out, error)) return;
+  std::string header;
+  std::ifstream table(out / "validation.csv");
+  std::getline(table, header);
+  if (validation_csv({}) != header + "\n")
+    throw ResultsError(
+        fmt::format("{}: is not empty and holds no results of straggler validate; choose another with --out, or --force to "
+                    "write into it",
+                    out.string()));
+}
+
 int execute(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
-  own.add_options()("out", po::value<std::string>()->value_name("DIR"),
-                    "folder of validation.csv and report.html (default: results/validation)");
+  auto add = own.add_options();
+  add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
+  add("force", "writes into the folder, though something else is in it");
   Arguments arguments(validate_command, own);
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / "validation";
   if (out.empty()) throw UsageError("--out is empty; name a folder");
+  refuse_foreign_folder(out, arguments.flag("force"));
   const std::vector<Claim> claims = read_claims(arguments.positional());
   catch_interrupts();
   PredictOptions options;
@@ -59,7 +80,10 @@ int execute(const std::vector<std::string>& given) {
     fmt::print("{}\n", claim_table(results.back()));
     std::fflush(stdout);
   }
-  for (const ClaimResult& result : results) fmt::print("{}\n", claim_line(result));
+  for (const ClaimResult& result : results) {
+    fmt::print("{}\n", claim_line(result));
+    for (const std::string& warning : claim_warnings(result)) fmt::print("        warning: {}\n", warning);
+  }
   if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
   fmt::print("{}{}\n", claims_summary(results),
              interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");

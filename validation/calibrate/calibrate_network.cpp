@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "scenarios/results/text.hpp"
@@ -48,8 +49,11 @@ std::string segments_text(const std::vector<Piece>& pieces, const std::vector<Ti
   return out;
 }
 
-std::string with_error(double value, const std::optional<double>& error, std::string (*readable)(double)) {
-  return readable(value) + (error ? " +- " + readable(*error) : "");
+/// `scale`: what the error is to be compared with. Below a millionth of it, it is that of the arithmetic.
+std::string with_error(double value, const std::optional<double>& error, double scale, std::string (*readable)(double)) {
+  constexpr double rounding = 1e-6;
+  if (!error) return readable(value);
+  return readable(value) + (*error < rounding * scale ? " (exact to rounding)" : " +- " + readable(*error));
 }
 std::string rate_text(double value) { return readable_bytes(value) + "/s"; }
 
@@ -59,11 +63,11 @@ std::string piece_lines(const std::vector<Piece>& pieces, const std::vector<Time
     const Line& line = piece.line;
     const double bandwidth = line.slope > 0 ? 1 / line.slope : 0;
     const std::optional<double> error = line.slope_error ? std::optional(*line.slope_error * bandwidth * bandwidth) : std::nullopt;
-    out +=
-        fmt::format("{} to {}: alpha {}, bandwidth {}; mean error {}, largest {}\n", readable_bytes(points[piece.first].size),
-                    readable_bytes(points[piece.first + piece.count - 1].size), with_error(line.start, line.start_error, readable_seconds),
-                    line.slope > 0 ? with_error(bandwidth, error, rate_text) : "beyond what these sizes show", readable_share(line.mean),
-                    readable_share(line.largest));
+    out += fmt::format("{} to {}: alpha {}, bandwidth {}; mean error {}, largest {}\n", readable_bytes(points[piece.first].size),
+                       readable_bytes(points[piece.first + piece.count - 1].size),
+                       with_error(line.start, line.start_error, points[piece.first].seconds, readable_seconds),
+                       line.slope > 0 ? with_error(bandwidth, error, bandwidth, rate_text) : "beyond what these sizes show",
+                       readable_share(line.mean), readable_share(line.largest));
   }
   return out;
 }
@@ -76,6 +80,30 @@ std::string point_table(const std::vector<Piece>& pieces, const std::vector<Time
                       readable_seconds(piece.line.at(points[i].size)),
                       fmt::format("{:+.2f} %", 100 * (piece.line.at(points[i].size) / points[i].seconds - 1))});
   return aligned(rows, 0);
+}
+
+/// What no network is like, and what these entries would predict badly.
+std::vector<std::string> warnings_of(const Link& link, const std::vector<Piece>& pieces, const std::vector<TimedSize>& points) {
+  constexpr double slowest = 1, narrowest = 1000, furthest = 0.2;  // seconds; bytes a second; share
+  std::vector<std::string> warnings;
+  if (link.latency_total > slowest)
+    warnings.push_back(fmt::format("a latency of {}: are the times in seconds? Microseconds would have to be divided by 1e6",
+                                   readable_seconds(link.latency_total)));
+  if (link.bandwidth < narrowest)
+    warnings.push_back(fmt::format("a bandwidth of {}: are the sizes in bytes, and the times in seconds?", rate_text(link.bandwidth)));
+  const TimedSize* worst = nullptr;
+  double most = furthest;
+  for (const Piece& piece : pieces)
+    for (std::size_t i = piece.first; i < piece.first + piece.count; ++i)
+      if (const double error = std::abs(piece.line.at(points[i].size) / points[i].seconds - 1); error > most) {
+        most = error;
+        worst = &points[i];
+      }
+  if (worst != nullptr)
+    warnings.push_back(
+        fmt::format("no {} these times: {} are missed by {}; one time may be wrong, or the sizes too few (segments need six)",
+                    pieces.size() == 1 ? "line fits" : "segments fit", readable_bytes(worst->size), readable_share(most)));
+  return warnings;
 }
 
 }  // namespace
@@ -99,6 +127,7 @@ Calibration calibrate(const MessageTimes& times, const std::filesystem::path& fi
                             format_quantity(rounded(latency), Dimension::time),
                             times.within_host ? "    # all ranks were on one host" : "    # a star's route is two links");
   if (pieces.size() > 1) out.entries += segments_text(pieces, points, link);
+  out.warnings = warnings_of(link, pieces, points);
   out.table = piece_lines(pieces, points) + "\n" + point_table(pieces, points);
   return out;
 }

@@ -2,15 +2,17 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "validation/calibrate/measured.hpp"
 
 namespace straggler {
 
 struct Calibration {
-  std::string found;    // what the file is
-  std::string entries;  // YAML: `devices:` or `network:`
-  std::string table;    // what was measured, what the entries say of it, and how far apart they are
+  std::string found;                  // what the file is
+  std::string entries;                // YAML: `devices:` or `network:`
+  std::string table;                  // what was measured, what the entries say of it, and how far apart they are
+  std::vector<std::string> warnings;  // what may be wrong with the file
 };
 
 /// Throws ScenarioErrors: too few sizes, times that do not grow with them. `file` names the table in messages.

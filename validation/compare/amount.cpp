@@ -57,4 +57,26 @@ double unit_factor(std::string_view unit) {
   throw std::invalid_argument("unknown unit " + in_quotes(unit) + "; known: " + known);
 }
 
+std::optional<Dimension> unit_dimension(std::string_view unit) {
+  for (const Dimension dimension : dimensions)
+    for (const std::string& each : units_of(dimension))
+      if (each == unit) return dimension;
+  return std::nullopt;
+}
+
+std::string noun_of(std::optional<Dimension> dimension) {
+  if (!dimension) return "a plain number";
+  switch (*dimension) {
+    case Dimension::time:
+      return "a time";
+    case Dimension::bytes:
+      return "a size";
+    case Dimension::rate:
+      return "a rate";
+    case Dimension::compute:
+      return "a compute rate";
+  }
+  throw std::logic_error("no such dimension");
+}
+
 }  // namespace straggler

@@ -23,5 +23,9 @@ std::string readable_amount(double value, std::optional<Dimension> dimension);
 
 /// How much one `unit` is in SI: 1e-3 for "ms", 0.01 for "%", 1 for "". Throws std::invalid_argument.
 double unit_factor(std::string_view unit);
+/// What a known unit measures; none: "%", and "".
+std::optional<Dimension> unit_dimension(std::string_view unit);
+/// "a time", "a size", "a rate", "a compute rate", "a plain number".
+std::string noun_of(std::optional<Dimension> dimension);
 
 }  // namespace straggler

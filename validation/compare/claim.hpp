@@ -66,6 +66,7 @@ struct Fit {
 
 struct Claim {
   std::filesystem::path file, scenario, measured;
+  Place scenario_place, measured_place;  // where the claim names them
   std::string title, source;
   std::vector<FixedSet> set;
   std::vector<Bind> bind;
@@ -80,8 +81,14 @@ struct Claim {
 /// Throws ScenarioErrors with all that is wrong.
 Claim read_claim(const std::filesystem::path& file);
 
+/// The errors of reading a file that the claim names under `key`; if it is no file at all, at that place of the claim.
+ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, const std::filesystem::path& file,
+                              const ScenarioErrors& errors);
+
 /// What `compare.metric` may be: the numbers of summary.json, update_seconds and blocked_seconds_per_update.
 const std::vector<std::string>& metric_names();
+/// What a metric is: a time, bytes, or a plain number (counts, shares, losses, samples a second).
+std::optional<Dimension> metric_dimension(const std::string& metric);
 /// It comes from the gradients, not from the clock.
 bool needs_math(const std::string& metric);
 

@@ -28,10 +28,22 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
+/// ", ms"; for ratios, ", ratio"; else "".
+std::string unit_of(const Claim& claim) {
+  if (claim.compare.relative_to) return ", ratio";
+  return claim.compare.unit.empty() ? "" : ", " + html_text(claim.compare.unit);
+}
+
+std::string scores_html(const char* what, const Scores& scores) {
+  if (scores.rows == 0) return {};
+  return fmt::format("<li>{}: MAPE {:.3g} %, largest {:.3g} %, signs of the errors {}</li>\n", what, 100 * scores.mape, 100 * scores.max,
+                     scores.signs);
+}
+
 /// Measured to the right, predicted upwards, both by logarithms where nothing is below 0; on the diagonal they agree.
 class Picture {
  public:
-  explicit Picture(const ClaimResult& result) {
+  explicit Picture(const ClaimResult& result) : unit_(unit_of(result.claim)) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const RowResult& row : result.rows)
       for (const double value : {row.measured, row.predicted}) {
@@ -56,9 +68,10 @@ class Picture {
         size, edge, size - 2 * edge, size - edge);
     out += points_;
     out += fmt::format(
-        "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">measured, {2} to {3}</text><text transform=\"translate(16 {0}) rotate(-90)\" "
-        "text-anchor=\"middle\">predicted</text></svg>",
-        size / 2, size - 12, readable_number(shown_low_), readable_number(shown_high_));
+        "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">measured{4}, {2} to {3}, {5}</text><text transform=\"translate(16 {0}) "
+        "rotate(-90)\" "
+        "text-anchor=\"middle\">predicted{4}, {5}</text></svg>",
+        size / 2, size - 12, readable_number(shown_low_), readable_number(shown_high_), unit_, logs_ ? "logarithmic" : "linear");
     return out;
   }
 
@@ -73,6 +86,7 @@ class Picture {
                            error_text(row.error));
   }
 
+  std::string unit_;
   bool logs_ = true;
   double low_ = 0, high_ = 0, shown_low_ = 0, shown_high_ = 0;
   std::string points_;
@@ -91,7 +105,10 @@ std::string section(const ClaimResult& result) {
   std::string out = fmt::format("<section><h2 class=\"{}\">{}</h2>\n<p>{}</p>\n", result.holds() ? "holds" : "missed",
                                 html_text(claim.title), html_text(claim_line(result)));
   if (!claim.source.empty()) out += fmt::format("<p>Source: {}</p>\n", html_text(claim.source));
-  const std::string unit = claim.compare.unit.empty() || claim.compare.relative_to ? "" : ", " + html_text(claim.compare.unit);
+  out += fmt::format("<p>{}: {}{} of {}, measured in {}</p>\n", html_text(claim.file.string()), claim.compare.metric,
+                     claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, html_text(claim.scenario.string()),
+                     html_text(claim.measured.string()));
+  const std::string unit = unit_of(claim);
   out += Picture(result).svg();
   out += fmt::format("<table><tr><th>set</th><th>row</th><th>measured{0}</th><th>predicted{0}</th><th>error</th>{1}</tr>\n", unit,
                      result.interpolation ? "<th>interpolation</th>" : "");
@@ -101,9 +118,14 @@ std::string section(const ClaimResult& result) {
   out += "</table>\n<ul>";
   for (const FittedValue& value : result.fitted_values) out += fmt::format("<li>{}</li>\n", html_text(fitted_text(value)));
   if (const std::string others = other_values_text(result); !others.empty()) out += fmt::format("<li>{}</li>\n", html_text(others));
-  out += fmt::format("<li>signs of the errors: fitted {}, held out {}</li>\n<li>bound: {}</li></ul></section>\n",
-                     result.fitted.signs.empty() ? "-" : result.fitted.signs, result.held_out.signs, bound_text(claim));
-  return out;
+  out += scores_html("fitted", result.fitted) + scores_html("held out", result.held_out);
+  if (result.interpolation)
+    out += scores_html("interpolation of the fitted rows", *result.interpolation);
+  else if (claim.fit)
+    out += fmt::format("<li>interpolation: none, since {}</li>\n", html_text(result.no_interpolation));
+  out += fmt::format("<li>bound: {}</li>\n", bound_text(claim));
+  for (const std::string& warning : claim_warnings(result)) out += fmt::format("<li>warning: {}</li>\n", html_text(warning));
+  return out + "</ul></section>\n";
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace straggler {
 std::string claim_table(const ClaimResult& result);
 /// One line: whether it holds, and by how much.
 std::string claim_line(const ClaimResult& result);
+/// What speaks against believing the outcome, each a sentence.
+std::vector<std::string> claim_warnings(const ClaimResult& result);
 /// "3 of 4 claims hold".
 std::string claims_summary(const std::vector<ClaimResult>& results);
 /// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/results/text.hpp"
 #include "validation/compare/claim_results.hpp"
@@ -61,7 +62,13 @@ std::string fitted_text(const FittedValue& value) {
   std::string paths;
   for (const std::string& path : value.paths) paths += (paths.empty() ? "" : ", ") + path;
   std::string text = paths + " = " + readable_amount(value.value, value.dimension);
-  text += value.uncertainty ? " +- " + readable_amount(*value.uncertainty, value.dimension) : ", uncertainty not determined";
+  constexpr double rounding = 1e-6;  // the search goes no further than 1e-8 of a residual
+  if (!value.uncertainty)
+    text += ", uncertainty not determined";
+  else if (*value.uncertainty < rounding * std::abs(value.value))
+    text += " (exact to rounding)";
+  else
+    text += " +- " + readable_amount(*value.uncertainty, value.dimension);
   if (value.no_effect) text += "; it changes no fitted row";
   if (value.at_bound) text += "; at the end of its range";
   return text;
@@ -90,8 +97,13 @@ std::string claim_table(const ClaimResult& result) {
                        result.runs, result.converged ? "" : "; the fit did not come to rest: its values may not be the best");
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
-  if (result.interpolation) out += scores_text("a line's", *result.interpolation);
-  return out + fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  if (result.interpolation)
+    out += scores_text("a line's", *result.interpolation);
+  else if (claim.fit)
+    out += fmt::format("{:<10} -, since {}\n", "a line's", result.no_interpolation);
+  out += fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
+  return out;
 }
 
 std::string claim_line(const ClaimResult& result) {

@@ -31,7 +31,6 @@ class Fitter {
       : fit_(*claim.fit), rows_(rows), predictor_(predictor) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].use == RowUse::fitted) fitted_.push_back(i);
-    logs_ = fit_.log_errors && std::all_of(fitted_.begin(), fitted_.end(), [&](std::size_t i) { return rows[i].measured > 0; });
   }
 
   FitResult run() {
@@ -75,7 +74,7 @@ class Fitter {
     for (const std::size_t index : fitted_) {
       const auto [measured, predicted] = compare_row(rows_, index, predictor_, sets);
       constexpr double nothing = 1e-30;  // a prediction of 0 has no logarithm, and is far off all the same
-      all.push_back(logs_ ? std::log(std::max(predicted, nothing) / measured) : predicted / measured - 1);
+      all.push_back(fit_.log_errors ? std::log(std::max(predicted, nothing) / measured) : predicted / measured - 1);
     }
     return all;
   }
@@ -127,7 +126,6 @@ class Fitter {
   const std::vector<ClaimRow>& rows_;
   Predictor& predictor_;
   std::vector<std::size_t> fitted_;
-  bool logs_ = true;
 };
 
 }  // namespace

@@ -22,6 +22,9 @@ constexpr const char* of_the_math[] = {"final_train_loss",     "final_test_loss"
                                        "final_train_accuracy", "time_to_target_s", "updates_to_target",
                                        "samples_to_target",    "bytes_to_target",  "last_below_target_s"};
 
+/// Null without training.stop.target_accuracy.
+bool needs_target(const std::string& metric) { return metric.find("_to_target") != std::string::npos || metric == "last_below_target_s"; }
+
 class Watch final : public ProgressListener {
  public:
   explicit Watch(const std::function<bool()>& interrupted) : interrupted_(interrupted) {}
@@ -102,6 +105,12 @@ const std::vector<std::string>& metric_names() {
   return all;
 }
 
+std::optional<Dimension> metric_dimension(const std::string& metric) {
+  if (metric.ends_with("_s") || metric.ends_with("_seconds")) return Dimension::time;
+  if (metric.starts_with("bytes_")) return Dimension::bytes;
+  return std::nullopt;
+}
+
 bool needs_math(const std::string& metric) {
   return std::any_of(std::begin(of_the_math), std::end(of_the_math), [&](const char* name) { return metric == name; });
 }
@@ -110,7 +119,11 @@ Predictor::Predictor(const Claim& claim, const PredictOptions& options) : claim_
   const Places places({claim.scenario.string()});
   Problems problems(places);
   text_ = read_text(claim.scenario, problems).value_or("");
-  problems.raise();
+  try {
+    problems.raise();
+  } catch (const ScenarioErrors& errors) {
+    throw named_by_claim(claim, claim.scenario_place, "scenario", claim.scenario, errors);
+  }
   std::vector<PlacedSet> fixed;
   for (const FixedSet& set : claim.set) fixed.push_back({set.path + "=" + set.yaml, set.place, "set"});
   try {
@@ -203,8 +216,11 @@ double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& lab
     value = by && *by != 0 ? std::optional(*value / *by) : std::nullopt;
   }
   if (!value)
-    throw ScenarioErrors({claim_.places->line(claim_.compare.place, "compare.metric",
-                                              missing + " has no value in the run of row " + label + "; compare what applies to it")});
+    throw ScenarioErrors({claim_.places->line(
+        claim_.compare.place, "compare.metric",
+        needs_target(missing) ? missing + " has no value in the run of row " + label +
+                                    ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
+                              : missing + " has no value in the run of row " + label + "; compare what applies to it")});
   return *value * claim_.compare.scale;
 }
 
@@ -221,12 +237,20 @@ double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& mor
 
 void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {
   const std::vector<PlacedSet> sets = together(row.sets, more);
+  const auto tell = [&](Told told) {
+    if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake == told.mistake; }))
+      wrong.push_back(std::move(told));
+  };
   try {
-    read(sets);
+    const bool has_target = read(sets).training.stop.target_accuracy.has_value();
+    for (const std::string& metric : {claim_.compare.metric, claim_.compare.divide_by}) {
+      if (has_target || !needs_target(metric)) continue;
+      const std::string line = claim_.places->line(
+          claim_.compare.place, "compare.metric", metric + " needs a target, and the scenario has none; set training.stop.target_accuracy");
+      tell({line, line});
+    }
   } catch (const ScenarioErrors& errors) {
-    for (Told& told : told_by_claim(errors, sets, row.label))
-      if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake == told.mistake; }))
-        wrong.push_back(std::move(told));
+    for (Told& told : told_by_claim(errors, sets, row.label)) tell(std::move(told));
   }
 }
 

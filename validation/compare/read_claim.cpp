@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -125,6 +127,29 @@ void check_metric(Section& compare, const char* key, const std::string& name) {
     compare.problem(key, unknown_name("metric", name, known));
 }
 
+/// The unit must measure what the metric is. Where no unit of ours does (a count a second), the column has none.
+void check_unit(Section& compare, const Compared& spec) {
+  const std::optional<Dimension> of_unit = unit_dimension(spec.unit), by = metric_dimension(spec.divide_by);
+  std::optional<Dimension> is = metric_dimension(spec.metric);
+  std::string what = spec.metric;
+  bool has_unit = true;
+  if (!spec.divide_by.empty()) {
+    what += " divided by " + spec.divide_by;
+    if (is == by)
+      is = std::nullopt;
+    else if (is == Dimension::bytes && by == Dimension::time)
+      is = Dimension::rate;
+    else
+      has_unit = !by;
+  }
+  if (spec.unit.empty() || (has_unit && is == of_unit)) return;
+  const std::string kind = has_unit ? noun_of(is) : "a quantity that no unit here measures";
+  std::string remedy = "remove the unit";
+  if (has_unit && is) remedy = "write a unit of that kind: " + joined(units_of(*is)) + ", or another metric";
+  compare.problem("unit",
+                  what + " is " + kind + ", and " + spec.unit + " measures " + (of_unit ? noun_of(of_unit) : "a share") + "; " + remedy);
+}
+
 Compared read_compare(Section compare) {
   Compared spec;
   spec.place = compare.place();
@@ -139,6 +164,8 @@ Compared read_compare(Section compare) {
   check_metric(compare, "divide_by", spec.divide_by);
   try {
     spec.factor = unit_factor(spec.unit);
+    const std::vector<std::string>& known = metric_names();
+    if (std::find(known.begin(), known.end(), spec.metric) != known.end()) check_unit(compare, spec);
   } catch (const std::invalid_argument& error) {
     compare.problem("unit", error.what());
   }
@@ -211,9 +238,20 @@ Fit read_fit(Section section) {
   return fit;
 }
 
+/// Above 1 only with %: `5` may be meant as 5 %, and would be 500 %.
+std::optional<double> read_share(Section& section, const char* key) {
+  const std::optional<double> share = section.measure(key, ValueType::fraction, Range::above(0));
+  if (!share || *share <= 1) return share;
+  const std::string& text = section.find(key)->text;
+  if (text.find('%') == std::string::npos)
+    section.problem(key, in_quotes(text) + " is a share above 1; write " + text + "%, or " + fmt::format("{:.6g}", *share * 100) +
+                             "% if that is meant");
+  return share;
+}
+
 void read_bound(Section section, Claim& claim) {
-  claim.bound_mape = section.measure("mape", ValueType::fraction, Range::above(0));
-  claim.bound_max = section.measure("max", ValueType::fraction, Range::above(0));
+  claim.bound_mape = read_share(section, "mape");
+  claim.bound_max = read_share(section, "max");
   section.finish();
   if (section.given() && !section.has("mape") && !section.has("max") && !section.misspelt({"mape", "max"}))
     section.context().problems.add(section.place(), section.path(), "bounds nothing; write {mape: 2%, max: 4%} or one of them");
@@ -266,6 +304,8 @@ void read_top(Section& top, Claim& claim) {
   claim.source = top.word("source");
   claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
   claim.measured = read_path(top, "measured", "write the path of the measured table (CSV)");
+  claim.scenario_place = top.place_of("scenario");
+  claim.measured_place = top.place_of("measured");
   read_sets(top, claim);
   read_binds(top, claim);
   claim.where = read_pattern(top.context(), top.find("where"), "where");
@@ -311,6 +351,15 @@ Claim read_claim(const std::filesystem::path& file) {
   }
   problems.raise();
   return claim;
+}
+
+ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, const std::filesystem::path& file,
+                              const ScenarioErrors& errors) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(file, ignored)) return errors;
+  std::vector<std::string> lines;
+  for (const std::string& line : errors.lines) lines.push_back(claim.places->line(place, key, line));
+  return ScenarioErrors(std::move(lines));
 }
 
 }  // namespace straggler

@@ -33,16 +33,30 @@ bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern
   });
 }
 
+std::string text_of_table(const Claim& claim) {
+  std::string header;
+  for (const Bind& bind : claim.bind) header += bind.column + ",";
+  try {
+    return read_measured_text(claim.measured, header + claim.compare.column);
+  } catch (const ScenarioErrors& errors) {
+    throw named_by_claim(claim, claim.measured_place, "measured", claim.measured, errors);
+  }
+}
+
 class RowReader {
  public:
-  explicit RowReader(const Claim& claim) : claim_(claim), table_(claim.measured) {}
+  explicit RowReader(const Claim& claim) : claim_(claim), table_(text_of_table(claim), claim.measured) {}
 
   std::vector<ClaimRow> read() {
     check_columns();
     raise();
     for (const CsvRow& row : table_.rows())
       if (matches(table_, row, claim_.where)) used_.push_back(&row);
-    if (used_.empty()) problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; change its values");
+    if (used_.empty()) {
+      std::vector<const CsvRow*> all;
+      for (const CsvRow& row : table_.rows()) all.push_back(&row);
+      problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; " + values_there(claim_.where, all));
+    }
     for (const CsvRow* row : used_) rows_.push_back(read_row(*row));
     raise();
     name_rows();
@@ -58,6 +72,26 @@ class RowReader {
   void problem(Place place, const std::string& path, const std::string& what) { lines_.push_back(claim_.places->line(place, path, what)); }
   void raise() {
     if (!lines_.empty()) throw ScenarioErrors(std::exchange(lines_, {}));
+  }
+
+  /// "nodes has 1, 2, 4": what the columns of `pattern` hold in `rows`, eight values of each.
+  std::string values_there(const RowPattern& pattern, const std::vector<const CsvRow*>& rows) const {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (const Condition& condition : pattern.conditions) {
+      std::vector<std::string> values;
+      for (const CsvRow* row : rows)
+        if (const std::string& cell = row->cells[*table_.find(condition.column)].text;
+            std::find(values.begin(), values.end(), cell) == values.end())
+          values.push_back(cell);
+      const std::size_t more = values.size() - std::min(values.size(), most);
+      values.resize(values.size() - more);
+      for (std::string& value : values)
+        if (!as_number(value)) value = in_quotes(value);
+      text += (text.empty() ? "" : "; ") + condition.column + " has " + joined(values) +
+              (more > 0 ? " and " + std::to_string(more) + " more" : "");
+    }
+    return text;
   }
 
   void check_column(const std::string& column, Place place, const std::string& path) {
@@ -110,6 +144,9 @@ class RowReader {
     const std::size_t column = *table_.find(claim_.compare.column);
     try {
       out.measured = table_.number(row, column) * claim_.compare.factor;
+      if (out.measured < 0)
+        lines_.push_back(
+            table_.line(row, column, "is negative, and what was measured is above 0; correct it, or leave the row out by where"));
       if (out.measured == 0)
         lines_.push_back(table_.line(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
     } catch (const std::invalid_argument& error) {
@@ -164,7 +201,7 @@ class RowReader {
         any = true;
         if (rows_[i].use == RowUse::held_out) rows_[i].use = RowUse::fitted;
       }
-      if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; write values of the table's columns");
+      if (!any) problem(pattern.place, pattern.path, "matches no row that the claim uses; " + values_there(pattern, used_));
     }
   }
 

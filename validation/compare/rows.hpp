@@ -24,7 +24,7 @@ struct ClaimRow {
   std::string label;               // "nodes=4"
   std::vector<std::string> bound;  // [binds of the claim]: the cells
   std::vector<PlacedSet> sets;     // fixed ones first
-  double measured = 0;             // SI; not 0
+  double measured = 0;             // SI; above 0
   RowUse use = RowUse::held_out;
   std::optional<std::size_t> relative_to;  // another row
 };

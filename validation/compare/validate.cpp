@@ -11,55 +11,69 @@ namespace straggler {
 
 namespace {
 
-/// The bound columns that vary over the rows; none if one of them holds words.
+/// The bound columns that vary over the rows.
 std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<RowResult>& rows) {
   std::vector<std::size_t> columns;
   for (std::size_t b = 0; b < claim.bind.size(); ++b) {
     const auto differs = [&](const RowResult& row) { return row.row.bound[b] != rows.front().row.bound[b]; };
-    if (std::none_of(rows.begin(), rows.end(), differs)) continue;
-    if (!claim.bind[b].values.empty()) return {};
-    columns.push_back(b);
+    if (std::any_of(rows.begin(), rows.end(), differs)) columns.push_back(b);
   }
   return columns;
 }
 
-/// Of the held-out row `at`, from the fitted ones; throws std::invalid_argument where a cell is no number.
-std::optional<double> interpolated(const std::vector<RowResult>& rows, const std::vector<std::size_t>& columns, const RowResult& at) {
-  const auto numbers = [&](const RowResult& row) {
-    std::vector<double> all;
-    for (const std::size_t column : columns) all.push_back(parse_number(row.row.bound[column]));
-    return all;
-  };
-  std::vector<std::vector<double>> xs;
-  std::vector<double> ys;
-  for (const RowResult& row : rows) {
-    if (row.row.use != RowUse::fitted) continue;
-    xs.push_back(numbers(row));
-    ys.push_back(row.measured);
+/// The cells of a column; none if one of them is a word.
+std::optional<std::vector<double>> numbers_in(const Claim& claim, const std::vector<RowResult>& rows, std::size_t column) {
+  if (!claim.bind[column].values.empty()) return std::nullopt;
+  std::vector<double> all;
+  try {
+    for (const RowResult& row : rows) all.push_back(parse_number(row.row.bound[column]));
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
   }
-  if (columns.size() > 1) return power_law(xs, ys, numbers(at));
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = 0; i < xs.size(); ++i) points.emplace_back(xs[i].front(), ys[i]);
-  return interpolate_logs(std::move(points), numbers(at).front());
+  return all;
 }
 
-void interpolate(ClaimResult& result) {
+/// Of a held-out row whose columns have the values `at`, from the fitted ones; xs[rows][columns].
+std::optional<double> interpolated(const std::vector<RowResult>& rows, const std::vector<std::vector<double>>& xs, std::size_t at) {
+  std::vector<std::vector<double>> fitted;
+  std::vector<double> ys;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].row.use != RowUse::fitted) continue;
+    fitted.push_back(xs[i]);
+    ys.push_back(rows[i].measured);
+  }
+  if (xs[at].size() > 1) return power_law(fitted, ys, xs[at]);
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < fitted.size(); ++i) points.emplace_back(fitted[i].front(), ys[i]);
+  return interpolate_logs(std::move(points), xs[at].front());
+}
+
+/// Lays the ruler; returns why that cannot be done, or "".
+std::string interpolate(ClaimResult& result) {
   const std::vector<std::size_t> columns = varying_columns(result.claim, result.rows);
-  if (columns.empty() || result.fitted.rows == 0) return;
-  std::vector<std::optional<double>> values(result.rows.size());
-  std::vector<double> errors;
-  try {
-    for (std::size_t i = 0; i < result.rows.size(); ++i) {
-      if (result.rows[i].row.use != RowUse::held_out) continue;
-      values[i] = interpolated(result.rows, columns, result.rows[i]);
-      if (!values[i]) return;
-      errors.push_back(*values[i] / result.rows[i].measured - 1);
+  if (result.fitted.rows == 0) return "no row is fitted";
+  if (columns.empty()) return "no bound column varies";
+  std::vector<std::vector<double>> xs(result.rows.size());
+  for (const std::size_t column : columns) {
+    const std::string& name = result.claim.bind[column].column;
+    const std::optional<std::vector<double>> numbers = numbers_in(result.claim, result.rows, column);
+    if (!numbers) return "words vary: " + name;
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      if (!((*numbers)[i] > 0)) return name + " is not above 0 in every row, and a logarithm needs that";
+      xs[i].push_back((*numbers)[i]);
     }
-  } catch (const std::invalid_argument&) {
-    return;  // words, not numbers
+  }
+  std::vector<double> errors;
+  std::vector<std::optional<double>> values(result.rows.size());
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (result.rows[i].row.use != RowUse::held_out) continue;
+    values[i] = interpolated(result.rows, xs, i);
+    if (!values[i]) return "the fitted rows are too few, or too alike, for the columns that vary";
+    errors.push_back(*values[i] / result.rows[i].measured - 1);
   }
   for (std::size_t i = 0; i < values.size(); ++i) result.rows[i].interpolated = values[i];
   result.interpolation = scores_of(errors);
+  return {};
 }
 
 std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
@@ -67,6 +81,31 @@ std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
   for (const RowResult& row : rows)
     if (row.row.use == use) errors.push_back(row.error);
   return errors;
+}
+
+/// What is fitted must have values between the ends of its range: a count has none in small steps.
+void check_continuous(const Claim& claim, const Predictor& predictor, const ClaimRow& row) {
+  constexpr double inside = 0.6180339887498949;
+  const Fit& fit = *claim.fit;
+  std::vector<double> ends;
+  for (const FitParameter& parameter : fit.parameters) ends.push_back(parameter.from);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
+    const FitParameter& parameter = fit.parameters[i];
+    std::vector<double> values = ends;
+    values[i] = parameter.from + inside * (parameter.to - parameter.from);
+    const std::string who = "fit.parameters[" + std::to_string(i) + "]";
+    std::vector<Predictor::Told> wrong;
+    predictor.check(row, sets_of(fit, values), wrong);
+    if (std::any_of(wrong.begin(), wrong.end(), [&](const Predictor::Told& told) {
+          return told.mistake.find(who) != std::string::npos && told.mistake.find("is not a whole number") != std::string::npos;
+        }))
+      lines.push_back(claim.places->line(parameter.place, who,
+                                         parameter.paths.front() +
+                                             " is a whole number, and counts cannot be fitted; set it, or bind it to a "
+                                             "column"));
+  }
+  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
 }
 
 }  // namespace
@@ -104,7 +143,7 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
   result.fitted = scores_of(errors_of(result.rows, RowUse::fitted));
   result.held_out = scores_of(errors_of(result.rows, RowUse::held_out));
   if (claim.fit) result.degrees_of_freedom = static_cast<int>(result.fitted.rows) - static_cast<int>(claim.fit->parameters.size());
-  interpolate(result);
+  result.no_interpolation = interpolate(result);
   result.runs = predictor.runs();
   result.mape_holds = !claim.bound_mape || result.held_out.mape <= *claim.bound_mape;
   result.max_holds = !claim.bound_max || result.held_out.max <= *claim.bound_max;
@@ -114,6 +153,7 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
 void check_claim(const Claim& claim) {
   const std::vector<ClaimRow> rows = read_rows(claim);
   const Predictor predictor(claim, {});
+  if (claim.fit) check_continuous(claim, predictor, rows.front());
   std::vector<Predictor::Told> wrong;
   for (const bool low : {true, false}) {
     std::vector<double> values;

@@ -42,7 +42,8 @@ struct ClaimResult {
   int degrees_of_freedom = 0;        // fitted rows less parameters
   bool converged = true;
   Scores fitted, held_out;
-  std::optional<Scores> interpolation;  // of the held-out rows; none: what varies is not all numbers, or the fitted rows are too few
+  std::optional<Scores> interpolation;  // of the held-out rows
+  std::string no_interpolation;         // why there is none
   std::size_t runs = 0;
   bool mape_holds = true, max_holds = true;
   bool holds() const { return mape_holds && max_holds; }

@@ -75,12 +75,28 @@ class Splitter {
 
 std::string many(std::size_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
 
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where a comma stands between two digits.
+std::size_t decimal_comma(std::string_view text) {
+  for (std::size_t at = 1; at + 1 < text.size(); ++at)
+    if (text[at] == ',' && digit(text[at - 1]) && digit(text[at + 1])) return at;
+  return std::string_view::npos;
+}
+
+/// "semicolons" where the header is one name, and another mark must stand between the columns.
+const char* other_separator(const std::vector<std::string>& columns) {
+  if (columns.size() != 1) return nullptr;
+  if (columns.front().find(';') != std::string::npos) return "semicolons";
+  return columns.front().find('\t') != std::string::npos ? "tabs" : nullptr;
+}
+
 }  // namespace
 
-std::string read_measured_text(const std::filesystem::path& file) {
+std::string read_measured_text(const std::filesystem::path& file, const std::string& header) {
   const Places places({file.string()});
   Problems problems(places);
-  const std::optional<std::string> text = read_text(file, problems, {"table", "a header such as bytes,seconds"});
+  const std::optional<std::string> text = read_text(file, problems, {"table", header.c_str()});
   problems.raise();
   return text.value();
 }
@@ -105,12 +121,20 @@ void CsvTable::read(const std::string& text) {
     if (!header) {
       header = true;
       read_header(std::move(*cells), number, problems);
+      if (const char* separator = other_separator(columns_); separator != nullptr) {
+        problems.add(
+            Place{0, number, 1}, {},
+            std::string("the columns are separated by ") + separator + "; separate them by commas, and write a point before decimals");
+        problems.raise();
+      }
       continue;
     }
     if (cells->size() != columns_.size())
       problems.add(Place{0, number, 1}, {},
                    "the row has " + many(cells->size(), "cell") + " and the header " + many(columns_.size(), "column") +
-                       "; write one cell a column (the file may be cut off)");
+                       (cells->size() > columns_.size() && decimal_comma(line) != std::string_view::npos
+                            ? "; write one cell a column, and a point, not a comma, before decimals"
+                            : "; write one cell a column (the file may be cut off)"));
     else
       rows_.push_back({number, std::move(*cells)});
   }
@@ -144,6 +168,9 @@ double CsvTable::number(const CsvRow& row, std::size_t column) const {
   const std::string& text = row.cells.at(column).text;
   try {
     if (text.empty()) throw std::invalid_argument("is empty; write a number, or leave the row out");
+    if (const std::size_t comma = decimal_comma(text);
+        comma != std::string::npos && text.find_first_not_of("0123456789,.eE+-") == std::string::npos)
+      throw std::invalid_argument(in_quotes(text) + " has a comma; use a point before decimals, and no mark between thousands");
     return parse_number(text);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(line(row, column, error.what()));

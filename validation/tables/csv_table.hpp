@@ -48,7 +48,7 @@ class CsvTable {
   std::vector<CsvRow> rows_;
 };
 
-/// The text of a measured file. Throws ScenarioErrors if it is not one.
-std::string read_measured_text(const std::filesystem::path& file);
+/// The text of a measured file. Throws ScenarioErrors if it is not one; `header`: how such a table may begin, for messages.
+std::string read_measured_text(const std::filesystem::path& file, const std::string& header = "bytes,seconds");
 
 }  // namespace straggler

@@ -1,0 +1,117 @@
+// Claims whose outcome alone would mislead.
+#include <doctest/doctest.h>
+
+#include "tests/validation/claim_support.hpp"
+#include "validation/compare/claim_results.hpp"
+
+using namespace straggler;
+using test::Files;
+
+namespace {
+
+/// One worker, 10 updates, 1 ms a sample: a batch of b takes 0.01 b seconds.
+const std::string& alone() {
+  static const std::string text = R"(straggler: 1
+name: alone
+devices:
+  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
+cluster:
+  workers: [{count: 1, device: node}]
+  network: {link: {bandwidth: 1Gbps, latency: 0s}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: ssgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 10}
+)";
+  return text;
+}
+
+ClaimResult of(const std::string& table, const std::string& rest) {
+  const Files files;
+  files.write("scenario.yaml", alone());
+  files.write("measured.csv", table);
+  return test::validate(files.write("claim.yaml",
+                                    "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
+                                    "bind:\n  batch: training.batch.per_worker\n" +
+                                        rest));
+}
+
+const std::string seconds = "compare: {column: seconds, metric: simulated_seconds}\n";
+/// The range holds the fitted value at 1 ms.
+const std::string tied =
+    "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 999us, to: 1001us}], rows: [{batch: [10, 20]}]}\n";
+
+}  // namespace
+
+TEST_CASE("a fitted row that the fit misses by more than the bound is told, though the bound holds") {
+  // 0.01 x 20 = 0.2 s against 0.05 s: 300 %.
+  const ClaimResult result = of("batch,seconds\n10,0.1\n20,0.05\n40,0.4\n", seconds + tied + "bound: {max: 1%}\n");
+  CHECK(result.holds());
+  const std::vector<std::string> warnings = claim_warnings(result);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("the fit misses 1 of its own 2 rows, batch=20 by 300 % (more than 1 %)") == 0);
+  CHECK(claim_table(result).find("\nwarning: the fit misses") != std::string::npos);
+  CHECK(validation_html({result}).find("<li>warning: the fit misses") != std::string::npos);
+  // Ten times the mean where only that is bounded: 8 % are within 10 %, and beyond 5 %.
+  const std::string table = "batch,seconds\n10,0.1\n20,0.185185\n40,0.4\n";
+  CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 1%}\n")).empty());
+  CHECK(claim_warnings(of(table, seconds + tied + "bound: {mape: 0.5%}\n")).size() == 1);
+}
+
+TEST_CASE("a unit that is wrong shows as one factor everywhere") {
+  const auto warned = [](const std::string& table, const std::string& unit) {
+    return claim_warnings(of(table, "compare: {column: seconds, unit: " + unit + ", metric: simulated_seconds}\nbound: {mape: 1%}\n"));
+  };
+  const std::string table = "batch,seconds\n10,0.15\n20,0.16\n40,0.4\n";
+  CHECK(warned(table, "s").empty());
+  REQUIRE(warned(table, "ms").size() == 1);
+  CHECK(warned(table, "ms")[0] == "predictions are about 1000 times too large everywhere: is compare.unit right?");
+  CHECK(warned(table, "us")[0].find("about 1000000 times too large") != std::string::npos);
+  CHECK(warned(table, "min")[0].find("about 60 times too small") != std::string::npos);
+  // One row that is right says that the unit is.
+  CHECK(warned("batch,seconds\n10,110\n20,190\n40,0.4\n", "s").empty());
+}
+
+TEST_CASE("a dash for the interpolation says why") {
+  const std::string bound = "bound: {mape: 90%}\n";
+  const std::string parameter = "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 999us, to: 1001us}], rows: ";
+  const auto reason = [&](const ClaimResult& result) {
+    CHECK_FALSE(result.interpolation);
+    return result.no_interpolation;
+  };
+  CHECK(of("batch,seconds\n10,0.1\n20,0.2\n40,0.4\n", seconds + tied + bound).no_interpolation.empty());
+  CHECK(reason(of("batch,seconds\n10,0.1\n20,0.2\n", seconds + bound)) == "no row is fitted");
+  CHECK(reason(of("batch,seconds,try\n10,0.1,1\n10,0.11,2\n", seconds + parameter + "[{try: 1}]}\n" + bound)) == "no bound column varies");
+  const ClaimResult zero =
+      of("batch,seconds,pause\n10,0.1,0\n20,0.2,0\n20,0.3,10\n",
+         "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{pause: 0}]}\n" + bound);
+  CHECK(reason(zero) == "pause is not above 0 in every row, and a logarithm needs that");
+  CHECK(claim_table(zero).find("a line's   -, since pause is not above 0") != std::string::npos);
+  CHECK(reason(of("batch,seconds,kind\n10,0.1,a\n20,0.2,b\n", "  kind: {path: training.scheme, values: {a: ssgd, b: ssgd}}\n" + seconds +
+                                                                  parameter + "[{kind: a}]}\n" + bound)) == "words vary: kind");
+  CHECK(reason(of("batch,seconds,pause\n10,0.1,1\n20,0.3,10\n40,0.5,10\n",
+                  "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{batch: [10, 20]}]}\n" +
+                      bound)) == "the fitted rows are too few, or too alike, for the columns that vary");
+}
+
+TEST_CASE("the page names its files, its axes, and what every set of rows scores") {
+  const ClaimResult result = of("batch,seconds\n10,100\n20,200\n40,390\n80,820\n",
+                                "compare: {column: seconds, unit: ms, metric: simulated_seconds}\n" + tied + "bound: {mape: 5%}\n");
+  const std::string page = validation_html({result});
+  const auto has = [&](const std::string& part) {
+    CAPTURE(part);
+    return page.find(part) != std::string::npos;
+  };
+  CHECK(has(result.claim.file.string() + ": simulated_seconds of " + result.claim.scenario.string()));
+  CHECK(has(">measured, ms, 100 to 820, logarithmic<"));
+  CHECK(has(">predicted, ms, logarithmic<"));
+  CHECK(has("<li>fitted: MAPE "));
+  CHECK(has("<li>held out: MAPE "));
+  CHECK(has("signs of the errors +-<"));
+  REQUIRE(result.interpolation);
+  CHECK(has("<li>interpolation of the fitted rows: MAPE "));
+}
