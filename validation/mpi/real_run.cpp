@@ -83,10 +83,21 @@ class RankRun {
     blueprint_->plan.fuse = false;  // a gradient is computed where its samples are
     blueprint_->plan.ring_sums = true;
     refuse_what_is_simulated_only(scenario_, *blueprint_, options_.emulated);
+    chosen_ = name_the_ring(scenario_, *blueprint_);
     has_server_ = blueprint_->scheme_entry->needs_server(scenario_.training.scheme.parameters);
     check_ranks();
     if (mpi_.first()) claim_folder();
     math_ = std::make_unique<MathPlane>(*blueprint_, scenario_);
+  }
+
+  /// Where the scenario leaves the algorithm open, another may be predicted than is run.
+  void say_the_ring() const {
+    if (!chosen_.empty() && !options_.quiet && mpi_.first())
+      fmt::print(
+          stderr,
+          "straggler-mpi: all-reduce by ring, the one that real ranks have; collective.algorithm auto would simulate {} (compare with "
+          "--set cluster.network.collective.algorithm=ring)\n",
+          chosen_);
   }
 
   /// Refuses ranks that would not compute the same.
@@ -104,6 +115,7 @@ class RankRun {
                       "the same, with --kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
     build();
+    say_the_ring();
   }
 
   void run() {
@@ -219,6 +231,7 @@ class RankRun {
   const RealOptions& options_;
   Scenario scenario_;
   bool has_server_ = false;
+  std::string chosen_;  // the all-reduce that `auto` takes in the simulation, if that is no ring
   double wall_seconds_ = 0;
   int exit_code_ = done;
   std::unique_ptr<Blueprint> blueprint_;
