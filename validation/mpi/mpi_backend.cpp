@@ -294,6 +294,7 @@ void MpiBackend::keep_publication(const PublishOperation& operation) {
   publication.when = when;
   publication.weights = weights;
   publication.made = operation.made();
+  if (task_.published) task_.published(when, weights);
   keep_last_ = schedule_.due(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
 }
 
