@@ -51,7 +51,9 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
       context_(*this, lineage, task_.plan),
       node_(context_, channel.self()),
-      publisher_(task_.has_server ? node_.server() : 0) {}
+      publisher_(task_.has_server ? node_.server() : 0) {
+  values_.of(node_.initial_weights()->value);  // here and not in run(): what is thrown there before the start keeps the others waiting
+}
 
 MpiBackend::~MpiBackend() { process_.reset(); }
 
@@ -64,7 +66,6 @@ void MpiBackend::process_ended(std::uint32_t, std::exception_ptr failure) noexce
 // The loop
 
 void MpiBackend::run() {
-  values_.of(node_.initial_weights()->value);
   start_ns_ = channel_.agree_on_start();
   try {
     loop();
