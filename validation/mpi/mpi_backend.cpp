@@ -75,6 +75,7 @@ void MpiBackend::run() {
   }
   log_.samples_drawn = node_.drawn();
   log_.events = queue_.fired();
+  log_.interrupted = broken_off_;
   drain();
   if (!failure_.empty()) throw RankFailed(failure_);
 }
@@ -304,7 +305,6 @@ RunCourse MpiBackend::course() const {
   course.initial = context_.initial;
   course.publications = publications_;
   course.end = end_;
-  course.interrupted = broken_off_;
   return course;
 }
 
