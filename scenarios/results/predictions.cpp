@@ -10,9 +10,12 @@ namespace straggler {
 
 namespace {
 
+/// What is not known (empty) does not part two runs.
+bool same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
+
 bool predicts(const RunResult& simulated, const RunResult& real) {
   return !simulated.real && real.real && simulated.scheme == real.scheme && simulated.workers == real.workers &&
-         simulated.data == real.data && simulated.model == real.model;
+         same(simulated.data, real.data) && same(simulated.model, real.model);
 }
 
 /// "14 % too slow", in percent of what was measured..

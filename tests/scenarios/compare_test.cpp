@@ -355,6 +355,10 @@ TEST_CASE("a prediction is of the whole run where no accuracy decides, and of th
   CHECK(compare({simulated, real}).verdict == "'predicted' says 1030 samples per second where 'real' measured 1000: 3.0 % too fast.");
   simulated.samples_per_second = 1000;
   CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  simulated.model = "";  // not known
+  CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  simulated.model = "softmax";
+  CHECK(mentions(compare({simulated, real}).verdict, "No simulated run is of a scheme"));
 }
 
 TEST_CASE("winners are of one kind: measured schemes among each other, simulated ones likewise") {
