@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "scenarios/results/predictions.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
 
@@ -198,13 +199,10 @@ void add_notes(Comparison& comparison) {
   }
 }
 
-}  // namespace
-
-Comparison compare(std::vector<RunResult> runs) {
-  if (runs.empty()) throw ResultsError("there is nothing to compare; name the result folders of one or more runs");
+Comparison judged(std::vector<RunResult> runs, std::vector<std::string> labels) {
   Comparison comparison;
   comparison.runs = std::move(runs);
-  comparison.labels = labels_of(comparison.runs);
+  comparison.labels = std::move(labels);
   comparison.timing_only = std::all_of(comparison.runs.begin(), comparison.runs.end(), timing_alone);
   comparison.reference = reference_of(comparison);
   for (const RunResult& run : comparison.runs)
@@ -214,8 +212,37 @@ Comparison compare(std::vector<RunResult> runs) {
   thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
   comparison.different = difference(comparison, [](const RunResult& run) { return timing_alone(run) ? std::string() : run.data; });
   comparison.deciding = deciding_threshold(comparison);
-  comparison.winner = winner_of(comparison);
-  comparison.verdict = verdict(comparison);
+  const auto real = [](const RunResult& run) { return run.real; };
+  comparison.mixed = std::any_of(comparison.runs.begin(), comparison.runs.end(), real) &&
+                     !std::all_of(comparison.runs.begin(), comparison.runs.end(), real);
+  if (!comparison.mixed) comparison.winner = winner_of(comparison);
+  return comparison;
+}
+
+/// Who wins among the measured runs, or among the simulated ones, if these are of several schemes; else nothing.
+std::string verdict_among(const Comparison& all, bool real) {
+  std::vector<RunResult> runs;
+  std::vector<std::string> labels;
+  std::set<std::string> schemes;
+  for (std::size_t i = 0; i < all.runs.size(); ++i) {
+    if (all.runs[i].real != real) continue;
+    runs.push_back(all.runs[i]);
+    labels.push_back(all.labels[i]);
+    schemes.insert(all.runs[i].scheme);
+  }
+  if (schemes.size() < 2) return {};
+  return fmt::format(" Of the {}: {}", real ? "measured" : "simulated", verdict(judged(std::move(runs), std::move(labels))));
+}
+
+}  // namespace
+
+Comparison compare(std::vector<RunResult> runs) {
+  if (runs.empty()) throw ResultsError("there is nothing to compare; name the result folders of one or more runs");
+  std::vector<std::string> labels = labels_of(runs);
+  Comparison comparison = judged(std::move(runs), std::move(labels));
+  comparison.verdict = comparison.mixed && comparison.different.empty()
+                           ? predictions(comparison) + verdict_among(comparison, true) + verdict_among(comparison, false)
+                           : verdict(comparison);
   add_notes(comparison);
   return comparison;
 }

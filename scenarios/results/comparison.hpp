@@ -20,6 +20,7 @@ struct Comparison {
   /// Least time to `deciding`, of at least two that were asked for it; timing alone: most samples per second; none: no run wins.
   std::optional<std::size_t> winner;
   bool timing_only = false;        // no run has accuracies
+  bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
   std::string different;           // the data of the runs that have accuracies, if these do not compare: "mnist (a), blobs (b)"
   std::string verdict;             // one sentence: who wins and why
   std::vector<std::string> notes;  // what makes the runs hard to compare

@@ -38,7 +38,9 @@ class Table {
     add("scheme", [](const RunResult& run) { return run.scheme; });
     add("outcome", [](const RunResult& run) { return run.outcome; });
     add("workers", [](const RunResult& run) { return readable_number(run.workers); });
-    add("simulated time", [](const RunResult& run) { return readable_seconds(run.simulated_seconds); });
+    const bool any_real = std::any_of(comparison.runs.begin(), comparison.runs.end(), [](const RunResult& run) { return run.real; });
+    if (any_real) add("time is", [](const RunResult& run) { return std::string(run.real ? "measured" : "simulated"); });
+    add(any_real ? "time" : "simulated time", [](const RunResult& run) { return readable_seconds(run.simulated_seconds); });
     add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
     add_times();
     add_speed_up();
@@ -101,6 +103,7 @@ class Table {
       const double seconds = *find_threshold(reference, *threshold)->seconds;
       add(fmt::format("speed-up at {}", number_text(*threshold)), [&](const RunResult& run) {
         const ThresholdResult* row = find_threshold(run, *threshold);
+        if (run.real != reference.real) return std::string("n/a");  // a prediction that errs is no speed-up
         return row && row->seconds && *row->seconds > 0 ? ratio_text(seconds / *row->seconds) : std::string("-");
       });
     } else if (comparison_.timing_only) {

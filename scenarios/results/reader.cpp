@@ -142,6 +142,16 @@ void add_workload(RunResult& run) {
   }
 }
 
+/// A folder without run.json is of a simulation, which needs it for nothing.
+bool is_real(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
+  const auto json = nlohmann::json::parse(contents(path), nullptr, false);
+  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
+  return json.contains("real");
+}
+
 /// The target is one threshold more, unless it is listed.
 void add_target(const SummaryFile& summary, RunResult& run) {
   if (!run.target_accuracy) return;
@@ -177,6 +187,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.name = summary.text("name");
   run.scheme = summary.text("scheme");
   run.outcome = summary.text("outcome");
+  run.real = is_real(folder);
   run.workers = summary.number("workers");
   run.simulated_seconds = summary.number("simulated_seconds");
   run.updates = summary.number("updates");

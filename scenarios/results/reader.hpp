@@ -20,9 +20,10 @@ struct ThresholdResult {
 struct RunResult {
   std::filesystem::path folder;
   std::string name, scheme, outcome;
+  bool real = false;        // of real ranks: its times are measured
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
   std::string data_path;    // where it was; empty if that was not said
-  double workers = 0, simulated_seconds = 0, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
+  double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
   std::optional<double> samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;

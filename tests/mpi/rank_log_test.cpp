@@ -57,6 +57,7 @@ TEST_CASE("a log survives its way to the rank that writes") {
   log.samples_drawn = 77;
   log.events = 12;
   log.overruns = {10, 3, 5 * ms, 4 * ms};
+  log.interrupted = true;
   const RankLog got = log_from(to_bytes(log));
   REQUIRE(got.entries.size() == 2);
   CHECK(got.entries[0].ticks == ms);
@@ -68,6 +69,8 @@ TEST_CASE("a log survives its way to the rank that writes") {
   CHECK(got.events == 12);
   CHECK(got.overruns.late == 3);
   CHECK(got.overruns.worst == 4 * ms);
+  CHECK(got.interrupted);
+  CHECK_FALSE(log_from(to_bytes(RankLog())).interrupted);
 }
 
 TEST_CASE("phases and bytes are booked up to the end, and no further") {
@@ -100,6 +103,13 @@ TEST_CASE("a message that has not arrived at the end is lost; one that seems to 
   RunCourse skewed = course();
   skewed.logs[1].entries[0].ticks = 8 * ms;  // another machine's clock
   CHECK(booked(skewed).workers[0].split[Phase::communication] == after(2));
+}
+
+TEST_CASE("a run is interrupted if any of its ranks was") {
+  CHECK(booked(course()).outcome == Outcome::completed);
+  RunCourse broken_off = course();
+  broken_off.logs.back().interrupted = true;
+  CHECK(booked(broken_off).outcome == Outcome::interrupted);
 }
 
 TEST_CASE("evaluations by time look at the version of their moment") {

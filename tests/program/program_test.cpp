@@ -378,6 +378,24 @@ TEST_CASE("a memory budget does not decide how many workers a scenario may have"
   CHECK(place.shell("straggler run small.yaml --out r --timing-only --memory 1kB").code == 0);
 }
 
+TEST_CASE("check shows what a protocol's segments make of a link") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  CHECK(place.shell("straggler check small.yaml").out.find("segments") == std::string::npos);
+  // The model's 4 (2 16 + 16 + 16 c + c) bytes for c classes are more than 100 B and less than 1 MB: 100 Mbps x 0.5, 50 us x 3.
+  const std::string all =
+      place
+          .shell(
+              "straggler check small.yaml --set \"cluster.network.protocol.segments=[{up_to: 100B, latency_factor: 2}, {up_to: 1MB, "
+              "latency_factor: 3, bandwidth_factor: 0.5}, {bandwidth_factor: 0.9}]\"")
+          .out;
+  CHECK_MESSAGE(
+      all.find("up to 100B: latency x 2, bandwidth x 1; up to 1MB: latency x 3, bandwidth x 0.5; larger: latency x 1, bandwidth x "
+               "0.9; for a message of ") != std::string::npos,
+      all);
+  CHECK(all.find("the link above is 50Mbps, latency 150 us\n") != std::string::npos);
+}
+
 TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
   const Workplace place;
   place.write("small.yaml", small);

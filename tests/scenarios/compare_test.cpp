@@ -326,6 +326,53 @@ TEST_CASE("the target is one of the accuracies, marked once") {
   CHECK(table.find("0.8") == table.rfind("0.8", table.find("speed-up")));  // not a second time
 }
 
+TEST_CASE("a simulated run is held against the measured one, and does not beat it") {
+  // To 0.8: 20,000 samples at 1000, 800 and 2000 per second, 20, 25 and 10 s: 25 / 20 is 25 % more, 10 / 20 half as much.
+  RunResult real = run("real", "ssgd", 1000, 20'000);
+  real.real = true;
+  const RunResult slow = run("predicted", "ssgd", 800, 20'000), fast = run("replay", "ssgd", 2000, 20'000);
+  const Comparison comparison = compare({real, slow, fast});
+  CHECK_FALSE(comparison.winner);
+  CHECK(comparison.verdict ==
+        "'predicted' says 25 s to 80 % test accuracy where 'real' measured 20 s: 25 % too slow; 'replay' says 10 s to 80 % test accuracy "
+        "where 'real' measured 20 s: 50 % too fast.");
+  const std::string table = comparison_table(comparison);
+  CHECK(mentions(table, "\ntime is "));
+  CHECK(mentions(table, " measured  simulated  simulated\n"));
+  CHECK_FALSE(mentions(table, "simulated time"));
+  CHECK(mentions(table, "n/a"));         // of the speed-up
+  CHECK_FALSE(mentions(table, "0.8x"));  // 20 / 25
+  CHECK_FALSE(mentions(comparison_table(compare({slow, fast})), "time is"));
+}
+
+TEST_CASE("a prediction is of the whole run where no accuracy decides, and of the speed where runs are of different lengths") {
+  RunResult real = run("real", "asgd", 1000, 0), simulated = run("predicted", "asgd", 1030, 0);
+  real.real = true;
+  real.updates = simulated.updates = 400;
+  simulated.simulated_seconds = 97;
+  CHECK(compare({real, simulated}).verdict == "'predicted' says 97 s for 400 updates where 'real' measured 100 s: 3.0 % too fast.");
+  simulated.updates = 390;
+  CHECK(compare({simulated, real}).verdict == "'predicted' says 1030 samples per second where 'real' measured 1000: 3.0 % too fast.");
+  simulated.samples_per_second = 1000;
+  CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  simulated.model = "";  // not known
+  CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  simulated.model = "softmax";
+  CHECK(mentions(compare({simulated, real}).verdict, "No simulated run is of a scheme"));
+}
+
+TEST_CASE("winners are of one kind: measured schemes among each other, simulated ones likewise") {
+  RunResult real_a = run("real-a", "ssgd", 1000, 20'000), real_b = run("real-b", "asgd", 2000, 20'000);
+  real_a.real = real_b.real = true;
+  const RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 500, 20'000);
+  const std::string verdict = compare({real_a, real_b, a, b}).verdict;
+  CHECK(mentions(verdict, "'a' says 20 s to 80 % test accuracy where 'real-a' measured 20 s: as measured; 'b' says 40 s"));
+  CHECK(mentions(verdict, " Of the measured: 'real-b' (asgd) wins: "));
+  CHECK(mentions(verdict, " Of the simulated: synchronous SGD ('a') wins: "));
+  CHECK(compare({real_a, real_b}).winner == 1u);  // of one kind: as ever
+  CHECK(mentions(compare({real_a, b}).verdict, "No simulated run is of a scheme"));
+}
+
 TEST_CASE("runs of one name are told apart by their folders") {
   RunResult a = run("same", "ssgd", 1000, 20'000), b = run("same", "asgd", 2000, 20'000);
   a.folder = "results/seed1";

@@ -57,6 +57,18 @@ TEST_CASE("what a run wrote is read back") {
   CHECK_FALSE(run.thresholds[3].seconds);
 }
 
+TEST_CASE("a run is measured if run.json says that it was of real ranks") {
+  const ScratchFolder scratch;
+  const fs::path out = written(scratch, sample_record());
+  CHECK_FALSE(read_run_result(out).real);
+  put(out / "run.json", R"({"threads": 1})");
+  CHECK_FALSE(read_run_result(out).real);
+  put(out / "run.json", R"({"real": {"ranks": 2, "compute": "real", "reduction": "ring"}})");
+  CHECK(read_run_result(out).real);
+  put(out / "run.json", "{");
+  CHECK(mentions(refusal(out), "run.json: is not a JSON object"));
+}
+
 TEST_CASE("a target that is listed among the thresholds stands there once") {
   const ScratchFolder scratch;
   RunRecord record = sample_record();

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
@@ -31,6 +33,29 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
              (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
 }
 
+/// What the protocol's segments make of links, and of the first group's for one message.
+void print_segments(const Scenario& scenario, const Explanation& explanation) {
+  const std::vector<SegmentSpec>& segments = scenario.cluster.network.protocol.segments;
+  if (segments.empty()) return;
+  constexpr std::size_t most = 4;
+  const auto factors = [](const SegmentSpec& segment) {
+    return fmt::format("latency x {}, bandwidth x {}", format_number(segment.latency_factor), format_number(segment.bandwidth_factor));
+  };
+  std::string text;
+  for (std::size_t i = 0; i < std::min(segments.size(), most); ++i)
+    text += (i + 1 < segments.size() ? fmt::format("up to {}: ", format_quantity(segments[i].up_to, Dimension::bytes))
+             : segments.size() > 1   ? "larger: "
+                                     : "") +
+            factors(segments[i]) + "; ";
+  if (segments.size() > most) text += fmt::format("{} more; ", segments.size() - most);
+  const auto bytes = static_cast<double>(explanation.message_bytes);
+  const auto at = std::find_if(segments.begin(), segments.end() - 1, [bytes](const SegmentSpec& each) { return bytes <= each.up_to; });
+  const Explanation::Group& group = explanation.groups.front();
+  line("segments", fmt::format("{}for a message of {} the link above is {}, latency {}", text, readable_bytes(bytes),
+                               format_quantity(group.bytes_per_second * at->bandwidth_factor, Dimension::rate),
+                               readable_seconds(group.latency * at->latency_factor)));
+}
+
 void print_topology(const Explanation& explanation) {
   const TopologyFacts& facts = explanation.facts;
   const auto many = [](std::size_t count, const char* what) {
@@ -56,6 +81,7 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
   print_groups(scenario, explanation);
+  print_segments(scenario, explanation);
   print_topology(explanation);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);

@@ -155,16 +155,16 @@ bool Channel::progress(ChannelUser& user) {
 }
 
 std::vector<Bytes> Channel::gather(const Bytes& mine, Rank root) {
-  if (mine.size() > most_bytes) throw std::length_error("a rank has more to report than MPI takes at once, 2 GiB; take fewer updates");
-  const int size = static_cast<int>(mine.size());
-  const bool here = self_ == root;
-  std::vector<int> sizes(here ? static_cast<std::size_t>(ranks_) : 0);
+  const std::uint64_t size = mine.size();
+  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(ranks_));
   MPI_Request request;
-  MPI_Igather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, mpi_->group, &request);
+  MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, mpi_->group, &request);
   wait(request);
-  std::vector<Bytes> all(sizes.size());
-  if (!here) {
-    MPI_Isend(mine.data(), size, MPI_BYTE, root, 0, mpi_->group, &request);
+  if (*std::max_element(sizes.begin(), sizes.end()) > most_bytes)  // the same verdict on all: none waits for one that has thrown
+    throw std::length_error("a rank has more to report than MPI takes at once, 2 GiB; take fewer updates");
+  std::vector<Bytes> all(self_ == root ? sizes.size() : 0);
+  if (self_ != root) {
+    MPI_Isend(mine.data(), static_cast<int>(size), MPI_BYTE, root, 0, mpi_->group, &request);
     wait(request);
     return all;
   }
@@ -174,7 +174,7 @@ std::vector<Bytes> Channel::gather(const Bytes& mine, Rank root) {
       theirs = mine;
       continue;
     }
-    theirs.resize(static_cast<std::size_t>(sizes[static_cast<std::size_t>(rank)]));
+    theirs.resize(sizes[static_cast<std::size_t>(rank)]);
     MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, rank, 0, mpi_->group, &request);
     wait(request);
   }

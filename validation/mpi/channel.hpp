@@ -79,7 +79,8 @@ class Channel {
   /// Nothing is on its way to or from this rank, as far as it knows.
   bool quiet() const;
 
-  /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is under way.
+  /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is under way. Throws
+  /// std::length_error on all if one has more than most_bytes.
   std::vector<Bytes> gather(const Bytes& mine, Rank root);
   /// The bytes of `root`, on all ranks.
   Bytes share(Bytes mine, Rank root);

@@ -27,6 +27,9 @@ po::options_description visible_options() {
       "takes what it takes, and devices, slowdowns and jitter are not looked at");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
+  add("progress", po::value<std::string>()->value_name("HOW")->default_value("auto"),
+      "auto, bar, plain or none, on standard error of rank 0: a line every five seconds. A bar would not survive mpirun, and is lines, "
+      "too");
   add("quiet", "nothing on standard error but errors");
   add("help,h", "this page");
   add("version", "version and compiler");
@@ -76,6 +79,10 @@ RealOptions options_of(const po::variables_map& values, const std::vector<std::s
   options.emulated = compute == "emulated";
   if (values.count("kernels")) options.kernels = values["kernels"].as<std::string>();
   check_kernels(options.kernels);
+  const std::string progress = values["progress"].as<std::string>();
+  const std::vector<std::string> styles{"auto", "bar", "plain", "none"};
+  if (std::find(styles.begin(), styles.end(), progress) == styles.end()) throw BadUsage(unknown_name("--progress", progress, styles));
+  options.progress = progress != "none";
   options.force = values.count("force") > 0;
   options.quiet = values.count("quiet") > 0;
   return options;

@@ -75,6 +75,7 @@ void MpiBackend::run() {
   }
   log_.samples_drawn = node_.drawn();
   log_.events = queue_.fired();
+  log_.interrupted = broken_off_;
   drain();
   if (!failure_.empty()) throw RankFailed(failure_);
 }
@@ -299,6 +300,7 @@ void MpiBackend::keep_publication(const PublishOperation& operation, Time when) 
   publication.when = when;
   publication.weights = weights;
   publication.made = operation.made();
+  if (task_.published) task_.published(when, weights);
   keep_last_ = schedule_.due(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
 }
 
@@ -307,7 +309,6 @@ RunCourse MpiBackend::course() const {
   course.initial = context_.initial;
   course.publications = publications_;
   course.end = end_;
-  course.interrupted = broken_off_;
   return course;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,8 +36,9 @@ struct RankTask {
   ComputePlan compute = {};  // the draws
   StopRule stop = {};
   EvaluationRule evaluation = {};
-  std::size_t length = 0;                          // floats of a vector
-  const std::atomic<bool>* interrupted = nullptr;  // set: the run ends at the next chance; null: it cannot be
+  std::size_t length = 0;                                         // floats of a vector
+  const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends at the next chance; null: it cannot be
+  std::function<void(Time, const Weights&)> published = nullptr;  // told of every update, where they are published
 };
 
 class MpiBackend final : public Backend, private ChannelUser, private ProcessWatcher {

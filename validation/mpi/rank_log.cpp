@@ -13,6 +13,7 @@ Bytes to_bytes(const RankLog& log) {
   to.put(log.overruns.late);
   to.put(log.overruns.ticks);
   to.put(log.overruns.worst);
+  to.put(std::uint8_t{log.interrupted});
   to.put_block(std::as_bytes(std::span(log.choices)));
   to.put(std::uint64_t{log.entries.size()});
   for (const LogEntry& entry : log.entries) {
@@ -33,6 +34,7 @@ RankLog log_from(std::span<const std::byte> bytes) {
   log.overruns.late = from.get<std::uint64_t>();
   log.overruns.ticks = from.get<std::int64_t>();
   log.overruns.worst = from.get<std::int64_t>();
+  log.interrupted = from.get<std::uint8_t>() != 0;
   const std::span<const std::byte> choices = from.get_block();
   log.choices.resize(choices.size() / sizeof(std::int32_t));
   std::memcpy(log.choices.data(), choices.data(), choices.size());
@@ -166,7 +168,8 @@ void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecord
     recorder.record().events += log.events;
   }
   recorder.bytes().lost += recorder.bytes().sent - recorder.bytes().received;
-  recorder.finish(course.end, course.interrupted ? std::optional(Outcome::interrupted) : std::nullopt);
+  const bool interrupted = std::any_of(course.logs.begin(), course.logs.end(), [](const RankLog& log) { return log.interrupted; });
+  recorder.finish(course.end, interrupted ? std::optional(Outcome::interrupted) : std::nullopt);
 }
 
 }  // namespace straggler

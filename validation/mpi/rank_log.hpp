@@ -29,6 +29,7 @@ struct RankLog {
   std::vector<std::int32_t> choices;  // in program order
   std::uint64_t samples_drawn = 0, events = 0;
   Overruns overruns;
+  bool interrupted = false;  // this rank was asked to end the run, and did
 };
 Bytes to_bytes(const RankLog& log);
 RankLog log_from(std::span<const std::byte> bytes);
@@ -46,7 +47,6 @@ struct RunCourse {
   std::deque<Publication> publications;
   std::vector<RankLog> logs;  // [workers, then the server]
   Time end;
-  bool interrupted = false;
 };
 /// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, whatever the clocks say. The
 /// recorder evaluates what is due meanwhile, `evaluate_every` included.

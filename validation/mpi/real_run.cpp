@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -16,6 +17,7 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "validation/mpi/mpi_backend.hpp"
+#include "validation/mpi/progress.hpp"
 #include "validation/mpi/suitability.hpp"
 
 namespace straggler {
@@ -73,7 +75,8 @@ class RankValues final : public Values {
 /// One rank's share of a run, in the order in which it goes.
 class RankRun {
  public:
-  RankRun(const Mpi& mpi, const RealOptions& options) : mpi_(mpi), options_(options) {}
+  RankRun(const Mpi& mpi, const RealOptions& options)
+      : mpi_(mpi), options_(options), progress_(mpi.first() && options.progress && !options.quiet) {}
 
   /// Everything that concerns nobody else: reads, checks, loads; where results are written, claims their folder.
   void prepare() {
@@ -83,10 +86,23 @@ class RankRun {
     blueprint_->plan.fuse = false;  // a gradient is computed where its samples are
     blueprint_->plan.ring_sums = true;
     refuse_what_is_simulated_only(scenario_, *blueprint_, options_.emulated);
+    chosen_ = name_the_ring(scenario_, *blueprint_);
     has_server_ = blueprint_->scheme_entry->needs_server(scenario_.training.scheme.parameters);
     check_ranks();
     if (mpi_.first()) claim_folder();
+    progress_.stage("loading data");
     math_ = std::make_unique<MathPlane>(*blueprint_, scenario_);
+    progress_.stage("waiting for the other ranks");
+  }
+
+  /// Where the scenario leaves the algorithm open, another may be predicted than is run.
+  void say_the_ring() const {
+    if (!chosen_.empty() && !options_.quiet && mpi_.first())
+      fmt::print(
+          stderr,
+          "straggler-mpi: all-reduce by ring, the one that real ranks have; collective.algorithm auto would simulate {} (compare with "
+          "--set cluster.network.collective.algorithm=ring)\n",
+          chosen_);
   }
 
   /// Refuses ranks that would not compute the same.
@@ -104,11 +120,13 @@ class RankRun {
                       "the same, with --kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
     build();
+    say_the_ring();
   }
 
   void run() {
     std::signal(SIGINT, note_interrupt);
     std::signal(SIGTERM, note_interrupt);
+    progress_.stage("running");
     const auto start = std::chrono::steady_clock::now();
     backend_->run();
     wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -116,6 +134,7 @@ class RankRun {
 
   /// The first rank books what all have written down.
   void finish() {
+    progress_.stage("evaluating");
     const std::vector<Bytes> logs = channel_->gather(to_bytes(backend_->log()), publisher());
     if (!mpi_.first()) return;
     RunCourse course = backend_->course();
@@ -177,7 +196,19 @@ class RankRun {
     task.evaluation = blueprint_->evaluation;
     task.interrupted = &interrupt_came;
     task.length = blueprint_->model->parameters();
+    task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
+  }
+
+  void tell_progress(Time now, const WeightsState& weights) {
+    const StopRule& stop = blueprint_->stop;
+    const double updates = static_cast<double>(weights.version);
+    const double epochs = static_cast<double>(weights.progress) / static_cast<double>(blueprint_->plan.epoch_samples);
+    double fraction = 0;
+    if (stop.updates) fraction = std::max(fraction, updates / static_cast<double>(*stop.updates));
+    if (stop.epochs) fraction = std::max(fraction, epochs / *stop.epochs);
+    if (stop.simulated_time) fraction = std::max(fraction, now.seconds() / stop.simulated_time->seconds());
+    progress_.published(weights.version, epochs, std::min(fraction, 1.0));
   }
 
   static void warn_of_overruns(RunRecord& record, const std::vector<RankLog>& logs) {
@@ -217,8 +248,10 @@ class RankRun {
 
   const Mpi& mpi_;
   const RealOptions& options_;
+  RankProgress progress_;
   Scenario scenario_;
   bool has_server_ = false;
+  std::string chosen_;  // the all-reduce that `auto` takes in the simulation, if that is no ring
   double wall_seconds_ = 0;
   int exit_code_ = done;
   std::unique_ptr<Blueprint> blueprint_;

@@ -19,6 +19,7 @@ struct RealOptions {
   bool emulated = true;
   std::string kernels = "auto";
   bool force = false, quiet = false;
+  bool progress = true;  // lines on standard error, unless quiet
 };
 
 /// Every rank calls it with the same options. Returns the exit code, the same on all; what went wrong is said once.

@@ -64,4 +64,12 @@ void refuse_what_is_simulated_only(const Scenario& scenario, const Blueprint& bl
   if (emulated) refuse_devices(scenario);
 }
 
+std::string name_the_ring(Scenario& scenario, const Blueprint& blueprint) {
+  CollectiveSpec& collective = scenario.cluster.network.collective;
+  if (!blueprint.all_reduce || collective.algorithm != "auto") return {};
+  collective.algorithm = "ring";
+  const std::string chosen(blueprint.all_reduce->name);
+  return chosen == "ring" ? std::string() : chosen;
+}
+
 }  // namespace straggler

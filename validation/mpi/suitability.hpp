@@ -10,4 +10,8 @@ int ranks_needed(const Scenario& scenario, const Blueprint& blueprint);
 /// are what they are.
 void refuse_what_is_simulated_only(const Scenario& scenario, const Blueprint& blueprint, bool emulated);
 
+/// Where an all-reduce by `auto` goes around a ring on real ranks, the scenario says so from here on. Returns what the simulation takes, if
+/// that is another; else nothing.
+std::string name_the_ring(Scenario& scenario, const Blueprint& blueprint);
+
 }  // namespace straggler

@@ -1,0 +1,72 @@
+#include "scenarios/results/predictions.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// What is not known (empty) does not part two runs.
+bool same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
+
+bool predicts(const RunResult& simulated, const RunResult& real) {
+  return !simulated.real && real.real && simulated.scheme == real.scheme && simulated.workers == real.workers &&
+         same(simulated.data, real.data) && same(simulated.model, real.model);
+}
+
+/// "14 % too slow", in percent of what was measured..
+std::string error_text(double predicted, double measured, bool more_is_slower) {
+  if (measured <= 0) return "nothing was measured to hold it against";
+  const double percent = 100 * std::abs(predicted / measured - 1);
+  if (percent < 0.05) return "as measured";
+  const std::string amount = percent < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+  return fmt::format("{} % too {}", amount, (predicted > measured) == more_is_slower ? "slow" : "fast");
+}
+
+class Pair {
+ public:
+  Pair(const Comparison& comparison, std::size_t simulated, std::size_t real)
+      : comparison_(comparison), simulated_(simulated), real_(real) {}
+
+  std::string text() const {
+    const RunResult &a = comparison_.runs[simulated_], &b = comparison_.runs[real_];
+    if (comparison_.deciding) {
+      const ThresholdResult *x = find_threshold(a, *comparison_.deciding), *y = find_threshold(b, *comparison_.deciding);
+      if (x && y && x->seconds && y->seconds)
+        return times(*x->seconds, *y->seconds, fmt::format(" to {:.6g} % test accuracy", 100 * *comparison_.deciding));
+    }
+    if (a.updates == b.updates)
+      return times(a.simulated_seconds, b.simulated_seconds, fmt::format(" for {} updates", readable_number(a.updates)));
+    const double x = a.samples_per_second.value_or(0), y = b.samples_per_second.value_or(0);
+    return clause(readable_number(x) + " samples per second", readable_number(y), error_text(x, y, false));
+  }
+
+ private:
+  std::string times(double predicted, double measured, const std::string& what) const {
+    return clause(readable_seconds(predicted) + what, readable_seconds(measured), error_text(predicted, measured, true));
+  }
+  std::string clause(const std::string& predicted, const std::string& measured, const std::string& error) const {
+    return fmt::format("'{}' says {} where '{}' measured {}: {}", comparison_.labels[simulated_], predicted, comparison_.labels[real_],
+                       measured, error);
+  }
+
+  const Comparison& comparison_;
+  std::size_t simulated_, real_;
+};
+
+}  // namespace
+
+std::string predictions(const Comparison& comparison) {
+  std::string all;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i)
+    for (std::size_t j = 0; j < comparison.runs.size(); ++j)
+      if (predicts(comparison.runs[i], comparison.runs[j])) all += (all.empty() ? "" : "; ") + Pair(comparison, i, j).text();
+  if (all.empty()) return "No simulated run is of a scheme, workers, data and model that were measured, and the two do not compete.";
+  return all + ".";
+}
+
+}  // namespace straggler

@@ -1,0 +1,41 @@
+// How far a real run is: lines on standard error, beside whatever the rank is doing.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace straggler {
+
+/// Nothing for the first two seconds; then a line every five, from a thread of its own: loading and evaluating take long, too.
+class RankProgress {
+ public:
+  /// Not `shown`: no thread, no lines.
+  explicit RankProgress(bool shown);
+  ~RankProgress();
+  RankProgress(const RankProgress&) = delete;
+  RankProgress& operator=(const RankProgress&) = delete;
+
+  /// "loading data". What was published is left out of the lines until it is told again.
+  void stage(std::string name);
+  /// `fraction` of the way to the stop: 0 to 1, as far as updates tell.
+  void published(std::uint64_t updates, double epochs, double fraction);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void work();
+  std::string line() const;
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::string stage_;
+  Clock::time_point stage_began_ = Clock::now();
+  bool updating_ = false, over_ = false;
+  std::uint64_t updates_ = 0;
+  double epochs_ = 0, fraction_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace straggler
