@@ -85,7 +85,6 @@ TEST_CASE("a dash for the interpolation says why") {
   };
   CHECK(of("batch,seconds\n10,0.1\n20,0.2\n40,0.4\n", seconds + tied + bound).no_interpolation.empty());
   CHECK(reason(of("batch,seconds\n10,0.1\n20,0.2\n", seconds + bound)) == "no row is fitted");
-  CHECK(reason(of("batch,seconds,try\n10,0.1,1\n10,0.11,2\n", seconds + parameter + "[{try: 1}]}\n" + bound)) == "no bound column varies");
   const ClaimResult zero =
       of("batch,seconds,pause\n10,0.1,0\n20,0.2,0\n20,0.3,10\n",
          "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{pause: 0}]}\n" + bound);

@@ -106,7 +106,7 @@ const std::vector<std::string>& metric_names() {
 }
 
 std::optional<Dimension> metric_dimension(const std::string& metric) {
-  if (metric.ends_with("_s") || metric.ends_with("_seconds")) return Dimension::time;
+  if (metric.ends_with("_s") || metric.ends_with("_seconds") || metric == "blocked_seconds_per_update") return Dimension::time;
   if (metric.starts_with("bytes_")) return Dimension::bytes;
   return std::nullopt;
 }
