@@ -64,7 +64,7 @@ EventQueue::Timer EventQueue::at(Time when, Kind kind, std::uint32_t id) {
   return static_cast<Timer>(put(when, Target{nullptr, static_cast<std::uint32_t>(kind), id}));
 }
 
-std::uint32_t EventQueue::put(Time when, const Target& target) {
+std::uint32_t EventQueue::put(Time when, Target target) {
   if (when == now_) {
     ++instant_live_;
     return static_cast<std::uint32_t>(instant_.push_back(target)) | instant_bit;
@@ -72,7 +72,7 @@ std::uint32_t EventQueue::put(Time when, const Target& target) {
   return put_in_heap(when, target);
 }
 
-std::uint32_t EventQueue::put_in_heap(Time when, const Target& target) {
+std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
   if (when < now_) throw std::logic_error("an event is scheduled in the past");
   if (when > Time::limit()) throw TimeOverflow("an event is scheduled beyond 100 simulated days: look for a delay that is too long");
   if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();

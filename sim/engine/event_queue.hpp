@@ -99,8 +99,8 @@ class EventQueue {
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
   Time later(Time delay) const;
-  std::uint32_t put(Time when, const Target& target);
-  std::uint32_t put_in_heap(Time when, const Target& target);
+  std::uint32_t put(Time when, Target target);
+  std::uint32_t put_in_heap(Time when, Target target);
   void take_out(std::uint32_t place) noexcept;
   std::uint32_t pop_heap();
   std::uint32_t head_slot() const;

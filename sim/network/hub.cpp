@@ -78,7 +78,7 @@ bool Sharing::join_hub(FlowIndex index, LinkId l) {
   return true;
 }
 
-void Sharing::leave_hub(LinkId l, const Flow& gone) {
+void Sharing::leave_hub(LinkId l, const Leaver& gone) {
   Link& link = links_[l];
   Hub& its = hub(l);
   if (gone.state == FlowState::solo) {

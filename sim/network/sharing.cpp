@@ -45,8 +45,10 @@ void Sharing::join(FlowIndex index) {
 
 void Sharing::leave(FlowIndex index, double unsent) {
   if (flows_[index].general) return leave_general(index, unsent);
-  const Flow gone = flows_[index];  // the route stays until the place is released
-  const auto route = gone.route();
+  const Flow& flow = flows_[index];
+  const auto route = flow.route();  // stays until the place is released
+  const double weight = flow.weight;
+  const Leaver gone{flow.state, flow.bound, weight};
   const bool bound = gone.state == FlowState::solo || gone.state == FlowState::grouped;
   if (bound) unbind(index);
   bool deserted = true, entangled = false, others_bound = false;
@@ -56,7 +58,7 @@ void Sharing::leave(FlowIndex index, double unsent) {
     entangled |= link.entangled;
     others_bound |= l != gone.bound && link.bound > 0;
     if (link.hub) hub = l;
-    if (!exit(link, gone.weight, unsent)) deserted = false;
+    if (!exit(link, weight, unsent)) deserted = false;
   }
   flows_.retire(index);
   if (!bound) return;  // this instant's settling has all its links on its list

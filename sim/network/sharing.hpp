@@ -170,7 +170,13 @@ class Sharing {
   Hub& hub(LinkId l) { return *groups_[links_[l].group].hub; }
   bool hub_can_take(const Flow& flow, LinkId l) const;
   bool join_hub(FlowIndex index, LinkId l);
-  void leave_hub(LinkId l, const Flow& gone);
+  /// What a flow was that has left.
+  struct Leaver {
+    FlowState state;
+    LinkId bound;
+    double weight;
+  };
+  void leave_hub(LinkId l, const Leaver& gone);
   bool make_hub(LinkId l);
   void drop_hub(LinkId l);
   void drop_hubs_around(LinkId l);
