@@ -97,7 +97,7 @@ const std::vector<std::string>& metric_names() {
 }
 
 std::optional<Dimension> metric_dimension(const std::string& metric) {
-  if (metric.ends_with("_s") || metric.ends_with("_seconds")) return Dimension::time;
+  if (metric.ends_with("_s") || metric.find("seconds") != std::string::npos) return Dimension::time;
   if (metric.starts_with("bytes_")) return Dimension::bytes;
   return std::nullopt;
 }
