@@ -127,7 +127,7 @@ std::uint32_t EventQueue::pop_heap() {
   } else {
     heap_.replace_top(with_who(keys.front(), head));
     // In a lane it is known long before what comes: while this event happens, that is fetched from where the cache does not reach.
-    if (keys.size() > 2 * look_ahead) {
+    if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
       __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
       prefetch(slots_[who(keys[look_ahead])]);
     }
@@ -149,7 +149,7 @@ void EventQueue::prefetch(const Target& next) const {
 
 /// Unless its lane has seen to it.
 void EventQueue::fetch_next() const {
-  if (heap_.empty()) return;
+  if (heap_.empty() || slots_.size() <= cached_events) return;
   const std::uint32_t head = who(heap_.top());
   if (head & lane_bit && lanes_[head & ~lane_bit].keys.size() > 2 * look_ahead) return;
   prefetch(slots_[head_slot()]);
