@@ -85,7 +85,8 @@ std::span<const float> Executor::value(const Handle& handle) {
 void Executor::give(const Handle& handle, std::span<const float> values) {
   LineageNode& node = implementation_->node_of(handle);
   if (node.value) return;
-  if (values.size() != implementation_->arithmetic.length()) throw std::logic_error("a value that is not as long as the model has parameters");
+  if (values.size() != implementation_->arithmetic.length())
+    throw std::logic_error("a value that is not as long as the model has parameters");
   if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node);
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());

@@ -19,9 +19,9 @@ struct MemoryBudgetExceeded : std::runtime_error {
 };
 
 struct ExecutorOptions {
-  unsigned threads = 0;                // 0: all cores
-  std::size_t memory_budget = 0;       // bytes for values and workspaces; 0: three quarters of the machine's memory
-  std::size_t train_subset = 10'000;   // samples of EvaluationSet::train_subset, chosen by the seed
+  unsigned threads = 0;               // 0: all cores
+  std::size_t memory_budget = 0;      // bytes for values and workspaces; 0: three quarters of the machine's memory
+  std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
 };
 
@@ -33,7 +33,8 @@ struct ExecutorStatistics {
 /// One executor serves one lineage; it must be destroyed before it.
 class Executor final : public Evaluator, private ValueOwner {
  public:
-  Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, ExecutorOptions options);
+  Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
+           ExecutorOptions options);
   ~Executor() override;
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
   void force(const Handle& value) override;

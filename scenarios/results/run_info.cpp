@@ -57,10 +57,9 @@ std::string compiler() {
 
 std::string run_json(const RunInfo& info) {
   const Machine machine = this_machine();
-  const std::string real =
-      info.real ? fmt::format("  \"real\": {{\"ranks\": {}, \"compute\": {}, \"reduction\": {}}},\n", info.real->ranks,
-                              json_text(info.real->compute), json_text(info.real->reduction))
-                : std::string();
+  const std::string real = info.real ? fmt::format("  \"real\": {{\"ranks\": {}, \"compute\": {}, \"reduction\": {}}},\n", info.real->ranks,
+                                                   json_text(info.real->compute), json_text(info.real->reduction))
+                                     : std::string();
   const double rate = info.wall_seconds > 0 ? static_cast<double>(info.events) / info.wall_seconds : 0;
   return fmt::format(R"({{
   "wall_seconds": {},

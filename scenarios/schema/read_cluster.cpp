@@ -1,5 +1,5 @@
-#include <cctype>
 #include <unistd.h>
+#include <cctype>
 
 #include <algorithm>
 #include <limits>

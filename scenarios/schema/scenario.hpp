@@ -102,7 +102,7 @@ struct ServerSpec {
 
 struct CollectiveSpec {
   std::string algorithm = "auto";
-  Parameters parameters;  // of the algorithm
+  Parameters parameters;               // of the algorithm
   std::string fidelity = "fluid";      // or "stepwise"
   std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket

@@ -169,7 +169,8 @@ std::string servers(const ServerSpec& spec, const LinkSpec& network) {
 std::string collective(const CollectiveSpec& spec, const Vocabulary& vocabulary) {
   const bool bare = spec.parameters.all().empty();
   FlowMap map;
-  map.add("algorithm", bare ? scalar(spec.algorithm) : kind_map({spec.algorithm, spec.parameters}, KindGroup::collective, vocabulary).text());
+  map.add("algorithm",
+          bare ? scalar(spec.algorithm) : kind_map({spec.algorithm, spec.parameters}, KindGroup::collective, vocabulary).text());
   map.add("fidelity", scalar(spec.fidelity));
   if (spec.reduce_rate) map.add("reduce_rate", rate(*spec.reduce_rate));
   if (spec.bucket) map.add("bucket", size(*spec.bucket));

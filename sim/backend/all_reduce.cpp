@@ -147,7 +147,8 @@ SimulatedBackend::AllReduce::Plan& SimulatedBackend::AllReduce::plan_for(std::ui
   // Without a failed worker the hosts may not have equally many any more.
   const CollectiveEntry& entry =
       cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
-  plan->schedule = entry.make(bytes, shape, cluster.uniform, complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
+  plan->schedule = entry.make(bytes, shape, cluster.uniform,
+                              complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
   if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, backend_.transport_, plan->ranks);
   for (std::size_t rank = 0; rank < plan->schedule->ranks(); ++rank) {
     const std::uint64_t sent = plan->schedule->bytes_sent(static_cast<CollectiveRank>(rank));

@@ -29,7 +29,9 @@ struct HugePages {
  private:
   static constexpr std::size_t worthwhile = huge_page;
   static std::align_val_t alignment(std::size_t bytes) {
-    return std::align_val_t(bytes >= worthwhile ? huge_page : alignof(T) > alignof(std::max_align_t) ? alignof(T) : alignof(std::max_align_t));
+    return std::align_val_t(bytes >= worthwhile                      ? huge_page
+                            : alignof(T) > alignof(std::max_align_t) ? alignof(T)
+                                                                     : alignof(std::max_align_t));
   }
 };
 

@@ -178,7 +178,7 @@ void EventQueue::fire_next() {
     target.event->queue_ = nullptr;
     target.event->happen();
   } else {
-    const Callback callback = handlers_[target.kind];
+    const Callback& callback = handlers_[target.kind];
     callback.handler(callback.context, target.id);
   }
 }

@@ -95,7 +95,7 @@ class EventQueue {
     Ring<HeapKey> keys;
   };
   static constexpr int lane_bits = 6;
-  static constexpr std::size_t look_ahead = 3;         // events
+  static constexpr std::size_t look_ahead = 3;        // events
   static constexpr std::size_t cached_events = 2048;  // what so few refer to is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }

@@ -149,7 +149,7 @@ class Mailbox {
   };
 
   std::unique_ptr<Kept> kept_;  // null: none yet
-  Receiver* first_ = nullptr;     // who has waited longest
+  Receiver* first_ = nullptr;   // who has waited longest
 };
 
 }  // namespace straggler

@@ -81,11 +81,12 @@ bool Simulation::run(Time until) {
     Time flow = Time::never();
     if (continuous_) {
       // Changes of this instant are worked in before the clock leaves it, and before the next moment is believed.
-      if (continuous_->unsettled() && event > queue_.now()) {
+      if (!continuous_->unsettled()) {
+        flow = continuous_->next();
+      } else if (event > queue_.now()) {
         continuous_->settle();
         continue;
       }
-      if (!continuous_->unsettled()) flow = continuous_->next();
     }
     if (event == Time::never() && flow == Time::never()) {
       if (living_ > 0) report_deadlock();

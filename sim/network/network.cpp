@@ -20,7 +20,9 @@ constexpr double ticks_per_second = static_cast<double>(Time::ticks_per_second);
 /// The life of a message: latent (or empty), on its links, arrived. Sharing moves it while it is on its links.
 struct Network::Inside {
   explicit Inside(EventQueue& its_queue)
-      : queue(its_queue), timer_kind(queue.register_handler(&Inside::on_timer, this, &Inside::on_fetch)), sharing(flows, queue, timer_kind) {}
+      : queue(its_queue),
+        timer_kind(queue.register_handler(&Inside::on_timer, this, &Inside::on_fetch)),
+        sharing(flows, queue, timer_kind) {}
 
   /// Where many flows come and go, the links of the next one are out of the cache.
   static void on_fetch(void* self, std::uint32_t index) {

@@ -91,7 +91,8 @@ class Network final : public ContinuousModel {
   std::size_t flows() const;  // started, not arrived, not cancelled
   std::size_t links() const;
   /// The largest share by which a link has carried more than it could (LinkUse), beyond the thousandth of a picosecond by which an
-  /// arrival may be rounded down and the picosecond by which a token bucket may close late; 0 if none has, and without contention. Above about 1e-9 the simulation is wrong. O(links + flows).
+  /// arrival may be rounded down and the picosecond by which a token bucket may close late; 0 if none has, and without contention. Above
+  /// about 1e-9 the simulation is wrong. O(links + flows).
   double worst_overload() const;
 
   Time next() const override;

@@ -27,6 +27,7 @@ void Sharing::join(FlowIndex index) {
   if (entangled && crosses_bucket(route)) return join_general(index, false);
   if (alone) {
     for (const LinkId l : route) {
+      if (!entangled) break;
       if (links_[l].disturbance == Disturbance::none) links_[l].entangled = false;
     }
     bind_solo(index, narrowest(route), flow.bytes);

@@ -28,7 +28,7 @@ struct TrainingPlan {
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
   bool drop_last = false;
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
-  bool fuse = true;  // same-weights gradients that are averaged are evaluated as one batch
+  bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
   std::uint64_t train_samples = 1;            // size of the training set
   std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out
@@ -196,7 +196,7 @@ class Node {
   NodeContext& context_;
   OperationSlot slot_;
   Rank self_;
-  std::uint32_t calls_ = 0;                         // computations started
+  std::uint32_t calls_ = 0;  // computations started
   SampleStream own_;
   std::uint64_t drawn_ = 0;                         // samples of work, whatever the stream
   std::uint64_t last_position_ = 0;                 // of the batch drawn last

@@ -69,7 +69,8 @@ TEST_CASE("a thread's pieces may be released by another, and outlive it") {
     CHECK(std::none_of(more.begin(), more.end(), [&](void* piece) { return kept.count(piece) > 0; }));
     for (void* piece : more) pool::release(piece, 72);
     for (void* piece : pieces) pool::release(piece, 72);
-  }).join();
+  })
+      .join();
 }
 
 TEST_CASE("a fixed array makes, keeps in place and destroys what cannot move") {

@@ -21,19 +21,20 @@ TEST_CASE("fedavg: a client that was asked in the place of others, crashes and c
   // With a third of two clients one is sampled a round; whoever it is in round 0, the seeds try both.
   for (int seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
-    const Result result = run_timing(cluster(2), {"seed=" + std::to_string(seed), "training.scheme={kind: fedavg, fraction: 0.3}",
-                                                  "cluster.faults=[{kind: leave, worker: 0, at: 100ms}, {kind: crash, worker: 1, at: 684ms, "
-                                                  "restart_after: 2ms}]"});
+    const Result result =
+        run_timing(cluster(2), {"seed=" + std::to_string(seed), "training.scheme={kind: fedavg, fraction: 0.3}",
+                                "cluster.faults=[{kind: leave, worker: 0, at: 100ms}, {kind: crash, worker: 1, at: 684ms, "
+                                "restart_after: 2ms}]"});
     CHECK(result.record.outcome == Outcome::completed);
     CHECK(result.record.updates == 10);
   }
 }
 
 TEST_CASE("a token bucket that closes a tick late is no overload") {
-  const Result result = run_timing(
-      cluster(1), {"cluster.network.link={bandwidth: 1Gbps, latency: 0s, burst: 10MB}", "workload.cost={bytes: 4MB}",
-                   "training.scheme={kind: nonblocking}", "training.batch.per_worker=1", "training.stop.updates=3",
-                   "devices.node.compute={affine: {overhead: 0s, per_sample: 0.1ms}}"});
+  const Result result =
+      run_timing(cluster(1), {"cluster.network.link={bandwidth: 1Gbps, latency: 0s, burst: 10MB}", "workload.cost={bytes: 4MB}",
+                              "training.scheme={kind: nonblocking}", "training.batch.per_worker=1", "training.stop.updates=3",
+                              "devices.node.compute={affine: {overhead: 0s, per_sample: 0.1ms}}"});
   CHECK(result.record.outcome == Outcome::completed);
 }
 
