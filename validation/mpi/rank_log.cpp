@@ -37,7 +37,7 @@ RankLog log_from(std::span<const std::byte> bytes) {
   log.interrupted = from.get<std::uint8_t>() != 0;
   const std::span<const std::byte> choices = from.get_block();
   log.choices.resize(choices.size() / sizeof(std::int32_t));
-  std::memcpy(log.choices.data(), choices.data(), choices.size());
+  if (!choices.empty()) std::memcpy(log.choices.data(), choices.data(), choices.size());
   log.entries.resize(from.get<std::uint64_t>());
   for (LogEntry& entry : log.entries) {
     entry.ticks = from.get<std::int64_t>();
