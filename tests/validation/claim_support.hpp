@@ -51,4 +51,25 @@ inline std::string refusal(const Files& files, const std::string& claim) {
   return said(files, [&] { check_claim(read_claim(files.write("claim.yaml", claim))); });
 }
 
+/// One worker, 10 updates, 1 ms a sample: a batch of b takes 0.01 b seconds.
+inline const std::string& alone() {
+  static const std::string text = R"(straggler: 1
+name: alone
+devices:
+  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
+cluster:
+  workers: [{count: 1, device: node}]
+  network: {link: {bandwidth: 1Gbps, latency: 0s}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates}
+training:
+  scheme: {kind: ssgd}
+  batch: {per_worker: 100}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 10}
+)";
+  return text;
+}
+
 }  // namespace straggler::test

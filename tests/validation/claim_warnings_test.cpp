@@ -9,30 +9,9 @@ using test::Files;
 
 namespace {
 
-/// One worker, 10 updates, 1 ms a sample: a batch of b takes 0.01 b seconds.
-const std::string& alone() {
-  static const std::string text = R"(straggler: 1
-name: alone
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  network: {link: {bandwidth: 1Gbps, latency: 0s}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 10}
-)";
-  return text;
-}
-
 ClaimResult of(const std::string& table, const std::string& rest) {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   files.write("measured.csv", table);
   return test::validate(files.write("claim.yaml",
                                     "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"

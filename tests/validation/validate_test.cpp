@@ -10,31 +10,6 @@ using namespace straggler;
 using test::digits;
 using test::Files;
 
-namespace {
-
-/// One worker and no server time: simulated seconds are `seconds_per_update` updates long, whatever else is said.
-const std::string& alone() {
-  static const std::string text = R"(straggler: 1
-name: alone
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  network: {link: {bandwidth: 1Gbps, latency: 0s}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 10}
-)";
-  return text;
-}
-
-}  // namespace
-
 TEST_CASE("a fit finds the parameters that wrote the table, and the held-out rows follow") {
   const Files files;
   files.write("scenario.yaml", test::asynchronous());
@@ -77,7 +52,7 @@ bound: {mape: 0.1%, max: 0.1%}
 
 TEST_CASE("only the fitted rows are run by the fit, and the held-out ones do not move it") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   const std::string claim = R"(claim: 1
 title: one parameter
 scenario: scenario.yaml
@@ -100,7 +75,7 @@ bound: {max: 1%}
 
 TEST_CASE("uncertainty is that of linear least squares where the model is linear") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   // Predicted: 10 updates x batch x p. Residuals c p / m - 1 with c = 10 batch make p = S(c/m) / S((c/m)^2), its variance
   // (sum of squares / (n - 1)) / S((c/m)^2).
   const std::vector<std::pair<double, double>> rows = {{10, 0.21}, {20, 0.39}, {30, 0.63}, {50, 0.97}};
@@ -135,7 +110,7 @@ bound: {max: 3%}
 
 TEST_CASE("what the fitted rows do not determine is said") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   files.write("measured.csv", "batch,seconds\n10,0.2\n20,0.4\n40,0.81\n80,1.6\n");
   const auto fit = [&](const std::string& parameters, const std::string& rows) {
     return test::validate(files.write("claim.yaml",
@@ -181,7 +156,7 @@ TEST_CASE("what the fitted rows do not determine is said") {
 
 TEST_CASE("scores without a fit: errors, their mean, maximum and signs, and the bound") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   // Predicted are 0.01 s x batch.
   files.write("measured.csv", "batch,ms\n10,100\n20,160\n30,400\n");
   const auto with_bound = [&](const std::string& bound) {
@@ -208,7 +183,7 @@ TEST_CASE("scores without a fit: errors, their mean, maximum and signs, and the 
 
 TEST_CASE("a ratio to another row, alike in all other columns") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   files.write("measured.csv", "batch,updates,seconds\n10,10,5\n10,30,15\n20,10,8\n20,30,20\n");
   const ClaimResult result = test::validate(files.write("claim.yaml", R"(claim: 1
 title: t
@@ -228,7 +203,7 @@ bound: {max: 25%}
 
 TEST_CASE("columns of words, units, lists of paths, fixed changes, where, and metrics by metrics") {
   const Files files;
-  std::string two = alone();
+  std::string two = test::alone();
   two.replace(two.find("[{count: 1, device: node}]"), 26, "[{count: 1, device: node}, {count: 1, device: node}]");
   files.write("scenario.yaml", two);
   files.write("measured.csv",
@@ -256,7 +231,7 @@ bound: {max: 50%}
 
 TEST_CASE("a fitted value drives several paths; equal rows are run once") {
   const Files files;
-  std::string two = alone();
+  std::string two = test::alone();
   two.replace(two.find("[{count: 1, device: node}]"), 26, "[{count: 1, device: node}, {count: 1, device: node}]");
   files.write("scenario.yaml", two);
   files.write("measured.csv", "batch,seconds\n10,0.5\n10,0.5\n20,1\n");
@@ -322,7 +297,7 @@ bound: {max: 1%}
 
 TEST_CASE("an interruption ends the fit") {
   const Files files;
-  files.write("scenario.yaml", alone());
+  files.write("scenario.yaml", test::alone());
   files.write("measured.csv", "batch,seconds\n10,0.5\n20,1\n");
   const Claim claim = read_claim(files.write("claim.yaml", R"(claim: 1
 title: t
