@@ -11,7 +11,10 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
     : model_(model),
       train_(data.train),
       features_(data.info.features),
-      length_(model.parameters()),
+      parameters_(model.parameters()),
+      length_(model.length()),
+      tensors_(model.tensors()),
+      draws_(model.draws()),
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
@@ -71,7 +74,8 @@ std::size_t Arithmetic::largest_part(const LineageNode& node) const {
 }
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
-  return model_.workspace_bytes(rows) + rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t));
+  return model_.workspace_bytes(rows) + rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
+                                                (draws_ ? sizeof(std::uint64_t) : 0));
 }
 
 int Arithmetic::in_place(const LineageNode& node) const {
@@ -91,12 +95,21 @@ void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch)
     case Formula::Kind::elementwise:
       scratch.operands.clear();
       for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
-      entry_of(node.formula.rule).apply(kernels_, length_, scratch.operands, node.formula.scalars, out);
+      combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
       return;
     case Formula::Kind::leaf:
       break;
   }
   throw std::logic_error("a leaf of the lineage has no formula");
+}
+
+void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                         float* out) const {
+  if (entry.statistics == StatisticsRule::combine) return entry.apply(kernels_, {length_, tensors_}, inputs, scalars, out);
+  entry.apply(kernels_, {parameters_, tensors_}, inputs, scalars, out);
+  const float* const towards = inputs[static_cast<std::size_t>(entry.gradient)];
+  for (std::size_t i = parameters_; i < length_; ++i)
+    out[i] = entry.statistics == StatisticsRule::carry ? towards[i] : inputs[0][i] + statistics_momentum * (towards[i] - inputs[0][i]);
 }
 
 void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {
@@ -120,7 +133,7 @@ void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t par
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
     gather(node, at, end, scratch);
-    const Rows rows{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data()};
+    const Rows rows{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data(), draws_ ? scratch.draws.data() : nullptr};
     model_.gradient(static_cast<const float*>(node.inputs[0]->value), rows, accumulate, out, *scratch.workspace);
   }
 }
@@ -135,6 +148,7 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
   }
   scratch.labels.resize(count);
   scratch.scale.resize(count);
+  if (draws_) scratch.draws.resize(count);
   std::size_t begin = 0, row = 0;  // where the batch begins, and the row of the scratch to fill next
   for (const Batch& batch : node.formula.batches) {
     const std::size_t end = begin + batch.size, low = std::max(begin, from), high = std::min(end, to);
@@ -144,6 +158,7 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
       piece.size = static_cast<std::uint32_t>(high - low);
       partition_.samples(piece, scratch.indices);
       const auto scale = static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
+      for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (const std::uint32_t index : scratch.indices) {
         std::copy_n(train_.inputs.data() + index * features_, features_, scratch.inputs.get() + row * features_);
         scratch.labels[row] = train_.labels[index];
@@ -155,6 +170,10 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
   if (row != count) throw std::logic_error("a partition gave fewer samples than it was asked for");
 }
 
+std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {
+  return Hasher().add("draw").add(seed_).add(std::uint64_t{stream}).add(position).key().low;
+}
+
 void Arithmetic::add_lanes(const std::vector<float*>& lanes, float* out, Scratch& scratch) const {
   scratch.operands.assign(lanes.begin(), lanes.end());
   scratch.scale.assign(lanes.size(), 1.0f);
@@ -164,7 +183,7 @@ void Arithmetic::add_lanes(const std::vector<float*>& lanes, float* out, Scratch
 double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
                         Scratch& scratch) const {
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr}, correct, *scratch.workspace);
+  return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr, nullptr}, correct, *scratch.workspace);
 }
 
 }  // namespace straggler

@@ -23,6 +23,7 @@ struct Scratch {
   std::vector<std::int32_t> labels;
   std::vector<float> scale;
   std::vector<std::uint32_t> indices;
+  std::vector<std::uint64_t> draws;
   std::vector<const float*> operands;
 };
 
@@ -74,11 +75,17 @@ class Arithmetic {
   const ElementwiseEntry& entry_of(const Rule* rule) const;
   std::size_t parts(const LineageNode& node) const;
   void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const;
+  void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+               float* out) const;
+  /// Of the sample that `stream` draws at `position`: Rows::draws.
+  std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
   void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
 
   const Model& model_;
   const DataSplit& train_;
-  const std::size_t features_, length_;
+  const std::size_t features_, parameters_, length_;
+  const std::vector<TensorInfo> tensors_;
+  const bool draws_;
   const Partition& partition_;
   const Kernels& kernels_;
   const std::uint64_t seed_;

@@ -7,15 +7,16 @@
 namespace straggler {
 namespace {
 
-void apply_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
-  kernels.mean(n, inputs.size(), inputs.data(), out);
+void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
+                float* out) {
+  kernels.mean(extent.n, inputs.size(), inputs.data(), out);
 }
 
 /// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
 /// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009).
-void apply_ring_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&,
+void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                      float* out) {
-  const std::size_t ranks = inputs.size();
+  const std::size_t n = extent.n, ranks = inputs.size();
   std::vector<const float*> rotated(ranks);
   for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
     const std::size_t from = n * chunk / ranks, to = n * (chunk + 1) / ranks;
@@ -24,15 +25,16 @@ void apply_ring_mean(const Kernels& kernels, std::size_t n, const std::vector<co
   }
 }
 
-void apply_weighted_mean(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
-                         float* out) {
+void apply_weighted_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                         const std::vector<double>& scalars, float* out) {
   const std::vector<float> scale(scalars.begin(), scalars.end());
-  kernels.weighted_sum(n, inputs.size(), inputs.data(), scale.data(), out);
+  kernels.weighted_sum(extent.n, inputs.size(), inputs.data(), scale.data(), out);
 }
 
-void apply_add(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+void apply_add(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
+               float* out) {
   const float ones[] = {1.0f, 1.0f};
-  kernels.weighted_sum(n, 2, inputs.data(), ones, out);
+  kernels.weighted_sum(extent.n, 2, inputs.data(), ones, out);
 }
 
 // A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same

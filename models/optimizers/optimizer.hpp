@@ -2,21 +2,39 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "models/kernels/kernels.hpp"
+#include "models/zoo/model.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/lineage/update_rule.hpp"
 
 namespace straggler {
+
+/// How long the vectors are, and where each tensor lies in them (empty: as one tensor).
+struct Extent {
+  std::size_t n = 0;
+  std::span<const TensorInfo> tensors = {};
+};
+
+/// What a rule does with the running statistics behind the parameters (Model::statistics).
+enum class StatisticsRule {
+  combine,  // as with the parameters: sums and means
+  carry,    // those of the input `gradient`, whatever the arithmetic: a direction made of that gradient
+  advance,  // those of input 0, the weights, moved by `statistics_momentum` towards those of the input `gradient`
+};
 
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
   std::vector<Parameter> parameters;
   int in_place = -1;
-  void (*apply)(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out);
+  StatisticsRule statistics = StatisticsRule::combine;
+  int gradient = 0;  // the input whose statistics are carried or moved towards
+  void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                float* out);
 };
 
 struct OptimizerEntry {
@@ -33,7 +51,8 @@ class Schedule {
   using Shape = std::function<double(double epochs)>;
   enum class Scaling { none, linear, square_root };
   Schedule() = default;
-  Schedule(Shape shape, Scaling scaling, double warmup_epochs) : shape_(std::move(shape)), scaling_(scaling), warmup_epochs_(warmup_epochs) {}
+  Schedule(Shape shape, Scaling scaling, double warmup_epochs)
+      : shape_(std::move(shape)), scaling_(scaling), warmup_epochs_(warmup_epochs) {}
   double rate(double base, double epochs, int averaged) const;
 
  private:

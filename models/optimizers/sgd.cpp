@@ -33,27 +33,27 @@ void descend_along(const Kernels& kernels, std::size_t n, float rate, const floa
   }
 }
 
-void apply_descend(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
-                   float* out) {
+void apply_descend(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                   const std::vector<double>& scalars, float* out) {
   const float *const w = inputs[0], *const d = inputs[1];
   const auto rate = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
-  if (decay == 0.0f) return kernels.descend(n, rate, w, d, out);
-  descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
+  if (decay == 0.0f) return kernels.descend(extent.n, rate, w, d, out);
+  descend_along(kernels, extent.n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
     kernels.momentum(count, 0.0f, decay, d + from, w + from, nullptr, sum);
   });
 }
 
-void apply_velocity(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
-                    float* out) {
+void apply_velocity(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                    const std::vector<double>& scalars, float* out) {
   const auto momentum = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
-  kernels.momentum(n, momentum, decay, inputs[0], decay == 0.0f ? nullptr : inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, out);
+  kernels.momentum(extent.n, momentum, decay, inputs[0], decay == 0.0f ? nullptr : inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, out);
 }
 
-void apply_nesterov(const Kernels& kernels, std::size_t n, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
-                    float* out) {
+void apply_nesterov(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                    const std::vector<double>& scalars, float* out) {
   const float *const w = inputs[0], *const g = inputs[1], *const v = inputs[2];
   const auto rate = static_cast<float>(scalars[0]), momentum = static_cast<float>(scalars[1]), decay = static_cast<float>(scalars[2]);
-  descend_along(kernels, n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
+  descend_along(kernels, extent.n, rate, w, out, [&](std::size_t from, std::size_t count, float* sum) {
     kernels.momentum(count, momentum, decay, g + from, decay == 0.0f ? nullptr : w + from, v + from, sum);
   });
 }
@@ -89,12 +89,27 @@ class Sgd final : public UpdateRule {
   Schedule schedule_;
 };
 
-const Register<ElementwiseEntry> descend_entry(
-    {.name = "sgd_descend", .summary = "a step of gradient descent", .parameters = {}, .in_place = 0, .apply = apply_descend});
-const Register<ElementwiseEntry> velocity_entry(
-    {.name = "sgd_velocity", .summary = "the velocity of momentum", .parameters = {}, .in_place = 2, .apply = apply_velocity});
-const Register<ElementwiseEntry> nesterov_entry(
-    {.name = "sgd_nesterov", .summary = "a step with Nesterov's momentum", .parameters = {}, .in_place = 0, .apply = apply_nesterov});
+const Register<ElementwiseEntry> descend_entry({.name = "sgd_descend",
+                                                .summary = "a step of gradient descent",
+                                                .parameters = {},
+                                                .in_place = 0,
+                                                .statistics = StatisticsRule::advance,
+                                                .gradient = 1,
+                                                .apply = apply_descend});
+const Register<ElementwiseEntry> velocity_entry({.name = "sgd_velocity",
+                                                 .summary = "the velocity of momentum",
+                                                 .parameters = {},
+                                                 .in_place = 2,
+                                                 .statistics = StatisticsRule::carry,
+                                                 .gradient = 0,
+                                                 .apply = apply_velocity});
+const Register<ElementwiseEntry> nesterov_entry({.name = "sgd_nesterov",
+                                                 .summary = "a step with Nesterov's momentum",
+                                                 .parameters = {},
+                                                 .in_place = 0,
+                                                 .statistics = StatisticsRule::advance,
+                                                 .gradient = 1,
+                                                 .apply = apply_nesterov});
 
 const Register<OptimizerEntry> entry({
     .name = "sgd",

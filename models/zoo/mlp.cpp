@@ -14,11 +14,11 @@ const Register<ModelEntry> entry({
                     .fallback = "[200, 200]",
                     .meaning = "widths of the hidden layers, first to last",
                     .range = Range::at_least(1)}},
-    .make = [](const Parameters& parameters, const DataInfo& data, const Kernels& kernels) -> std::unique_ptr<Model> {
+    .make = [](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
       std::vector<std::size_t> widths{data.features};
       for (const std::int64_t width : parameters.counts("hidden")) widths.push_back(static_cast<std::size_t>(width));
       widths.push_back(data.classes);
-      return std::make_unique<Perceptron>(std::move(widths), kernels);
+      return std::make_unique<Perceptron>(std::move(widths), setting.kernels);
     },
 });
 

@@ -9,6 +9,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/kernels/kernels.hpp"
+#include "models/kernels/precision.hpp"
 #include "sim/base/parameters.hpp"
 
 namespace straggler {
@@ -19,6 +20,9 @@ struct Rows {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* scale = nullptr;  // [count], the weight of each sample's loss in the sum; null when evaluating
+  /// [count]: a random 64-bit key of each sample's drawing (seed, stream, position), from which what is random in a layer draws
+  /// (dropout, negative samples); null when evaluating, or where the model has no use for them (`Model::draws`).
+  const std::uint64_t* draws = nullptr;
 };
 
 struct TensorInfo {
@@ -50,12 +54,21 @@ class Model {
   virtual ~Model() = default;
   virtual std::size_t parameters() const = 0;
   virtual std::vector<TensorInfo> tensors() const = 0;
+  /// Running statistics (batch norm), in floats: they stand after the parameters in a vector of weights, where `gradient` puts the
+  /// statistics of the batch in their place. Layers name them in `buffers`, with offsets from the start of the vector.
+  virtual std::size_t statistics() const { return 0; }
+  virtual std::vector<TensorInfo> buffers() const { return {}; }
+  /// Floats of a vector of weights.
+  std::size_t length() const { return parameters() + statistics(); }
+  /// Whether `gradient` wants Rows::draws.
+  virtual bool draws() const { return false; }
   virtual std::vector<LayerCost> cost() const = 0;
   /// Bytes of scratch for `rows` samples at a time.
   virtual std::size_t workspace_bytes(std::size_t rows) const = 0;
   virtual void initialize(std::uint64_t seed, float* weights) const = 0;
   virtual std::unique_ptr<Workspace> workspace() const = 0;
-  /// gradient[parameters] = Σ_i scale_i ∂loss_i/∂weights; added to what is there if `accumulate`. Returns Σ scale_i loss_i.
+  /// gradient[length] = Σ_i scale_i ∂loss_i/∂weights, and Σ_i scale_i times the batch's statistics; added to what is there if
+  /// `accumulate`. Returns Σ scale_i loss_i.
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
   /// Σ loss over the rows; adds the number of correct rows to `correct`.
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
@@ -63,11 +76,20 @@ class Model {
   virtual bool couples_samples() const { return false; }
 };
 
+/// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).
+inline constexpr float statistics_momentum = 0.1f;
+
+/// What every model is made for.
+struct ModelSetting {
+  const Kernels& kernels;
+  Precision precision = Precision::fp32;
+};
+
 struct ModelEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
   /// Throws std::invalid_argument if the model does not fit the data's shape.
-  std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const Kernels&)> make;
+  std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
 };
 
 }  // namespace straggler

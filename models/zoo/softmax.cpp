@@ -9,8 +9,8 @@ const Register<ModelEntry> entry({
     .name = "softmax",
     .summary = "softmax regression: one dense layer, cross entropy (convex)",
     .parameters = {},
-    .make = [](const Parameters&, const DataInfo& data, const Kernels& kernels) -> std::unique_ptr<Model> {
-      return std::make_unique<Perceptron>(std::vector<std::size_t>{data.features, data.classes}, kernels);
+    .make = [](const Parameters&, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
+      return std::make_unique<Perceptron>(std::vector<std::size_t>{data.features, data.classes}, setting.kernels);
     },
 });
 

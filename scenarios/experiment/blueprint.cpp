@@ -69,7 +69,9 @@ void Blueprint::resolve_data(const Scenario& scenario) {
 }
 
 void Blueprint::resolve_workload(const Scenario& scenario) {
-  const auto make = [&](const Kind& kind) { return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, *kernels); };
+  const auto make = [&](const Kind& kind) {
+    return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels});
+  };
   model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {

@@ -244,7 +244,7 @@ TEST_CASE("the table of a model that can be trained") {
   DataInfo data;
   data.features = 784;
   data.classes = 10;
-  const std::unique_ptr<Model> model = entry.make(complete(entry.parameters, {}), data, select_kernels("auto"));
+  const std::unique_ptr<Model> model = entry.make(complete(entry.parameters, {}), data, ModelSetting{select_kernels("auto")});
   const CostTable table = cost_table(*model);
   REQUIRE(table.layers.size() == 3);
   CHECK(table.parameters() == 785 * 200 + 201 * 200 + 201 * 10);

@@ -38,7 +38,7 @@ class HandleValues {
     std::vector<const float*> inputs;
     for (const LineageNode* input : node.inputs) inputs.push_back(of(*input).data());
     std::vector<float> out(n_);
-    Registry<ElementwiseEntry>::instance().at(node.formula.rule->name).apply(kernels_, n_, inputs, node.formula.scalars, out.data());
+    Registry<ElementwiseEntry>::instance().at(node.formula.rule->name).apply(kernels_, {n_}, inputs, node.formula.scalars, out.data());
     return values_[node.key] = std::move(out);
   }
 

@@ -157,9 +157,9 @@ TEST_CASE("where an entry says so, its result may lie in that input's place") {
       for (std::size_t i = 0; i < count; ++i) inputs.push_back(numbers(n, i + 1));
       for (const std::vector<float>& input : inputs) pointers.push_back(input.data());
       std::vector<float> apart(n);
-      entry.apply(*kernels, n, pointers, scalars, apart.data());
+      entry.apply(*kernels, {n}, pointers, scalars, apart.data());
       float* const place = inputs[static_cast<std::size_t>(entry.in_place)].data();
-      entry.apply(*kernels, n, pointers, scalars, place);
+      entry.apply(*kernels, {n}, pointers, scalars, place);
       CHECK(inputs[static_cast<std::size_t>(entry.in_place)] == apart);
     }
   }

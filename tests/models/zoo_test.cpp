@@ -21,7 +21,7 @@ DataInfo data_of(std::size_t features, std::size_t classes) {
 
 std::unique_ptr<Model> make_model(const char* name, Parameters given, const DataInfo& data, const Kernels& kernels) {
   const ModelEntry& entry = Registry<ModelEntry>::instance().at(name);
-  return entry.make(complete(entry.parameters, std::move(given)), data, kernels);
+  return entry.make(complete(entry.parameters, std::move(given)), data, ModelSetting{kernels});
 }
 
 struct Problem {

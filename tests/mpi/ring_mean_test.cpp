@@ -59,7 +59,7 @@ std::vector<float> by_rule(const Kernels& kernels, const std::vector<std::vector
   std::vector<const float*> inputs;
   for (const auto& part : parts) inputs.push_back(part.data());
   std::vector<float> out(parts.front().size());
-  Registry<ElementwiseEntry>::instance().at("ring_mean").apply(kernels, out.size(), inputs, {}, out.data());
+  Registry<ElementwiseEntry>::instance().at("ring_mean").apply(kernels, {out.size()}, inputs, {}, out.data());
   return out;
 }
 

@@ -49,8 +49,8 @@ void train(benchmark::State& state, const std::vector<std::size_t>& widths, std:
   for (auto _ : state) {
     benchmark::DoNotOptimize(
         model.gradient(weights.get(), {rows, x.get(), labels.data(), scale.data()}, false, gradient.get(), *workspace));
-    advance.apply(kernels, n, advance_inputs, advance_scalars, velocity.get());
-    descend.apply(kernels, n, descend_inputs, descend_scalars, weights.get());
+    advance.apply(kernels, {n}, advance_inputs, advance_scalars, velocity.get());
+    descend.apply(kernels, {n}, descend_inputs, descend_scalars, weights.get());
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
 }

@@ -1,0 +1,45 @@
+// A network that learns, made of an architecture: where its numbers lie, how it begins, and the engines that compute it. The loss is
+// softmax cross entropy of the last layer's output.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/zoo/architecture.hpp"
+#include "models/zoo/model.hpp"
+
+namespace straggler {
+
+/// Where a layer's tensors lie in the flat vector, in floats: parameters in the architecture's order; behind all of them the running
+/// statistics, for each batch norm mean[channels], then variance[channels].
+struct NetworkLayout {
+  explicit NetworkLayout(const Architecture& architecture);
+  std::vector<std::vector<std::size_t>> tensors;  // [layers][tensors of the layer]: offsets
+  std::vector<std::size_t> statistics;            // [layers]: offset of the running mean; meaningless for other layers
+  std::size_t parameters = 0, statistic_floats = 0;
+};
+
+/// With PyTorch's names; `buffers`: "bn1.running_mean", "bn1.running_var", … with offsets from the start of the vector.
+std::vector<TensorInfo> tensors_of(const Architecture& architecture);
+std::vector<TensorInfo> buffers_of(const Architecture& architecture);
+
+/// PyTorch's defaults: convolutions and linear layers uniform in ±1/√fan-in, weights and biases; norms 1 and 0; embeddings standard
+/// normal; running means 0 and variances 1. Tensor NAME draws from the stream "model/NAME".
+void initialize(const Architecture& architecture, std::uint64_t seed, float* weights);
+
+/// Rows of LayerCost by the definitions of cost_model.hpp.
+std::vector<LayerCost> cost_of(const Architecture& architecture);
+
+/// Somebody who can compute an architecture forward and backward.
+struct NetworkEngine {
+  std::string name, summary;
+  /// 0: not able to; among the able ones the largest is taken.
+  std::function<double(const Architecture&, const ModelSetting&)> suits;
+  std::function<std::unique_ptr<Model>(Architecture, const ModelSetting&)> make;
+};
+
+/// `engine`: a name, or "auto". Throws std::invalid_argument where there is no such engine or none is able to.
+std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine = "auto");
+
+}  // namespace straggler
