@@ -189,6 +189,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   CollectiveCosts costs;
   costs.reduce_seconds_per_byte = uniform.gamma;
   costs.per_message = Time::from_seconds(scenario.cluster.network.protocol.per_message);
+  costs.per_byte = inverse(scenario.cluster.network.protocol.copy_rate);
   all_reduce = &cheapest_collective(bytes, shape, uniform, costs, transport);
 }
 
@@ -347,6 +348,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
+  out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.servers = servers;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);

@@ -130,6 +130,7 @@ std::vector<SegmentSpec> read_segments(ReadContext& context, const YamlNode* nod
 ProtocolSpec read_protocol(Section protocol) {
   ProtocolSpec spec;
   spec.per_message = protocol.measure("per_message", ValueType::time, any_time()).value_or(0);
+  spec.copy_rate = protocol.measure("copy_rate", ValueType::rate, any_rate());
   spec.segments = read_segments(protocol.context(), protocol.find("segments"), protocol.path_of("segments"));
   protocol.finish();
   return spec;

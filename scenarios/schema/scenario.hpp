@@ -120,6 +120,7 @@ struct SegmentSpec {
 struct ProtocolSpec {
   std::vector<SegmentSpec> segments;  // ascending; empty: none
   double per_message = 0;             // seconds of processor time on each side
+  std::optional<double> copy_rate;    // bytes per second of that processor for each message; none: free
   bool operator==(const ProtocolSpec&) const = default;
 };
 

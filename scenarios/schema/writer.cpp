@@ -193,7 +193,8 @@ std::string protocol(const ProtocolSpec& spec) {
     if (std::isfinite(segment.up_to)) map.add("up_to", size(segment.up_to));
     map.add("latency_factor", number(segment.latency_factor)).add("bandwidth_factor", number(segment.bandwidth_factor));
   }
-  return "    protocol:\n      per_message: " + time(spec.per_message) + "\n      segments:" + list("        ", segments);
+  const std::string copy_rate = spec.copy_rate ? "\n      copy_rate: " + rate(*spec.copy_rate) : "";
+  return "    protocol:\n      per_message: " + time(spec.per_message) + copy_rate + "\n      segments:" + list("        ", segments);
 }
 
 std::string background(const std::vector<BackgroundSpec>& flows) {

@@ -12,6 +12,7 @@ SimulatedBackend::AllReduce::AllReduce(SimulatedBackend& backend)
       running_(static_cast<std::size_t>(backend.plan_.workers)) {
   costs_.reduce_seconds_per_byte = backend.cluster_.reduce_seconds_per_byte;
   costs_.per_message = backend.cluster_.per_message;
+  costs_.per_byte = backend.cluster_.handling_seconds_per_byte;
   if (backend.cluster_.stepwise)
     stepwise_ = std::make_unique<StepwiseRun>(backend.simulation_, backend.network_, backend.transport_,
                                               [this](CollectiveRank rank) { finish(rank); });

@@ -33,7 +33,7 @@ void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
   if (occupies(delivery.from))
-    simulation_.queue().at(handled(delivery.from), delivery);
+    simulation_.queue().at(handled(delivery.from, delivery.payload), delivery);
   else
     transmit(delivery);
 }

@@ -73,14 +73,14 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool start_step(StepOperation& operation);
   bool start_mail(MailOperation& operation);
   bool start_publish(PublishOperation& operation);
-  /// Processor time of one message: per_message of every rank, and a server's own.
+  /// Processor time of one message, beside that for its bytes: per_message of every rank, and a server's own.
   Time handling(Rank rank) const { return is_worker(rank) ? cluster_.per_message : cluster_.per_message + cluster_.server_per_message; }
   /// A message takes the rank's processor, or waits for it: a server is busy with the serial part of an epoch.
   bool occupies(Rank rank) const {
-    return handling(rank) > Time() || (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
+    return handling(rank) > Time() || cluster_.handling_seconds_per_byte > 0 || (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
   }
-  /// The moment at which the rank's processor has handled one more message.
-  Time handled(Rank rank);
+  /// The moment at which the rank's processor has handled this message too.
+  Time handled(Rank rank, const Payload& payload);
   Time& processor_free(Rank rank) { return processor_free_[is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0]; }
 
   // Messages

@@ -49,6 +49,7 @@ struct SimulatedCluster {
   std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
   std::uint64_t model_bytes = 0;                // on the wire: one gradient or one model
   Time per_message;                             // of processor time, on each side
+  double handling_seconds_per_byte = 0;         // the same, for each byte
 
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;

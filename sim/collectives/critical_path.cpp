@@ -73,8 +73,11 @@ void CriticalPath::collect(std::size_t round) {
     if (part_.sends.empty() && part_.receives == 0) continue;
     sending_[rank] = per_message * static_cast<double>(part_.sends.size());
     const double arithmetic = Time::from_seconds(static_cast<double>(part_.reduced_bytes) * costs_.reduce_seconds_per_byte).seconds();
-    participants_.push_back({rank, per_message * static_cast<double>(part_.receives), arithmetic});
+    const double receiving =
+        per_message * static_cast<double>(part_.receives) + costs_.per_byte * static_cast<double>(part_.received_bytes);
+    participants_.push_back({rank, receiving, arithmetic});
     for (const RoundPart::Send& send : part_.sends) {
+      sending_[rank] += costs_.per_byte * static_cast<double>(send.bytes);
       transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes), carriage_);
       messages_.push_back({rank, send.to, hops_.size(), 0, (carriage_.before + carriage_.after).seconds(), carriage_.bytes,
                            carriage_.most_bytes_per_second});

@@ -31,7 +31,7 @@ struct FluidPlan {
 };
 
 /// `ranks`: of the fabric, by rank in the schedule; empty: the same. O(hops of all messages of one round of each stretch). Transport gives
-/// routes, latencies and protocol. Messages of one round that wait for each other at a processor (costs.per_message) are taken not to
+/// routes, latencies and protocol. Messages of one round that wait for each other at a processor (costs.handles()) are taken not to
 /// overlap with their flows.
 FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& costs, Transport& transport,
                      std::span<const std::uint32_t> ranks = {});

@@ -148,7 +148,7 @@ struct StepwiseRun::Inside {
   }
 
   void launch(Message& message) {
-    if (costs.per_message > Time())
+    if (costs.handles())
       process(message, Message::Stage::sending, ranks[message.from]);
     else
       send(message);
@@ -157,7 +157,7 @@ struct StepwiseRun::Inside {
   /// A rank's processor takes one message after the other.
   void process(Message& message, Message::Stage stage, Rank& rank) {
     message.stage = stage;
-    rank.processor_free = std::max(rank.processor_free, queue.now()) + costs.per_message;
+    rank.processor_free = std::max(rank.processor_free, queue.now()) + costs.handling(message.bytes);
     queue.at(rank.processor_free, message);
   }
   void processed(Message& message) {
@@ -187,7 +187,7 @@ struct StepwiseRun::Inside {
 
   void arrived(Message& message) {
     const CollectiveRank from = message.from, to = message.to;
-    if (costs.per_message > Time()) {
+    if (costs.handles()) {
       process(message, Message::Stage::receiving, ranks[to]);
       delivered(from);
       return;

@@ -14,7 +14,13 @@ namespace straggler {
 /// What moving one message costs beside its flow.
 struct CollectiveCosts {
   double reduce_seconds_per_byte = 0;  // γ
-  Time per_message;                    // of processor time on each side; a rank's messages follow one another
+  // Of processor time on each side, for a message and for each of its bytes; a rank's messages follow one another.
+  Time per_message;
+  double per_byte = 0;  // seconds
+  Time handling(std::uint64_t bytes) const {
+    return per_byte > 0 ? per_message + Time::from_seconds(per_byte * static_cast<double>(bytes)) : per_message;
+  }
+  bool handles() const { return per_message > Time() || per_byte > 0; }
 };
 
 /// One collective under way. Destroying it takes its messages out of the network. Can be started again once all ranks are done.

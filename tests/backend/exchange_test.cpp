@@ -310,6 +310,21 @@ TEST_CASE("processor time of a message, on both sides; a server's comes on top")
   }
 }
 
+TEST_CASE("processor time of a message's bytes, on both sides") {
+  const std::uint64_t n = 300'000;
+  const double copy = 300'000 / 2e9, move = 300'000 / bandwidth + alpha, fixed = 40e-6;
+  const std::vector<std::string> both = {"cluster.network.protocol.per_message=40us", "cluster.network.protocol.copy_rate=2GB/s"};
+  const double way = fixed + copy + move + fixed + copy;
+  CHECK(near_to(run_on(1, n, 5, {by_server, both[0], both[1]}).record.end, 5 * (c + way) + 4 * way));
+  CHECK(near_to(run_on(1, n, 5, {by_server, both[1]}).record.end, 5 * (c + move + 2 * copy) + 4 * (move + 2 * copy)));
+  for (const std::string fidelity : {"fluid", "stepwise"}) {
+    CAPTURE(fidelity);
+    const std::string ring = "cluster.network.collective={algorithm: ring, fidelity: " + fidelity + "}";
+    const double step = 2 * (fixed + copy / 4) + 75'000 / bandwidth + alpha;  // a quarter of the message in each of 6 steps
+    CHECK(near_to(run_on(4, n, 3, {both[0], both[1], ring}).record.end, 3 * (c + 6 * step)));
+  }
+}
+
 TEST_CASE("other models of sharing, through a run") {
   const std::uint64_t n = 300'000;
   for (const int p : {1, 5}) {

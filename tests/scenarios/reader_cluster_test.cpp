@@ -155,6 +155,7 @@ TEST_CASE("network: sharing, protocol, the inside of hosts, background flows") {
   CHECK(read(rich, {"cluster.network.sharing=lv08"}).cluster.network.sharing == Kind{"lv08", {}});
   CHECK(network.intra == link(12e9, 5e-6));
   CHECK(network.protocol.per_message == 5e-6);
+  CHECK(network.protocol.copy_rate == 2e9);
   REQUIRE(network.protocol.segments.size() == 3);
   CHECK(network.protocol.segments[0] == SegmentSpec{64 * 1024.0, 1.2, 0.8});
   CHECK(network.protocol.segments[1] == SegmentSpec{1024 * 1024.0, 2, 1});

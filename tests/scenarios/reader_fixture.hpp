@@ -195,6 +195,7 @@ cluster:
     sharing: {kind: weighted, bias: 2}
     protocol:
       per_message: 5us
+      copy_rate: 2GB/s
       segments:
         - {up_to: 64KiB, latency_factor: 1.2, bandwidth_factor: 0.8}
         - {up_to: 1MiB, latency_factor: 2}
