@@ -27,6 +27,7 @@ class GrowingBuffer {
     return data_.get();
   }
   Scalar* data() const { return data_.get(); }
+  std::size_t bytes() const { return count_ * sizeof(Scalar); }
 
  private:
   static constexpr std::align_val_t alignment{64};
