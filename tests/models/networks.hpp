@@ -119,7 +119,7 @@ inline double recipe_number(std::uint64_t salt, std::uint64_t i) {
 }
 
 /// Parameters by the script's `fill`; behind them means 0 and variances 1.
-inline std::vector<float> recipe_weights(const Architecture& architecture, std::uint64_t seed) {
+inline std::vector<float> recipe_weights(const Architecture& architecture, std::uint64_t seed, bool saturated = false) {
   const NetworkLayout layout(architecture);
   std::vector<float> weights(layout.parameters + layout.statistic_floats, 0.0f);
   std::uint64_t salt = seed * 4096;
@@ -134,7 +134,7 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
       for (std::size_t i = 0; i < count; ++i) {
         double x = recipe_number(salt, i);
         if (norm)
-          x = t == 0 ? 0.375 + 0.25 * x : (x < 0 ? -0.75 : 0.75) + 0.5 * x;
+          x = t == 0 ? 0.375 + 0.25 * x : saturated ? (x < -0.25 ? -16 : 1.5 + x) : (x < 0 ? -0.75 : 0.75) + 0.5 * x;
         else if (shape.size() > 1)
           x *= scale;
         weights[layout.tensors[l][t] + i] = static_cast<float>(x);

@@ -33,6 +33,7 @@ constexpr bool sanitized = false;
 struct Reference {
   std::uint64_t seed = 0;
   std::size_t rows = 0, parameters = 0, steps = 0;
+  bool saturated = false;
   std::vector<double> float32, losses, evaluation;
   /// [what][tensor or buffer]: norm, sum and eight numbers, or under "whole" all of them.
   std::map<std::string, std::vector<std::vector<double>>> tensors;
@@ -55,6 +56,7 @@ std::map<std::string, Reference> read_references() {
       reference.rows = static_cast<std::size_t>(values.at(1));
       reference.parameters = static_cast<std::size_t>(values.at(2));
       reference.steps = static_cast<std::size_t>(values.at(3));
+      reference.saturated = values.at(4) != 0;
     } else if (what == "float32") {
       reference.float32 = values;
     } else if (what == "losses") {
@@ -80,26 +82,30 @@ std::size_t elements(const TensorInfo& tensor) {
   return count;
 }
 
-/// How far a tensor is from what the file has of it, relative to its norm: the largest of three estimates. A relative error e changes
-/// the norm by up to e and the sum of n numbers by up to e √n norm; and eight numbers of them are off by e norm / √n, in their root mean
-/// square, as all are.
+double norm_of(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares);
+}
+
+/// How far a tensor is from what the file has of it (all numbers, or norm, sum and eight of them), relative to its norm, but at least to
+/// `least`: the largest of three estimates. An error e of n numbers changes their norm by up to e and their sum by up to e √n; and eight
+/// of them are off by e / √n, in their root mean square, as all are.
 template <class Scalar>
-double off(const Scalar* tensor, std::size_t count, const std::vector<double>& expected) {
-  const auto number = [&](std::size_t i) { return static_cast<double>(tensor[i]); };
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    sum += number(i);
-    squares += number(i) * number(i);
+double off(const Scalar* tensor, std::size_t count, const std::vector<double>& expected, bool whole, double least) {
+  std::vector<double> own = as<double>(std::vector<Scalar>(tensor, tensor + count));
+  if (whole) {
+    for (std::size_t i = 0; i < count; ++i) own[i] -= expected.at(i);
+    return norm_of(own) / std::max(norm_of(expected), least);
   }
-  const double root = std::sqrt(static_cast<double>(count)), norm = expected[0];
-  if (norm == 0) return std::sqrt(squares);
-  const double most = std::max(std::abs(std::sqrt(squares) - norm) / norm, std::abs(sum - expected[1]) / (norm * root));
-  double sampled = 0;
-  for (std::size_t k = 0; k < 8; ++k) {
-    const double difference = number(k * count / 8) - expected[2 + k];
-    sampled += difference * difference / 8;
-  }
-  return std::max(most, std::sqrt(sampled) * root / norm);
+  double sum = 0;
+  std::vector<double> sampled;
+  for (const double value : own) sum += value;
+  for (std::size_t k = 0; k < 8; ++k) sampled.push_back(own[k * count / 8] - expected.at(2 + k));
+  const double root = std::sqrt(static_cast<double>(count));
+  const double error =
+      std::max({std::abs(norm_of(own) - expected[0]), std::abs(sum - expected[1]) / root, norm_of(sampled) * root / std::sqrt(8.0)});
+  return error / std::max(expected[0], least);
 }
 
 /// Something that computes a network, in some scalar.
@@ -118,7 +124,7 @@ class Follower {
         reference_(reference),
         tolerance_(tolerance),
         layout_(subject_.architecture),
-        weights_(as<Scalar>(recipe_weights(subject_.architecture, reference.seed))),
+        weights_(as<Scalar>(recipe_weights(subject_.architecture, reference.seed, reference.saturated))),
         gradient_(weights_.size()),
         velocity_(layout_.parameters) {}
 
@@ -162,11 +168,14 @@ class Follower {
   void compare(const std::string& what, const std::vector<Scalar>& values, const std::vector<TensorInfo>& infos) {
     const auto found = reference_.tensors.find(what);
     REQUIRE((found == reference_.tensors.end() ? 0 : found->second.size()) == infos.size());
+    if (infos.empty()) return;
+    const bool whole = what == "whole";
+    std::vector<double> norms;
+    for (const std::vector<double>& expected : found->second) norms.push_back(whole ? norm_of(expected) : expected[0]);
+    // Some tensors' gradients nearly cancel: what they lose in digits is no more than others' rounding.
+    const double least = 0.01 * norm_of(norms);
     for (std::size_t t = 0; t < infos.size(); ++t) {
-      const Scalar* const at = values.data() + infos[t].offset;
-      const std::vector<double>& expected = found->second[t];
-      const double error =
-          what == "whole" ? distance(std::vector<Scalar>(at, at + elements(infos[t])), expected) : off(at, elements(infos[t]), expected);
+      const double error = off(values.data() + infos[t].offset, elements(infos[t]), found->second[t], whole, least);
       CAPTURE(what);
       CAPTURE(infos[t].name);
       CHECK(error <= tolerance_);
@@ -234,7 +243,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
   for (const auto& [name, reference] : references()) {
     if (sanitized && huge(reference)) continue;
     CAPTURE(name);
-    for (const double noise : reference.float32) CHECK(noise < 2e-6);  // else the file is of no use for 1e-5
+    for (const double noise : reference.float32) CHECK(noise < 3e-6);  // else the file is of no use for 1e-5
     std::size_t computed = 0;
     for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries())
       for (const Kernels* kernels : all_kernels()) {
