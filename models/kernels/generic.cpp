@@ -1,5 +1,5 @@
 // The kernels on Eigen, for any processor: what the sets for x86-64 compute, in a line or two of linear algebra each. They are
-// checked against these. The only source with Eigen in it, compiled for the baseline of the target.
+// checked against these. Compiled, as product.cpp, for the baseline of the target.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <algorithm>

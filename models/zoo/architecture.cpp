@@ -1,5 +1,6 @@
 #include "models/zoo/architecture.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -48,16 +49,22 @@ std::string ArchitectureBuilder::name_after(LayerIndex from, const char* what) c
   return (from == network_input ? std::string("input") : made_.layers[from].name) + "." + what;
 }
 
-LayerIndex ArchitectureBuilder::conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias) {
+LayerIndex ArchitectureBuilder::conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias,
+                                     std::size_t groups) {
   const Shape in = shape(from);
-  return append({LayerKind::conv,
-                 name.layer,
-                 {from},
-                 in,
-                 slide(name.layer, in, channels, window),
-                 window,
-                 1,
-                 weight_and_bias(name.tensors, {channels, in.channels, window.height, window.width}, bias ? channels : 0)});
+  if (groups == 0 || in.channels % groups != 0 || channels % groups != 0)
+    refuse(name.layer, std::to_string(in.channels) + " channels to " + std::to_string(channels) + " do not split into " +
+                           std::to_string(groups) + " groups; choose a divisor of both");
+  LayerSpec layer{LayerKind::conv,
+                  name.layer,
+                  {from},
+                  in,
+                  slide(name.layer, in, channels, window),
+                  window,
+                  1,
+                  weight_and_bias(name.tensors, {channels, in.channels / groups, window.height, window.width}, bias ? channels : 0)};
+  layer.groups = groups;
+  return append(std::move(layer));
 }
 
 LayerIndex ArchitectureBuilder::batch_norm(LayerIndex from, const LayerName& name) {
@@ -77,6 +84,7 @@ LayerIndex ArchitectureBuilder::linear(LayerIndex from, const LayerName& name, s
 
 LayerIndex ArchitectureBuilder::embedding(LayerIndex from, const LayerName& name, std::size_t rows, std::size_t channels) {
   const Shape in = shape(from), out{channels, in.height, in.width};
+  if (in.channels != 1) refuse(name.layer, text(in) + " are no tokens; give one channel");
   return append({LayerKind::embedding, name.layer, {from}, in, out, {}, 1, weight_and_bias(name.tensors, {rows, channels}, 0)});
 }
 
@@ -85,9 +93,19 @@ LayerIndex ArchitectureBuilder::same_shape(LayerKind kind, LayerIndex from, cons
   return append({kind, name_after(from, what), {from}, in, in, {}, 1, {}});
 }
 
+LayerIndex ArchitectureBuilder::dropout(LayerIndex from, double rate) {
+  if (!(rate >= 0 && rate < 1))
+    refuse(name_after(from, "dropout"), "drops a share of " + std::to_string(rate) + "; choose one from 0 to below 1");
+  const LayerIndex made = same_shape(LayerKind::dropout, from, "dropout");
+  made_.layers[made].dropout_rate = rate;
+  return made;
+}
+
 LayerIndex ArchitectureBuilder::pool(LayerKind kind, LayerIndex from, const Window& window, const char* what) {
   const Shape in = shape(from);
   const std::string name = name_after(from, what);
+  if (window.pad_height >= std::max<std::size_t>(window.height, 1) || window.pad_width >= std::max<std::size_t>(window.width, 1))
+    refuse(name, "some windows lie in the padding alone; pad by less than the window's side");
   return append({kind, name, {from}, in, slide(name, in, in.channels, window), window, 1, {}});
 }
 

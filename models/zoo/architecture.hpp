@@ -23,10 +23,10 @@ struct Window {
 
 /// Kinds with tensors come first.
 enum class LayerKind {
-  conv,        // weight [out, in, height, width], bias [out] if it has one
+  conv,        // weight [out, in / groups, height, width], bias [out] if it has one
   batch_norm,  // weight, bias [channels]; running statistics are state, not parameters
   linear,      // of the channels at each place; weight [out, in], bias [out]
-  embedding,   // a row for each token; weight [rows, channels]
+  embedding,   // of the one channel, whose numbers are tokens 0, 1, …: their rows; weight [rows, channels]
   layer_norm,  // over the channels of each place; weight, bias [channels]
   relu,
   gelu,
@@ -34,7 +34,7 @@ enum class LayerKind {
   softmax,  // over `width`
   dropout,
   max_pool,
-  average_pool,
+  average_pool,       // padding counts as zeros, as in PyTorch
   add,                // of all inputs
   concat,             // of all inputs, along the channels
   flatten,            // all places into the channels
@@ -60,6 +60,8 @@ struct LayerSpec {
   Window window;                   // conv and pools
   std::size_t heads = 1;           // attention
   std::vector<TensorSpec> tensors;
+  std::size_t groups = 1;     // conv: channels fall into as many groups, each computed from its own
+  double dropout_rate = 0.5;  // dropout: the share that is set to zero
 };
 
 /// In forward order, which is the order in which the framework registers the tensors.
@@ -81,7 +83,8 @@ class ArchitectureBuilder {
  public:
   explicit ArchitectureBuilder(Shape input) : made_{input, {}} {}
 
-  LayerIndex conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias = false);
+  LayerIndex conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias = false,
+                  std::size_t groups = 1);
   LayerIndex batch_norm(LayerIndex from, const LayerName& name);
   LayerIndex linear(LayerIndex from, const LayerName& name, std::size_t channels);
   LayerIndex embedding(LayerIndex from, const LayerName& name, std::size_t rows, std::size_t channels);
@@ -91,7 +94,7 @@ class ArchitectureBuilder {
   LayerIndex gelu(LayerIndex from) { return same_shape(LayerKind::gelu, from, "gelu"); }
   LayerIndex tanh(LayerIndex from) { return same_shape(LayerKind::tanh, from, "tanh"); }
   LayerIndex softmax(LayerIndex from) { return same_shape(LayerKind::softmax, from, "softmax"); }
-  LayerIndex dropout(LayerIndex from) { return same_shape(LayerKind::dropout, from, "dropout"); }
+  LayerIndex dropout(LayerIndex from, double rate = 0.5);
   LayerIndex max_pool(LayerIndex from, const Window& window);
   LayerIndex average_pool(LayerIndex from, const Window& window);
   LayerIndex global_average_pool(LayerIndex from);

@@ -7,17 +7,18 @@ namespace straggler {
 namespace {
 
 constexpr std::size_t vocabulary = 30'522, positions = 512, segments = 2;
+constexpr double dropout = 0.1;
 
 LayerIndex embeddings(ArchitectureBuilder& build, std::size_t features) {
   const LayerIndex word = build.embedding(network_input, "embeddings.word_embeddings", vocabulary, features);
   const LayerIndex position = build.embedding(network_input, "embeddings.position_embeddings", positions, features);
   const LayerIndex segment = build.embedding(network_input, "embeddings.token_type_embeddings", segments, features);
-  return build.dropout(build.layer_norm(build.add({word, segment, position}), "embeddings.LayerNorm"));
+  return build.dropout(build.layer_norm(build.add({word, segment, position}), "embeddings.LayerNorm"), dropout);
 }
 
 /// LayerNorm(x + dropout(dense(y)))
 LayerIndex residual(ArchitectureBuilder& build, LayerIndex x, LayerIndex y, const std::string& name, std::size_t features) {
-  const LayerIndex dense = build.dropout(build.linear(y, name + ".dense", features));
+  const LayerIndex dense = build.dropout(build.linear(y, name + ".dense", features), dropout);
   return build.layer_norm(build.add({dense, x}), name + ".LayerNorm");
 }
 
@@ -27,7 +28,7 @@ LayerIndex encoder_layer(ArchitectureBuilder& build, LayerIndex x, const std::st
   const LayerIndex keys = build.linear(x, self + ".key", size.features);
   const LayerIndex values = build.linear(x, self + ".value", size.features);
   const LayerIndex scores = build.attention_scores(queries, keys, self + ".scores", size.heads);
-  const LayerIndex context = build.attention_context(build.dropout(build.softmax(scores)), values, self + ".context");
+  const LayerIndex context = build.attention_context(build.dropout(build.softmax(scores), dropout), values, self + ".context");
   x = residual(build, x, context, name + ".attention.output", size.features);
   const LayerIndex wide = build.gelu(build.linear(x, name + ".intermediate.dense", 4 * size.features));
   return residual(build, x, wide, name + ".output", size.features);

@@ -21,7 +21,7 @@ double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
   switch (layer.kind) {
     case LayerKind::conv:
-      return outputs * static_cast<double>(layer.window.height * layer.window.width * layer.in.channels);
+      return outputs * static_cast<double>(layer.window.height * layer.window.width * layer.in.channels / layer.groups);
     case LayerKind::linear:
       return outputs * static_cast<double>(layer.in.channels);
     case LayerKind::attention_scores:

@@ -1,39 +1,11 @@
-// The plain implementations in double against central differences: f'(x) = (f(x + h) - f(x - h)) / 2h + O(h²).
+// The plain dense layers and the loss in double against central differences.
 #include <doctest/doctest.h>
 
-#include <functional>
-
 #include "models/layers/reference.hpp"
+#include "tests/models/derivatives.hpp"
 #include "tests/models/math_helpers.hpp"
 
 namespace straggler::test {
-namespace {
-
-using Doubles = std::vector<double>;
-
-/// Checks `derivative` of f at x. With h = 1e-5 the error of the difference is about h² = 1e-10 and the rounding 1e-16 / h =
-/// 1e-11, times the size of f's derivatives (below 100 here).
-void check_derivative(Doubles x, const Doubles& derivative, const std::function<double(const Doubles&)>& f) {
-  constexpr double h = 1e-5;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double middle = x[i];
-    x[i] = middle + h;
-    const double above = f(x);
-    x[i] = middle - h;
-    const double below = f(x);
-    x[i] = middle;
-    CAPTURE(i);
-    CHECK(std::abs((above - below) / (2 * h) - derivative[i]) <= 1e-8 * (1 + std::abs(derivative[i])));
-  }
-}
-
-double dot(const Doubles& a, const Doubles& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-}  // namespace
 
 TEST_CASE("a dense layer's derivatives by weights, bias and input equal central differences, with and without ReLU below") {
   constexpr std::size_t rows = 3, in = 5, out = 4;

@@ -1,0 +1,34 @@
+#include "models/kernels/product.hpp"
+
+#define EIGEN_DONT_PARALLELIZE
+#include <Eigen/Core>
+
+namespace straggler {
+namespace {
+
+// generic.cpp sets the sizes of caches that Eigen cuts long products by, for all of the program.
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::Map<const Matrix> matrix(const float* data, std::size_t rows, std::size_t columns) {
+  return {data, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
+}
+
+template <class A, class B>
+void assign(const A& a, const B& b, bool accumulate, Eigen::Map<Matrix> c) {
+  if (accumulate)
+    c.noalias() += a * b;
+  else
+    c.noalias() = a * b;
+}
+
+}  // namespace
+
+void multiply(std::size_t m, std::size_t n, std::size_t k, Factor a, Factor b, bool accumulate, float* c) {
+  const Eigen::Map<Matrix> out(c, static_cast<Eigen::Index>(m), static_cast<Eigen::Index>(n));
+  if (a.transposed && b.transposed) return assign(matrix(a.data, k, m).transpose(), matrix(b.data, n, k).transpose(), accumulate, out);
+  if (a.transposed) return assign(matrix(a.data, k, m).transpose(), matrix(b.data, k, n), accumulate, out);
+  if (b.transposed) return assign(matrix(a.data, m, k), matrix(b.data, n, k).transpose(), accumulate, out);
+  assign(matrix(a.data, m, k), matrix(b.data, k, n), accumulate, out);
+}
+
+}  // namespace straggler

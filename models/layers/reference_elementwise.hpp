@@ -1,0 +1,49 @@
+// Layers that look at each number by itself, plainly.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "models/layers/dropout.hpp"
+
+namespace straggler::reference {
+
+/// y = max(0, x); NaN stays NaN.
+template <class Scalar>
+void relu_forward(std::size_t count, const Scalar* x, Scalar* y) {
+  for (std::size_t i = 0; i < count; ++i) y[i] = x[i] < 0 ? Scalar(0) : x[i];
+}
+/// dx += dy where y > 0.
+template <class Scalar>
+void relu_backward(std::size_t count, const Scalar* y, const Scalar* dy, Scalar* dx) {
+  for (std::size_t i = 0; i < count; ++i) dx[i] += y[i] > 0 ? dy[i] : Scalar(0);
+}
+
+template <class Scalar>
+void tanh_forward(std::size_t count, const Scalar* x, Scalar* y) {
+  for (std::size_t i = 0; i < count; ++i) y[i] = std::tanh(x[i]);
+}
+/// dx += dy (1 - y²).
+template <class Scalar>
+void tanh_backward(std::size_t count, const Scalar* y, const Scalar* dy, Scalar* dx) {
+  for (std::size_t i = 0; i < count; ++i) dx[i] += dy[i] * (1 - y[i] * y[i]);
+}
+
+/// y += x.
+template <class Scalar>
+void add(std::size_t count, const Scalar* x, Scalar* y) {
+  for (std::size_t i = 0; i < count; ++i) y[i] += x[i];
+}
+
+/// y += x / (1 - rate) where the mask of the row's draw keeps it. With (dy, dx) in place of (x, y) this is backward, too.
+template <class Scalar>
+void dropout(std::size_t rows, std::size_t size, const std::uint64_t* draws, std::size_t layer, double rate, const Scalar* x, Scalar* y) {
+  const auto scale = static_cast<Scalar>(1 / (1 - rate));
+  for (std::size_t row = 0; row < rows; ++row) {
+    DropoutMask mask(draws[row], layer, rate);
+    for (std::size_t i = row * size; i < (row + 1) * size; ++i)
+      if (mask.keeps()) y[i] += x[i] * scale;
+  }
+}
+
+}  // namespace straggler::reference

@@ -1,0 +1,45 @@
+// A window that slides over planes of places, as convolutions and pools have it: which input each place of the window meets.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+
+namespace straggler {
+
+/// Outputs lie `stride` inputs apart; the input is padded with `pad_*` places on both sides.
+struct Sliding {
+  std::size_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;
+  std::size_t height = 1, width = 1, stride = 1, pad_height = 0, pad_width = 0;
+
+  std::size_t inputs() const { return in_height * in_width; }
+  std::size_t outputs() const { return out_height * out_width; }
+  std::size_t places() const { return height * width; }
+};
+
+/// Outputs [first, last) whose input at this place of the window is no padding; that of output o is o * stride + place - pad.
+struct Span {
+  std::size_t first, last;
+};
+inline Span outside_padding(std::size_t in, std::size_t out, std::size_t stride, std::size_t pad, std::size_t place) {
+  const std::size_t first = place < pad ? (pad - place + stride - 1) / stride : 0;
+  const std::size_t last = in + pad > place ? std::min(out, (in + pad - place - 1) / stride + 1) : 0;
+  return {first, std::max(first, last)};
+}
+
+/// Calls meet(place, output, input, count) for every place of the window and every row of outputs: outputs output, output + 1, …
+/// (count of them) meet the inputs input, input + stride, … there. What meets padding is left out.
+template <class Meet>
+void for_each_meeting(const Sliding& window, const Meet& meet) {
+  for (std::size_t ky = 0; ky < window.height; ++ky) {
+    const Span ys = outside_padding(window.in_height, window.out_height, window.stride, window.pad_height, ky);
+    for (std::size_t kx = 0; kx < window.width; ++kx) {
+      const Span xs = outside_padding(window.in_width, window.out_width, window.stride, window.pad_width, kx);
+      if (xs.first == xs.last) continue;
+      for (std::size_t y = ys.first; y < ys.last; ++y) {
+        const std::size_t in_y = y * window.stride + ky - window.pad_height, in_x = xs.first * window.stride + kx - window.pad_width;
+        meet(ky * window.width + kx, y * window.out_width + xs.first, in_y * window.in_width + in_x, xs.last - xs.first);
+      }
+    }
+  }
+}
+
+}  // namespace straggler

@@ -1,0 +1,101 @@
+// A network computed layer by layer with the plain implementations of models/layers: in double what everything else is tested
+// against, in float (convolutions and dense layers as matrix products) what computes where no faster engine can.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "models/zoo/network.hpp"
+
+namespace straggler {
+
+/// Memory that grows to what was asked for most, begins at a cache line, and is zero at first.
+template <class Scalar>
+class GrowingBuffer {
+ public:
+  Scalar* grow(std::size_t count) {
+    if (count > count_) {
+      data_.reset();
+      data_.reset(static_cast<Scalar*>(::operator new(count * sizeof(Scalar), alignment)));
+      std::fill_n(data_.get(), count, Scalar(0));
+      count_ = count;
+    }
+    return data_.get();
+  }
+  Scalar* data() const { return data_.get(); }
+  std::size_t bytes() const { return count_ * sizeof(Scalar); }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct Delete {
+    void operator()(Scalar* data) const { ::operator delete(data, alignment); }
+  };
+  std::unique_ptr<Scalar, Delete> data_;
+  std::size_t count_ = 0;
+};
+
+template <class Scalar>
+class ReferenceNetwork {
+ public:
+  /// What it lacks to compute this architecture, as a sentence; empty: nothing.
+  static std::string lacks(const Architecture& architecture);
+  /// Throws std::invalid_argument where it lacks something.
+  explicit ReferenceNetwork(Architecture architecture, Precision precision = Precision::fp32);
+
+  struct Batch {  // as Rows
+    std::size_t rows = 0;
+    const Scalar* inputs = nullptr;
+    const std::int32_t* labels = nullptr;
+    const Scalar* scale = nullptr;
+    const std::uint64_t* draws = nullptr;  // of each row, where some layer drops out
+  };
+  /// Scratch of one thread.
+  struct Memory {
+    std::vector<GrowingBuffer<Scalar>> outputs, derivatives;  // of layers; slots, each used for one layer after another
+    std::vector<GrowingBuffer<std::uint32_t>> winners;        // of max pools
+    GrowingBuffer<Scalar> weights, inputs, statistics, columns;
+    const std::atomic<bool>* cancelled = nullptr;
+    bool called_off() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
+  };
+  Memory memory() const;
+  std::size_t memory_bytes(std::size_t rows) const;
+
+  /// As Model::gradient and Model::evaluate. Throws std::invalid_argument on a token that an embedding does not have.
+  double gradient(const Scalar* weights, const Batch& batch, bool accumulate, Scalar* gradient, Memory& memory) const;
+  double evaluate(const Scalar* weights, const Batch& batch, std::uint64_t& correct, Memory& memory) const;
+
+  const Architecture& architecture() const { return architecture_; }
+  const NetworkLayout& layout() const { return layout_; }
+  std::size_t classes() const { return architecture_.layers.back().out.size(); }
+  bool couples_samples() const { return layout_.statistic_floats > 0; }
+  bool draws() const;
+
+ private:
+  struct Pass;
+  void plan_derivatives();
+  void forward(Pass& pass) const;
+  void forward_layer(Pass& pass, std::size_t index) const;
+  void forward_norm(Pass& pass, std::size_t index, const Scalar* x, Scalar* y) const;
+  void backward(Pass& pass, Scalar* gradient) const;
+  void backward_layer(Pass& pass, std::size_t index, const Scalar* dy, Scalar* gradient) const;
+  void backward_tensors(Pass& pass, std::size_t index, const Scalar* dy, Scalar* gradient) const;
+  Scalar* derivative(Pass& pass, LayerIndex layer) const;
+  Pass begin(const Scalar* weights, const Batch& batch, bool training, Memory& memory) const;
+  void add_statistics(const Pass& pass, Scalar* gradient) const;
+
+  Architecture architecture_;
+  Precision precision_;
+  NetworkLayout layout_;
+  std::vector<std::size_t> slot_;         // [layers]: which of Memory::derivatives holds the derivative by its output
+  std::vector<std::size_t> slot_floats_;  // [slots]: of one row
+  std::size_t column_floats_ = 0;
+};
+
+extern template class ReferenceNetwork<float>;
+extern template class ReferenceNetwork<double>;
+
+}  // namespace straggler
