@@ -16,11 +16,19 @@ namespace {
 
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
+std::string contents(const std::string& path) {
+  try {
+    return read_text(path, "give a file of one worker a training sample, or of lines `worker, first, count`");
+  } catch (const DataError& wrong) {
+    throw std::invalid_argument(wrong.what());  // what partitions throw
+  }
+}
+
 class Assignment {
  public:
   Assignment(const std::string& path, const PartitionRequest& request) : path_(path), request_(request) {
     check_sample_count(request.samples);
-    const std::string text = read_text(path, "give a file of one worker a training sample, or of lines `worker, first, count`");
+    const std::string text = contents(path);
     worker_of_.assign(request.samples, nobody);
     Lines lines(text, true);
     std::vector<std::string_view> fields;

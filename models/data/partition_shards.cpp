@@ -3,6 +3,7 @@
 // are dealt at random. With two shards each, most workers have two classes only.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -32,7 +33,8 @@ Deal deal(std::size_t per_worker, const PartitionRequest& request) {
   if (per_worker > request.samples / request.workers)
     throw std::invalid_argument(fmt::format(
         "{} training samples cannot be cut into {} shards for each of {} workers; take at most {} shards per worker or {} workers",
-        request.samples, per_worker, request.workers, request.samples / request.workers, request.samples / per_worker));
+        request.samples, per_worker, request.workers, request.samples / request.workers,
+        std::max<std::size_t>(request.samples / per_worker, 1)));
   Deal made;
   made.samples = request.samples;
   made.dealt.resize(per_worker * request.workers);
