@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/data/augment.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/parameters.hpp"
 
@@ -14,12 +15,12 @@ namespace straggler {
 
 /// What is known of a data set without reading its samples.
 struct DataInfo {
-  std::size_t features = 0;         // numbers per sample
-  std::vector<std::size_t> shape;   // e.g. {1, 28, 28}: channels, height, width
+  std::size_t features = 0;        // numbers per sample
+  std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
   std::size_t train = 0, test = 0;  // numbers of samples
   bool synthetic = false;
-  std::string origin;               // one phrase: where it comes from
+  std::string origin;  // one phrase: where it comes from
 };
 
 struct DataSplit {
@@ -32,6 +33,8 @@ struct Dataset {
   DataInfo info;
   DataSplit train, test, validation;  // validation: empty unless held out
   Key content;                        // hash of all inputs and labels as loaded (normalization included)
+  std::vector<float> black;           // [channels], of images: what is beside one when it is moved; empty: 0
+  Augmentation augment;               // of training samples, whenever they are drawn
 };
 
 /// A file that is missing, truncated or not what it says. what() = "PATH: what is wrong; what would be right".

@@ -3,11 +3,8 @@
 // files, among them MNIST itself.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <iterator>
-
-#include "models/data/dataset.hpp"
 #include "models/data/idx.hpp"
+#include "models/data/pixels.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -46,10 +43,6 @@ fs::path find_file(const Folder& folder, const std::string& part, const std::str
       if (fs::exists(candidate, ignored)) return candidate;
     }
   throw DataError(fmt::format("{}: there is no {}-{}-ubyte nor {}-{}-ubyte.gz; {}", folder.path.string(), part, type, part, type, remedy));
-}
-
-std::size_t limited(std::size_t count, const Parameters& parameters, const char* name) {
-  return parameters.has(name) ? std::min(count, static_cast<std::size_t>(parameters.count(name))) : count;
 }
 
 /// One half of the data set, as it is in the files.
@@ -104,58 +97,15 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   return describe(folder, train, test, parameters);
 }
 
-/// normalized(pixel) for all 256 values of a pixel.
-struct Table {
-  float values[256];
-};
+Pixels pixels_of(const Half& half, std::size_t count) { return {half.images.bytes.data(), count, 1, half.pixels()}; }
 
-Table normalization(const std::string& name, const std::uint8_t* pixels, std::size_t count) {
-  double subtract = 0, divide = 1;
-  if (name == "unit") divide = 255;
-  if (name == "standard") {
-    // Exact in integers, whatever the order.
-    std::uint64_t sum = 0, squares = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t pixel = pixels[i];
-      sum += pixel;
-      squares += pixel * pixel;
-    }
-    const auto n = static_cast<double>(count);
-    subtract = static_cast<double>(sum) / n;
-    const double variance = static_cast<double>(squares) / n - subtract * subtract;
-    divide = variance > 0 ? std::sqrt(variance) : 1;  // all pixels equal: nothing to scale
-  }
-  Table table;
-  for (int pixel = 0; pixel < 256; ++pixel) table.values[pixel] = static_cast<float>((pixel - subtract) / divide);
-  return table;
-}
-
-/// Reads pixels as normalized floats; with it a vector is filled in one pass, without being zeroed first.
-struct Normalized {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = float;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const float*;
-  using reference = float;
-  const std::uint8_t* at;
-  const Table* table;
-  float operator*() const { return table->values[*at]; }
-  Normalized& operator++() {
-    ++at;
-    return *this;
-  }
-  difference_type operator-(const Normalized& o) const { return at - o.at; }
-  bool operator==(const Normalized& o) const { return at == o.at; }
-};
-
-DataSplit convert(const Half& half, std::size_t count, const Table& table) {
+DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale) {
   for (std::size_t i = 0; i < count; ++i)
     if (half.labels.bytes[i] >= classes)
       throw DataError(
           fmt::format("{}: label {} of sample {}; labels are 0 to {}", half.labels_path.string(), half.labels.bytes[i], i, classes - 1));
   DataSplit split;
-  const std::uint8_t* const pixels = half.images.bytes.data();
-  split.inputs = std::vector<float>(Normalized{pixels, &table}, Normalized{pixels + count * half.pixels(), &table});
+  split.inputs = scale.apply(pixels_of(half, count));
   split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
   return split;
 }
@@ -167,7 +117,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";
-  const Table table = normalization(normalize, train.images.bytes.data(), data.info.train * data.info.features);
+  const PixelScale scale(normalize, pixels_of(train, data.info.train));
   // The bytes and the normalization's name stand for the floats that follow from them: a quarter of the memory to hash.
   Hasher hasher;
   hasher.add("idx").add(normalize);
@@ -176,30 +126,19 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
     hasher.add_bytes(half->images.bytes.data(), count * half->pixels()).add_bytes(half->labels.bytes.data(), count);
   }
   data.content = hasher.key();
-  data.train = convert(train, data.info.train, table);
-  data.test = convert(test, data.info.test, table);
+  data.train = convert(train, data.info.train, scale);
+  data.test = convert(test, data.info.test, scale);
+  data.black = scale.black();
   return data;
 }
 
 std::vector<Parameter> declare() {
-  std::vector<Parameter> all(4);
-  all[0].name = "path";
-  all[0].type = ValueType::path;
-  all[0].meaning = "folder of the four IDX files, plain or .gz; default: Debian's package dataset-fashion-mnist";
-  all[1].name = "normalize";
-  all[1].type = ValueType::choice;
-  all[1].fallback = "standard";
-  all[1].choices = {"none", "unit", "standard"};
-  all[1].meaning =
-      "none: pixels 0 to 255; unit: divided by 255; standard: minus the mean, over the standard deviation, of all training pixels";
-  all[2].name = "train_limit";
-  all[2].type = ValueType::count;
-  all[2].range = Range::at_least(1);
-  all[2].meaning = "use the first so many training samples only";
-  all[3].name = "test_limit";
-  all[3].type = ValueType::count;
-  all[3].range = Range::at_least(1);
-  all[3].meaning = "use the first so many test samples only";
+  Parameter path;
+  path.name = "path";
+  path.type = ValueType::path;
+  path.meaning = "folder of the four IDX files, plain or .gz; default: Debian's package dataset-fashion-mnist";
+  std::vector<Parameter> all = image_parameters();
+  all.insert(all.begin(), path);
   return all;
 }
 

@@ -123,6 +123,12 @@ Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions) {
   return read_header(file, path, dimensions);
 }
 
+std::size_t idx_dimensions(const std::filesystem::path& path) {
+  GzipFile file(path);
+  std::array<unsigned char, 4> magic{};
+  return file.read(magic.data(), magic.size()) == magic.size() && magic[0] == 0 && magic[1] == 0 ? magic[3] : 0;
+}
+
 Idx read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   GzipFile file(path);
   Idx idx = read_header(file, path, dimensions);

@@ -17,6 +17,9 @@ struct Idx {
 /// against the size of the file as far as that is possible without decompressing. Throws DataError.
 Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions);
 
+/// Dimensions that a file says it has; 0 if it is no IDX file. Throws DataError if it cannot be read.
+std::size_t idx_dimensions(const std::filesystem::path& path);
+
 /// Reads the whole file, which must be exactly as long as its header says. Throws DataError.
 Idx read_idx(const std::filesystem::path& path, std::size_t dimensions);
 

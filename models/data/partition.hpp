@@ -14,9 +14,10 @@ namespace straggler {
 
 /// What the timing plane knows of a partition: how many samples an epoch of each stream has.
 struct StreamSizes {
-  bool shared = false;               // all workers draw from one stream, `shared_stream`, of `total` samples
+  bool shared = false;  // all workers draw from one stream, `shared_stream`, of `total` samples
   std::uint64_t total = 0;
   std::vector<std::uint64_t> sizes;  // [workers]; empty if shared
+  Key content;                       // hash of who has what, where it came from a file
   std::uint64_t of(std::uint32_t stream) const { return shared ? total : sizes[stream]; }
 };
 
@@ -40,7 +41,7 @@ struct PartitionRequest {
 struct PartitionEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  bool simulated_only = false;           // needs a pool that real processes do not share
+  bool simulated_only = false;  // needs a pool that real processes do not share
   /// Sizes only; cheap for a million workers.
   std::function<StreamSizes(const Parameters&, const PartitionRequest&)> sizes;
   std::function<std::unique_ptr<Partition>(const Parameters&, const PartitionRequest&)> make;

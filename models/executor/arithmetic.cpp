@@ -18,7 +18,9 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
-      couples_(model.couples_samples()) {}
+      couples_(model.couples_samples()) {
+  if (data.augment.any()) augmenter_.emplace(data.augment, data.info.shape, data.black);
+}
 
 void Arithmetic::prepare(const LineageNode& node) {
   const Formula& formula = node.formula;
@@ -159,8 +161,14 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
       partition_.samples(piece, scratch.indices);
       const auto scale = static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
-      for (const std::uint32_t index : scratch.indices) {
-        std::copy_n(train_.inputs.data() + index * features_, features_, scratch.inputs.get() + row * features_);
+      for (std::size_t i = 0; i < piece.size; ++i) {
+        const std::uint32_t index = scratch.indices[i];
+        const float* const sample = train_.inputs.data() + index * features_;
+        float* const input = scratch.inputs.get() + row * features_;
+        if (augmenter_)
+          augmenter_->copy(sample, draw(piece.stream, piece.position + i), input);
+        else
+          std::copy_n(sample, features_, input);
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }

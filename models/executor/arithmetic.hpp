@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -87,6 +88,7 @@ class Arithmetic {
   const std::vector<TensorInfo> tensors_;
   const bool draws_;
   const Partition& partition_;
+  std::optional<Augmenter> augmenter_;
   const Kernels& kernels_;
   const std::uint64_t seed_;
   const bool couples_;

@@ -41,6 +41,7 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
 Dataset Blueprint::load_data(const Scenario& scenario) const {
   Dataset loaded = with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed); });
   if (evaluation.set == EvaluationSet::validation) hold_out_validation(loaded, validation_share, scenario.seed);
+  loaded.augment = augment;
   return loaded;
 }
 
@@ -66,6 +67,11 @@ void Blueprint::resolve_data(const Scenario& scenario) {
   if (scenario.training.evaluate.split == "validation")
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);
+  augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
+  at_place(scenario, "workload.data.augment", [&] {
+    check_augmentation(augment, data);
+    return 0;
+  });
 }
 
 void Blueprint::resolve_workload(const Scenario& scenario) {
@@ -178,7 +184,12 @@ Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
     hasher.add(loaded->content);
   else
     add(hasher, scenario.workload.data);
-  add(hasher, scenario.workload.partition).add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
+  if (streams.content != Key{})
+    hasher.add(scenario.workload.partition.name).add(streams.content);
+  else
+    add(hasher, scenario.workload.partition);
+  hasher.add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
+  if (augment.any()) hasher.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
   return add(hasher, scenario.workload.model).key();
 }
 

@@ -43,6 +43,7 @@ struct Blueprint {
   UniformLinks uniform;         // as between the first worker and the first on another host
   std::vector<Bucket> buckets;  // of a gradient; empty: one
   DataInfo data;                // the training size without what is held out
+  Augmentation augment;
   StreamSizes streams;
   TrainingPlan plan;
   StopRule stop;

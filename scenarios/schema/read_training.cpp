@@ -97,6 +97,14 @@ EvaluateSpec read_evaluate(Section evaluate) {
   return spec;
 }
 
+AugmentSpec read_augment(Section augment) {
+  AugmentSpec spec;
+  spec.crop = augment.count("crop", Range::between(0, 1e4)).value_or(0);
+  spec.flip = augment.flag("flip", false);
+  augment.finish();
+  return spec;
+}
+
 CostSpec read_cost(Section cost) {
   CostSpec spec;
   if (const YamlNode* model = cost.find("model"))
@@ -156,6 +164,7 @@ WorkloadSpec read_workload(Section workload) {
       spec.partition = read_kind(context, section.find("partition"), section.path_of("partition"), section.place_of("partition"),
                                  KindGroup::partition, "iid");
       spec.reshuffle = section.flag("reshuffle", true);
+      spec.augment = read_augment(section.section("augment"));
     };
     spec.data = read_kind(context, data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
   }

@@ -206,9 +206,18 @@ struct ClusterSpec {
   bool operator==(const ClusterSpec&) const = default;
 };
 
+/// Random changes of training images.
+struct AugmentSpec {
+  std::int64_t crop = 0;  // pixels of border
+  bool flip = false;
+  bool any() const { return crop > 0 || flip; }
+  bool operator==(const AugmentSpec&) const = default;
+};
+
 struct WorkloadSpec {
   Kind model, data, partition;
   bool reshuffle = true;
+  AugmentSpec augment;
   bool fuse = true;  // gradients at the same weights that are averaged are evaluated as one batch
   CostSpec cost;
   double serial_per_epoch = 0;  // seconds for which all workers pause when the epoch counter passes

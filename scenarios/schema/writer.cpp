@@ -250,6 +250,7 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   std::string out = "workload:\n  model: " + kind_map(spec.model, KindGroup::model, vocabulary).text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
+  if (spec.augment.any()) data.add("augment", FlowMap().add("crop", number(spec.augment.crop)).add("flip", flag(spec.augment.flip)).text());
   out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
   out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)

@@ -29,7 +29,7 @@ TEST_CASE("what is written reads back as the same scenario, and writes the same 
            {"cluster.network.collective.algorithm={kind: tree, pieces: 9}"},
            {"workload.cost={bytes: 64MiB}", "workload.data.path='../some folder/\"#1\": x'"},
            {"workload.data.path='true'"},
-           {"workload.fuse=off", "training.stop.on_target=continue"},
+           {"workload.fuse=off", "training.stop.on_target=continue", "workload.data.augment={crop: 4, flip: true}"},
            {"workload.data.path=\"caf\xc3\xa9\\t\\\\\""},
            {"devices.node.jitter={kind: trace, file: a.csv, every: call}", "devices.v100.jitter.every={time: 100ms}"},
            {"devices.node.compute.affine={overhead: 0.1us, per_sample: 333.3333333333333us}",

@@ -1,0 +1,282 @@
+// Tables of numbers with one column of labels. Training and test rows come from one file, divided at random by the seed, or from two.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "models/data/dataset.hpp"
+#include "models/data/permutation.hpp"
+#include "models/data/text_table.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_classes = 1000;
+constexpr double usual_test_share = 0.2;
+
+struct Table {
+  fs::path path;
+  std::vector<std::string> names;       // of all columns; empty: no header
+  std::size_t columns = 0, label = 0;   // in all; which of them
+  std::vector<float> inputs;            // [rows, columns - 1]
+  std::vector<std::string> labels;      // [rows], as they stand there
+  std::vector<std::size_t> label_line;  // [rows]
+  std::size_t rows() const { return labels.size(); }
+};
+
+[[noreturn]] void fail(const fs::path& path, std::size_t line, const std::string& sentence) {
+  throw DataError(fmt::format("{}:{}: {}", path.string(), line, sentence));
+}
+
+char separator_of(const std::string& name, std::string_view line) {
+  if (name == "comma") return ',';
+  if (name == "semicolon") return ';';
+  if (name == "tab") return '\t';
+  if (name == "space") return ' ';
+  for (const char candidate : {'\t', ';', ','})
+    if (line.find(candidate) != std::string_view::npos) return candidate;
+  return ' ';
+}
+
+class Reader {
+ public:
+  Reader(const fs::path& path, const Parameters& parameters) : parameters_(parameters) {
+    made_.path = path;
+    const std::string text = read_text(path, "give a file of rows of numbers, one column of which is the label");
+    Lines lines(text, false);
+    for (std::string_view line; lines.next(line);) {
+      if (made_.columns == 0) separator_ = separator_of(parameters.text("separator"), line);
+      if (!split_fields(line, separator_, fields_, unquoted_))
+        fail(path, lines.number(), "a quote that is not closed, or text behind one; end it before the separator");
+      if (made_.columns == 0 && open(lines.number())) continue;
+      row(lines.number());
+    }
+    if (made_.rows() == 0) throw DataError(fmt::format("{}: has no rows; give a file of rows of numbers", path.string()));
+  }
+  Table take() && { return std::move(made_); }
+
+ private:
+  /// From the first line. True if it names the columns.
+  bool open(std::size_t line) {
+    made_.columns = fields_.size();
+    if (made_.columns < 2)
+      fail(made_.path, line,
+           "one column only; give at least one of numbers beside that of labels, or the right `separator` (auto, comma, semicolon, tab, "
+           "space)");
+    const std::string& header = parameters_.text("header");
+    const std::string& label = parameters_.text("label");
+    const auto named = std::find(fields_.begin(), fields_.end(), label);
+    const std::optional<std::size_t> position = position_of(label);
+    bool names = header == "present" || (header == "auto" && named != fields_.end() && !position);
+    if (header == "auto" && position)
+      for (std::size_t c = 0; c < fields_.size(); ++c) names = names || (c != *position && !fields_[c].empty() && !as_number(fields_[c]));
+    if (names && named != fields_.end()) {
+      made_.label = static_cast<std::size_t>(named - fields_.begin());
+    } else if (position) {
+      made_.label = *position;
+    } else {
+      fail(made_.path, line,
+           fmt::format("there is no column '{}' for the labels; the first line has {}; give `label` a column's name, its number from 1, "
+                       "first or last",
+                       label, fmt::join(fields_, ", ")));
+    }
+    if (names) made_.names.assign(fields_.begin(), fields_.end());
+    return names;
+  }
+  std::optional<std::size_t> position_of(const std::string& label) const {
+    if (label == "first") return 0;
+    if (label == "last") return made_.columns - 1;
+    const std::optional<std::int64_t> number = as_integer(label);
+    if (!number || *number < 1 || static_cast<std::size_t>(*number) > made_.columns) return std::nullopt;
+    return static_cast<std::size_t>(*number) - 1;
+  }
+  std::string column(std::size_t c) const {
+    return made_.names.empty() ? fmt::format("column {}", c + 1) : fmt::format("column {} ({})", c + 1, made_.names[c]);
+  }
+
+  void row(std::size_t line) {
+    if (fields_.size() != made_.columns)
+      fail(made_.path, line, fmt::format("{} fields; the first line has {}, so that every line must", fields_.size(), made_.columns));
+    for (std::size_t c = 0; c < fields_.size(); ++c) {
+      if (c == made_.label) continue;
+      const std::optional<double> value = as_number(fields_[c]);
+      if (!value || !std::isfinite(*value) || std::abs(*value) > 1e37)
+        fail(made_.path, line,
+             fmt::format("{}: {}; write a number that is finite, or leave the row out", column(c),
+                         fields_[c].empty() ? "nothing there" : fmt::format("'{}' is not a number", fields_[c])));
+      made_.inputs.push_back(static_cast<float>(*value));
+    }
+    if (fields_[made_.label].empty()) fail(made_.path, line, column(made_.label) + ": no label; write one, or leave the row out");
+    made_.labels.emplace_back(fields_[made_.label]);
+    made_.label_line.push_back(line);
+  }
+
+  const Parameters& parameters_;
+  Table made_;
+  char separator_ = ',';
+  std::vector<std::string_view> fields_;
+  std::vector<std::string> unquoted_;
+};
+
+/// Labels that are all whole numbers by size, others by their letters.
+std::map<std::string, std::int32_t> classes_of(const Table& table) {
+  std::map<std::string, std::int32_t> classes;
+  for (const std::string& label : table.labels) {
+    classes.emplace(label, 0);
+    if (classes.size() > most_classes)
+      throw DataError(
+          fmt::format("{}: more than {} different labels in column {}, as if it were a quantity; name a column of classes by `label`",
+                      table.path.string(), most_classes, table.label + 1));
+  }
+  std::vector<std::string> sorted;
+  for (const auto& one : classes) sorted.push_back(one.first);
+  if (std::all_of(sorted.begin(), sorted.end(), [](const std::string& label) { return as_integer(label).has_value(); }))
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const std::string& a, const std::string& b) { return *as_integer(a) < *as_integer(b); });
+  for (std::size_t c = 0; c < sorted.size(); ++c) classes[sorted[c]] = static_cast<std::int32_t>(c);
+  return classes;
+}
+
+struct Source {
+  Table train;
+  std::optional<Table> test;
+  std::map<std::string, std::int32_t> classes;
+  DataInfo info;
+
+  Source(const Parameters& parameters, const fs::path& base) : train(Reader(base / parameters.text("path"), parameters).take()) {
+    info.features = train.columns - 1;
+    info.shape = {info.features};
+    classes = classes_of(train);
+    info.classes = classes.size();
+    info.origin = "table " + train.path.filename().string();
+    info.train = train.rows();
+    if (parameters.has("test_path")) {
+      if (parameters.has("test_share"))
+        throw DataError(fmt::format("{}: test rows by `test_path` and by `test_share`; keep one", train.path.string()));
+      take_test(Reader(base / parameters.text("test_path"), parameters).take());
+      return;
+    }
+    const double share = parameters.has("test_share") ? parameters.number("test_share") : usual_test_share;
+    info.test = static_cast<std::size_t>(std::llround(share * static_cast<double>(train.rows())));
+    if (info.test == 0 || info.test == train.rows())
+      throw DataError(fmt::format("{}: a test share of {} of {} rows leaves none to {}; change `test_share`, or give `test_path`",
+                                  train.path.string(), share, train.rows(), info.test == 0 ? "test" : "train"));
+    info.train -= info.test;
+  }
+
+ private:
+  void take_test(Table table) {
+    if (table.columns != train.columns || table.label != train.label || table.names != train.names)
+      throw DataError(
+          fmt::format("{}: other columns than {}; both must have the same, in the same order", table.path.string(), train.path.string()));
+    for (std::size_t i = 0; i < table.rows(); ++i)
+      if (!classes.contains(table.labels[i]))
+        fail(table.path, table.label_line[i],
+             fmt::format("label '{}' does not occur in {}; leave the row out", table.labels[i], train.path.string()));
+    info.test = table.rows();
+    test = std::move(table);
+  }
+};
+
+void append(const Source& source, const Table& table, std::size_t row, DataSplit& split) {
+  const auto from = table.inputs.begin() + static_cast<std::ptrdiff_t>(row * source.info.features);
+  split.inputs.insert(split.inputs.end(), from, from + static_cast<std::ptrdiff_t>(source.info.features));
+  split.labels.push_back(source.classes.at(table.labels[row]));
+}
+
+/// Column by column of the training rows: to 0 … 1, or to mean 0 and standard deviation 1. Columns that are constant become 0.
+void normalize(const std::string& how, std::size_t features, DataSplit& train, DataSplit& test) {
+  if (how == "none") return;
+  for (std::size_t c = 0; c < features; ++c) {
+    double sum = 0, low = train.inputs[c], high = train.inputs[c];
+    for (std::size_t i = c; i < train.inputs.size(); i += features) {
+      const double x = train.inputs[i];
+      sum += x;
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    const auto rows = static_cast<double>(train.count());
+    double subtract = low, divide = high - low;
+    if (how == "standard") {
+      subtract = sum / rows;
+      double squares = 0;
+      for (std::size_t i = c; i < train.inputs.size(); i += features)
+        squares += (train.inputs[i] - subtract) * (train.inputs[i] - subtract);
+      divide = std::sqrt(squares / rows);
+    }
+    if (high == low) {
+      subtract = low;
+      divide = 1;
+    }
+    for (DataSplit* split : {&train, &test})
+      for (std::size_t i = c; i < split->inputs.size(); i += features)
+        split->inputs[i] = static_cast<float>((split->inputs[i] - subtract) / divide);
+  }
+}
+
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed) {
+  const Source source(parameters, base);
+  Dataset data;
+  data.info = source.info;
+  std::vector<std::uint32_t> tested;
+  if (!source.test) tested = choose(source.info.test, source.train.rows(), RandomStream(seed, "data/csv/test"));
+  for (std::size_t i = 0, next = 0; i < source.train.rows(); ++i) {
+    const bool test = next < tested.size() && tested[next] == i;
+    next += test;
+    append(source, source.train, i, test ? data.test : data.train);
+  }
+  for (std::size_t i = 0; source.test && i < source.test->rows(); ++i) append(source, *source.test, i, data.test);
+  normalize(parameters.text("normalize"), source.info.features, data.train, data.test);
+  Hasher hasher;
+  hasher.add("csv").add(std::uint64_t{source.info.features});
+  for (const DataSplit* split : {&data.train, &data.test}) {
+    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
+    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
+  }
+  data.content = hasher.key();
+  return data;
+}
+
+const Register<DataEntry> entry(
+    {"csv",
+     "rows of numbers with a column of labels, from one text file or two",
+     {{"path", ValueType::path, {}, true, "text file, a row a sample", {}, {}},
+      {"test_path", ValueType::path, {}, false, "file of the test rows; default: a share of `path`", {}, {}},
+      {"test_share",
+       ValueType::fraction,
+       {},
+       false,
+       "share of the rows of `path` that are test rows, chosen by the seed; default 20%",
+       Range::between(0, 1),
+       {}},
+      {"label", ValueType::text, "last", false, "column of the labels: its name, its number from 1, first or last", {}, {}},
+      {"header",
+       ValueType::choice,
+       "auto",
+       false,
+       "whether the first line names the columns; auto: if it is not a row of numbers",
+       {},
+       {"auto", "present", "absent"}},
+      {"separator",
+       ValueType::choice,
+       "auto",
+       false,
+       "between fields; auto: the first of tab, semicolon, comma that the first line has, else space",
+       {},
+       {"auto", "comma", "semicolon", "tab", "space"}},
+      {"normalize",
+       ValueType::choice,
+       "standard",
+       false,
+       "of each column, by its training rows: none; unit: to 0 … 1; standard: to mean 0 and standard deviation 1",
+       {},
+       {"none", "unit", "standard"}}},
+     [](const Parameters& parameters, const fs::path& base) { return Source(parameters, base).info; },
+     load});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,82 @@
+// Clouds of normally distributed points, one around the centre of each class, for theory: the noise at every point is standard normal
+// in every direction, and the centres are normal themselves, so that any two are `separation` apart in the root mean square. The best
+// possible classifier of two classes errs with probability Φ(-distance / 2).
+#include <cmath>
+#include <numbers>
+
+#include "models/data/dataset.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+DataInfo inspect(const Parameters& parameters, const std::filesystem::path& /*base*/) {
+  DataInfo info;
+  info.features = static_cast<std::size_t>(parameters.count("features"));
+  info.shape = {info.features};
+  info.classes = static_cast<std::size_t>(parameters.count("classes"));
+  info.train = static_cast<std::size_t>(parameters.count("samples"));
+  info.test = static_cast<std::size_t>(parameters.count("test_samples"));
+  info.synthetic = true;
+  info.origin = "generated from the seed: normally distributed points around a centre for each class";
+  return info;
+}
+
+/// Box and Muller 1958; 1 - u is above 0.
+double normal(RandomStream& random) {
+  const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
+  return radius * std::cos(2 * std::numbers::pi * random.uniform());
+}
+
+DataSplit generate(const DataInfo& info, std::size_t count, const std::vector<double>& centres, std::uint64_t stream) {
+  DataSplit split;
+  split.inputs.reserve(count * info.features);
+  split.labels.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    RandomStream random(stream, i);
+    const std::size_t label = i % info.classes;
+    for (std::size_t j = 0; j < info.features; ++j)
+      split.inputs.push_back(static_cast<float>(centres[label * info.features + j] + normal(random)));
+    split.labels.push_back(static_cast<std::int32_t>(label));
+  }
+  return split;
+}
+
+Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+  Dataset data;
+  data.info = inspect(parameters, base);
+  RandomStream random(seed, "data/gaussian/centres");
+  std::vector<double> centres(data.info.classes * data.info.features);
+  const double spread = parameters.number("separation") / std::sqrt(2 * static_cast<double>(data.info.features));
+  for (double& coordinate : centres) coordinate = spread * normal(random);
+  data.train = generate(data.info, data.info.train, centres, RandomStream::stream_key(seed, "data/gaussian/train"));
+  data.test = generate(data.info, data.info.test, centres, RandomStream::stream_key(seed, "data/gaussian/test"));
+  Hasher hasher;
+  hasher.add("gaussian").add(std::uint64_t{data.info.features});
+  for (const DataSplit* split : {&data.train, &data.test}) {
+    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
+    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
+  }
+  data.content = hasher.key();
+  return data;
+}
+
+const Register<DataEntry> entry({"gaussian",
+                                 "synthetic points in any number of dimensions: a normal cloud for each class, for theory",
+                                 {{"features", ValueType::count, "10", false, "dimensions", Range::between(1, 1e5), {}},
+                                  {"classes", ValueType::count, "2", false, "number of classes", Range::between(1, 1000), {}},
+                                  {"samples", ValueType::count, "40000", false, "number of training samples", Range::between(1, 1e8), {}},
+                                  {"test_samples", ValueType::count, "10000", false, "number of test samples", Range::between(1, 1e8), {}},
+                                  {"separation",
+                                   ValueType::number,
+                                   "3",
+                                   false,
+                                   "root mean square distance between two centres, in standard deviations of the points",
+                                   Range::between(0, 1e3),
+                                   {}}},
+                                 inspect,
+                                 load});
+
+}  // namespace
+}  // namespace straggler

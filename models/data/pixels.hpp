@@ -1,0 +1,41 @@
+// Images of bytes made floats: what all image files share.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+
+namespace straggler {
+
+/// [count][channels][area], not owned.
+struct Pixels {
+  const std::uint8_t* bytes;
+  std::size_t count, channels, area;
+  std::size_t total() const { return count * channels * area; }
+};
+
+/// What becomes of each byte, channel by channel: `none` keeps 0 to 255, `unit` divides by 255, `standard` takes the mean of all training
+/// pixels of the channel away and divides by their standard deviation.
+class PixelScale {
+ public:
+  PixelScale(const std::string& normalize, const Pixels& training);
+  std::vector<float> apply(const Pixels& pixels) const;
+  /// What a byte 0 becomes, [channels].
+  std::vector<float> black() const;
+
+ private:
+  struct Table {
+    float values[256];
+  };
+  struct Normalized;
+  std::vector<Table> tables_;  // [channels]
+};
+
+/// The parameters `normalize`, `train_limit` and `test_limit` of a set of images.
+std::vector<Parameter> image_parameters();
+/// `count`, or the limit if it is given and less.
+std::size_t limited(std::size_t count, const Parameters& parameters, const char* name);
+
+}  // namespace straggler
