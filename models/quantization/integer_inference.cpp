@@ -16,8 +16,9 @@ double largest_scale(const QuantizedProduct& product) {
   return scale;
 }
 
-/// No sum of products with inputs of this grid, bias included, leaves 32 bits.
-void check_sums(const InferenceStep& step, const QuantizedProduct& product, const Grid& input) {
+/// The largest sum of products with inputs of this grid, bias included. Throws where it leaves 32 bits.
+std::int64_t largest_sum(const InferenceStep& step, const QuantizedProduct& product, const Grid& input) {
+  std::int64_t largest = 0;
   const std::int64_t reach = std::max(input.high - input.zero, input.zero - input.low);
   for (std::size_t c = 0; c < step.out.channels; ++c) {
     std::int64_t sum = std::abs(static_cast<std::int64_t>(product.biases[c]));
@@ -25,7 +26,17 @@ void check_sums(const InferenceStep& step, const QuantizedProduct& product, cons
     for (std::size_t k = 0; k < step.patch(); ++k) sum += std::abs(product.weights[c * step.patch() + k] - zero) * reach;
     if (sum > std::numeric_limits<std::int32_t>::max())
       throw std::invalid_argument("the sums of its layer '" + step.name + "' may need more than 32 bits; take fewer bits");
+    largest = std::max(largest, sum);
   }
+  return largest;
+}
+
+/// Bits behind the point that scores may have: channels of finer scales keep some of theirs.
+int score_bits(std::int64_t largest) {
+  constexpr int most = 16;
+  int bits = 0;
+  while (bits < most && largest < std::int64_t{1} << (29 - bits)) ++bits;
+  return bits;
 }
 
 void max_pool(const InferenceStep& step, std::size_t samples, const std::uint8_t* x, std::uint8_t* y) {
@@ -66,7 +77,7 @@ IntegerInference::IntegerInference(const InferenceNetwork& network, const Kernel
 
 IntegerInference::Made IntegerInference::make_product(const InferenceStep& step, const QuantizedProduct& product) {
   const Grid& input = *grids_[step.inputs[0]];
-  check_sums(step, product, input);
+  const std::int64_t largest = largest_sum(step, product, input);
   Made made;
   made.patches.emplace(step);
   made.makes_scores = &step == network_.scores();
@@ -77,10 +88,9 @@ IntegerInference::Made IntegerInference::make_product(const InferenceStep& step,
       made.weights[c * padded + k] = static_cast<std::int16_t>(product.weights[c * patch + k] - product.grid(c).zero);
   made.biases = product.biases;
   const auto index = static_cast<std::size_t>(&step - network_.steps.data());
-  // Scores have the largest channel's scale as their own.
-  const double out_scale = made.makes_scores ? largest_scale(product) * static_cast<double>(input.scale)
+  const double out_scale = made.makes_scores ? std::ldexp(largest_scale(product) * static_cast<double>(input.scale), -score_bits(largest))
                                              : static_cast<double>(grids_[index + 1]->scale);
-  if (made.makes_scores) score_scale_ = static_cast<float>(out_scale);
+  if (made.makes_scores) score_scale_ = out_scale;
   for (std::size_t c = 0; c < step.out.channels; ++c)
     made.multipliers.push_back(multiplier_of(static_cast<double>(product.grid(c).scale) * static_cast<double>(input.scale) / out_scale));
   return made;
@@ -196,7 +206,7 @@ void IntegerInference::average_pool(const InferenceStep& step, const Made& made,
 void IntegerInference::output(const IntegerValues& values, std::size_t samples, std::vector<float>& real) const {
   real.resize(samples * network_.shape(network_.output).size());
   if (network_.scores()) {
-    for (std::size_t i = 0; i < real.size(); ++i) real[i] = score_scale_ * static_cast<float>(values.scores[i]);
+    for (std::size_t i = 0; i < real.size(); ++i) real[i] = static_cast<float>(score_scale_ * values.scores[i]);
     return;
   }
   const Grid& grid = *grids_[network_.output];

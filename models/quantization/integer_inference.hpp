@@ -4,7 +4,7 @@
 // A product's sum over k of (q_w - z_w)(q_x - z_x), plus a bias on the grid of scale s_w s_x, times s_w s_x / s_y is the output's distance
 // from its zero. A ReLU is a larger lower end, padding is the zero point. Pools keep or rescale, a sum of branches rescales each branch to
 // the sum's grid, in 64 bits, and rounds once. The last product's sums are the scores: they are not rounded to a grid, only brought to
-// the largest of the channels' scales, in 32 bits.
+// one scale, in 32 bits: the largest of the channels', over the power of two (2^16 at most) that is sure to fit.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -42,6 +42,8 @@ class IntegerInference {
   void run(const float* inputs, std::size_t samples, IntegerValues& values) const;
   /// The network's output as real numbers, [samples][output]: for a loss.
   void output(const IntegerValues& values, std::size_t samples, std::vector<float>& real) const;
+  /// What a score is worth.
+  double score_scale() const { return score_scale_; }
   /// One step by itself: values.of of its inputs to that of its output.
   void step(std::size_t index, std::size_t samples, IntegerValues& values) const;
 
@@ -66,7 +68,7 @@ class IntegerInference {
   const Kernels& kernels_;
   std::vector<std::optional<Grid>> grids_;
   std::vector<Made> made_;   // [steps]
-  float score_scale_ = 1;
+  double score_scale_ = 1;
 };
 
 }  // namespace straggler
