@@ -73,7 +73,7 @@ std::vector<Histogram> calibrate(const FloatInference& inference, std::span<cons
   const std::size_t features = network.input.size(), size = block_samples(network);
   const Watch start{{}, std::vector<Histogram>(network.values(), Histogram{nothing, {}})};
   std::vector<Histogram> all = start.seen;
-  for (const Watch& watch : for_blocks(samples, size, threads, start, [&](Watch& state, std::size_t, std::size_t first, std::size_t rows) {
+  for (const Watch& watch : for_blocks(samples, size, threads, start, [&](Watch&state, std::size_t, std::size_t first, std::size_t rows) {
          inference.run(inputs.data() + first * features, rows, state.values);
          for (std::size_t v = 0; v < network.values(); ++v) state.seen[v].range = joined(state.seen[v].range, range_of(state.values.of[v]));
        }))
@@ -85,7 +85,7 @@ std::vector<Histogram> calibrate(const FloatInference& inference, std::span<cons
     all[v].counts.assign(fine_bins, 0);
   }
   for (const Watch& watch :
-       for_blocks(samples, size, threads, Watch{{}, all}, [&](Watch& state, std::size_t, std::size_t first, std::size_t rows) {
+       for_blocks(samples, size, threads, Watch{{}, all}, [&](Watch&state, std::size_t, std::size_t first, std::size_t rows) {
          inference.run(inputs.data() + first * features, rows, state.values);
          for (std::size_t v = 0; v < network.values(); ++v) count(state.values.of[v], state.seen[v]);
        }))

@@ -86,14 +86,14 @@ void round_to_grid(const Grid& grid, std::span<float> x) {
 }
 
 Grid grid_over(const Interval& range, int bits, GridScheme scheme, GridRole role) {
-  if (bits < least_bits || bits > most_bits)
-    throw std::invalid_argument("a grid of " + std::to_string(bits) + " bits; choose from 2 to 8");
+  if (bits < least_bits || bits > most_bits) throw std::invalid_argument("a grid of " + std::to_string(bits) + " bits; choose from 2 to 8");
   const Interval with_zero{std::min(range.low, 0.0f), std::max(range.high, 0.0f)};
   if (scheme == GridScheme::affine) return affine_grid(with_zero, bits, role);
   return symmetric_grid(std::max(-with_zero.low, with_zero.high), bits, with_zero.low < 0, role);
 }
 
-Interval choose_range(const RangeChoice& choice, const Interval& seen, std::span<const float> values, std::span<const std::uint64_t> counts) {
+Interval choose_range(const RangeChoice& choice, const Interval& seen, std::span<const float> values,
+                      std::span<const std::uint64_t> counts) {
   if (values.empty() || choice.rule == RangeRule::min_max) return seen;
   if (choice.rule == RangeRule::mse) return least_error(choice, seen, {values, counts});
   return without_tails(choice.percentile, {values, counts});

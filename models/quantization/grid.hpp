@@ -72,6 +72,7 @@ struct RangeChoice {
 };
 
 /// `values`, ascending, each seen counts[i] times (once, if `counts` is empty), all within `seen`.
-Interval choose_range(const RangeChoice& choice, const Interval& seen, std::span<const float> values, std::span<const std::uint64_t> counts = {});
+Interval choose_range(const RangeChoice& choice, const Interval& seen, std::span<const float> values,
+                      std::span<const std::uint64_t> counts = {});
 
 }  // namespace straggler

@@ -51,9 +51,10 @@ void panel(const NamedHistogram& shown, double left, double top, std::string& ou
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555\">highest bar {}</text>\n",
                  left + margin + width / 2, base + 14, most);
   if (!(range.low < 0 && range.high > 0)) return;
-  const double zero = left + margin + width * static_cast<double>(-range.low) / (static_cast<double>(range.high) - static_cast<double>(range.low));
-  fmt::format_to(to, "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#d9541e\" stroke-dasharray=\"3 3\"/>\n", zero,
-                 top + plot_top, base);
+  const double zero =
+      left + margin + width * static_cast<double>(-range.low) / (static_cast<double>(range.high) - static_cast<double>(range.low));
+  fmt::format_to(to, "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#d9541e\" stroke-dasharray=\"3 3\"/>\n",
+                 zero, top + plot_top, base);
 }
 
 }  // namespace

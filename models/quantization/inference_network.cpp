@@ -69,9 +69,10 @@ class Translation {
       case LayerKind::dropout:  // does nothing in inference
         return value(layer.inputs[0]);
       default:
-        throw std::invalid_argument("its layer '" + layer.name +
-                                    "' cannot be quantized; known are convolutions, linear layers, batch norm, ReLU, max and average pools, "
-                                    "sums of branches, dropout and flatten");
+        throw std::invalid_argument(
+            "its layer '" + layer.name +
+            "' cannot be quantized; known are convolutions, linear layers, batch norm, ReLU, max and average pools, "
+            "sums of branches, dropout and flatten");
     }
   }
 

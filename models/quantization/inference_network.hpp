@@ -17,10 +17,10 @@ struct InferenceStep {
   std::string name;     // of the layer, for tables
   std::string tensors;  // what stands before ".weight" in the names of its tensors; products only
   std::vector<ValueIndex> inputs;
-  Shape in, out;           // in: of the first input
-  Window window;           // of products and pools; 1 x 1 for linear layers
-  std::size_t groups = 1;  // of a product: each output channel sees the input channels of its group
-  bool rectified = false;  // products, sums and averages: a ReLU follows
+  Shape in, out;                    // in: of the first input
+  Window window;                    // of products and pools; 1 x 1 for linear layers
+  std::size_t groups = 1;           // of a product: each output channel sees the input channels of its group
+  bool rectified = false;           // products, sums and averages: a ReLU follows
   std::vector<float> weight, bias;  // product: [out.channels][patch], [out.channels]
 
   /// Inputs of one output of a product.

@@ -62,7 +62,8 @@ IntegerInference::IntegerInference(const InferenceNetwork& network, const Kernel
     if (step.kind == Kind::product) made = make_product(step, products[i]);
     if (step.kind == Kind::average_pool) {
       const double size = static_cast<double>(step.window.height * step.window.width);
-      made.multipliers = {multiplier_of(static_cast<double>(grids_[step.inputs[0]]->scale) / (size * static_cast<double>(grids_[i + 1]->scale)))};
+      made.multipliers = {
+          multiplier_of(static_cast<double>(grids_[step.inputs[0]]->scale) / (size * static_cast<double>(grids_[i + 1]->scale)))};
     }
     if (step.kind == Kind::add) make_sum(step, i + 1, made);
     if (!made.makes_scores) {
@@ -110,8 +111,7 @@ void IntegerInference::run(const float* inputs, std::size_t samples, IntegerValu
   const float inverse = 1 / grid.scale, least = static_cast<float>(grid.low - grid.zero), most = static_cast<float>(grid.high - grid.zero);
   values.of[0].resize(samples * network_.input.size());
   for (std::size_t i = 0; i < values.of[0].size(); ++i)
-    values.of[0][i] =
-        static_cast<std::uint8_t>(static_cast<std::int32_t>(steps_from_zero(inputs[i], inverse, least, most)) + grid.zero);
+    values.of[0][i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(steps_from_zero(inputs[i], inverse, least, most)) + grid.zero);
   for (std::size_t i = 0; i < network_.steps.size(); ++i) step(i, samples, values);
 }
 

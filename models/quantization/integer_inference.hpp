@@ -67,7 +67,7 @@ class IntegerInference {
   const InferenceNetwork& network_;
   const Kernels& kernels_;
   std::vector<std::optional<Grid>> grids_;
-  std::vector<Made> made_;   // [steps]
+  std::vector<Made> made_;  // [steps]
   double score_scale_ = 1;
 };
 

@@ -24,7 +24,8 @@ void take(const std::filesystem::path& path, const std::map<std::string, const T
   if (at == named.end()) fail(path, fmt::format("it has no tensor '{}' of shape {}", wanted.name, text(wanted.shape)));
   const TypedTensor& tensor = *at->second;
   if (tensor.shape != wanted.shape)
-    fail(path, fmt::format("its tensor '{}' has shape {}, the scenario's model has {}", wanted.name, text(tensor.shape), text(wanted.shape)));
+    fail(path,
+         fmt::format("its tensor '{}' has shape {}, the scenario's model has {}", wanted.name, text(tensor.shape), text(wanted.shape)));
   if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
     throw DataError(fmt::format("{}: its tensor '{}' is of type {}; a trained model has F32, F16 or BF16", path.string(), wanted.name,
                                 name_of(tensor.type)));
@@ -88,12 +89,9 @@ std::vector<float> read_trained_weights(const std::filesystem::path& path, const
 TypedFile quantized_file(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice,
                          const QuantizedParts& parts) {
   TypedFile file;
-  file.metadata = {{"format", "straggler-quantized"},
-                   {"real", "scale * (q - zero_point); a bias: weight.scale * its input's scale * q"},
-                   {"scheme", name_of(choice.scheme)},
-                   {"granularity", choice.per_channel ? "channel" : "tensor"},
-                   {"ranges", name_of(choice.ranges)},
-                   {"rounding", "to nearest, ties to even"}};
+  file.metadata = {{"format", "straggler-quantized"},  {"real", "scale * (q - zero_point); a bias: weight.scale * its input's scale * q"},
+                   {"scheme", name_of(choice.scheme)}, {"granularity", choice.per_channel ? "channel" : "tensor"},
+                   {"ranges", name_of(choice.ranges)}, {"rounding", "to nearest, ties to even"}};
   if (parts.weights) file.metadata["weight_bits"] = std::to_string(choice.weight_bits);
   if (parts.activations) file.metadata["activation_bits"] = std::to_string(choice.activation_bits);
   std::set<std::string> names;

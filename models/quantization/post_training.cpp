@@ -51,11 +51,10 @@ PostTraining::Evaluated PostTraining::evaluate_blocks(const char* step, const Ru
   Evaluated evaluated;
   evaluated.classes.resize(test_.count());
   std::vector<Score> blocks((test_.count() + size - 1) / size);
-  for_blocks(test_.count(), size, setting_.threads, State{},
-             [&](State& state, std::size_t block, std::size_t first, std::size_t rows) {
-               const std::vector<float>& scores = run(state, test_.inputs.data() + first * features, rows);
-               blocks[block] = score(scores.data(), rows, classes, test_.labels.data() + first, evaluated.classes.data() + first);
-             });
+  for_blocks(test_.count(), size, setting_.threads, State{}, [&](State& state, std::size_t block, std::size_t first, std::size_t rows) {
+    const std::vector<float>& scores = run(state, test_.inputs.data() + first * features, rows);
+    blocks[block] = score(scores.data(), rows, classes, test_.labels.data() + first, evaluated.classes.data() + first);
+  });
   evaluated.result = mean_of(step, blocks, test_.count());
   return evaluated;
 }
@@ -88,7 +87,8 @@ PostTraining::Outcome PostTraining::run(const QuantizationChoice& choice, const 
   };
   const auto simulate = [&](const char* step) {
     const InferenceNetwork simulated = on_grids(network_, quantized, done.weights, done.biases);
-    add(evaluate(step, FloatInference(simulated, setting_.kernels, done.activations ? quantized.grids : std::vector<std::optional<Grid>>{})));
+    add(evaluate(step,
+                 FloatInference(simulated, setting_.kernels, done.activations ? quantized.grids : std::vector<std::optional<Grid>>{})));
   };
   if (parts.weights) {
     done.weights = true;

@@ -85,15 +85,16 @@ InferenceNetwork on_grids(const InferenceNetwork& network, const QuantizedNetwor
     const double input_scale = static_cast<double>(quantized.grids[step.inputs[0]]->scale);
     for (std::size_t c = 0; c < step.out.channels; ++c) {
       const Grid& grid = product.grid(c);
-      for (std::size_t k = c * step.patch(); weights && k < (c + 1) * step.patch(); ++k) step.weight[k] = grid.dequantize(product.weights[k]);
+      for (std::size_t k = c * step.patch(); weights && k < (c + 1) * step.patch(); ++k)
+        step.weight[k] = grid.dequantize(product.weights[k]);
       if (biases) step.bias[c] = static_cast<float>(static_cast<double>(grid.scale) * input_scale * product.biases[c]);
     }
   }
   return simulated;
 }
 
-std::uint64_t model_bytes(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice, bool weights,
-                          bool activations) {
+std::uint64_t model_bytes(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice,
+                          bool weights, bool activations) {
   const std::uint64_t grid_bytes = choice.scheme == GridScheme::affine ? 5 : 4;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < network.steps.size(); ++i) {

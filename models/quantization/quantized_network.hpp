@@ -40,7 +40,7 @@ InferenceNetwork on_grids(const InferenceNetwork& network, const QuantizedNetwor
 
 /// Bytes of parameters: weights of `bits` packed without gaps with a scale (4 bytes) and, if affine, a zero point (1 byte) a grid, or in
 /// fp32; biases of 4 bytes either way; a scale and a zero point (5 bytes) for each value with a grid of its own.
-std::uint64_t model_bytes(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice, bool weights,
-                          bool activations);
+std::uint64_t model_bytes(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice,
+                          bool weights, bool activations);
 
 }  // namespace straggler

@@ -18,7 +18,8 @@ struct Multiplier {
 /// The nearest one to `real` >= 0: off by a share of 2^-31 at most. Below 2^-32 it is 0, as every 32-bit number times `real` rounds to
 /// 0 then. Throws std::invalid_argument from 2^29 on.
 inline Multiplier multiplier_of(double real) {
-  if (!(real >= 0 && real < 0x1p29)) throw std::invalid_argument("a factor of " + std::to_string(real) + " between two scales is too large");
+  if (!(real >= 0 && real < 0x1p29))
+    throw std::invalid_argument("a factor of " + std::to_string(real) + " between two scales is too large");
   if (real < 0x1p-32) return {};
   int exponent = 0;
   const double fraction = std::frexp(real, &exponent);  // in [1/2, 1)

@@ -20,8 +20,8 @@ struct RangeTable {
   std::string text = "bits,layer,tensor,channel,min,max,scale,zero_point,lowest,highest\n";
 
   void add(int bits, const std::string& layer, const char* tensor, const std::string& channel, const Interval& seen, const Grid& grid) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", bits, layer, tensor, channel, seen.low, seen.high, grid.scale,
-                   grid.zero, grid.low, grid.high);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", bits, layer, tensor, channel, seen.low, seen.high,
+                   grid.scale, grid.zero, grid.low, grid.high);
   }
 };
 
@@ -39,8 +39,7 @@ std::string steps_csv(const std::vector<StepResult>& unquantized, const std::vec
                    step.accuracy, step.loss, step.changed, step.bytes);
     before = step.accuracy;
   };
-  for (const StepResult& step : unquantized)
-    add(step, unquantized_bits, unquantized_bits, unquantized_bits, "none", "none", "none");
+  for (const StepResult& step : unquantized) add(step, unquantized_bits, unquantized_bits, unquantized_bits, "none", "none", "none");
   for (const QuantizationRun& run : runs) {
     before = unquantized.back().accuracy;
     int weights = unquantized_bits, activations = unquantized_bits;
@@ -92,7 +91,8 @@ std::vector<NamedHistogram> weight_histograms(const InferenceNetwork& network) {
 
 std::vector<NamedHistogram> activation_histograms(const InferenceNetwork& network, const std::vector<Histogram>& seen) {
   std::vector<NamedHistogram> all;
-  for (ValueIndex value = 0; value < network.values(); ++value) all.push_back({value_name(network, value), seen[value].coarser(shown_bins)});
+  for (ValueIndex value = 0; value < network.values(); ++value)
+    all.push_back({value_name(network, value), seen[value].coarser(shown_bins)});
   return all;
 }
 

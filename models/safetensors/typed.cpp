@@ -170,8 +170,7 @@ std::string safetensors_bytes(const TypedFile& file) {
     if (tensor.bytes.size() != tensor.elements() * size_of(tensor.type))
       throw std::logic_error(fmt::format("tensor '{}' has {} bytes, which do not fit its shape", tensor.name, tensor.bytes.size()));
     if (!names.insert(tensor.name).second) throw std::logic_error(fmt::format("two tensors are named '{}'", tensor.name));
-    header[tensor.name] = {
-        {"dtype", name_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.bytes.size()}}};
+    header[tensor.name] = {{"dtype", name_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.bytes.size()}}};
     at += tensor.bytes.size();
   }
   // Bytes that are not UTF-8 become replacement characters instead of an exception.

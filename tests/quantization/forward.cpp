@@ -65,9 +65,7 @@ std::vector<Values> forward(const Trained& trained, const std::vector<float>& in
   for (std::size_t l = 0; l < trained.architecture.layers.size(); ++l) {
     LayerSpec layer = trained.architecture.layers[l];
     const auto value = [&](std::size_t i) -> const Values& { return layer.inputs[i] == network_input ? given : out[layer.inputs[i]]; };
-    const auto tensor = [&](std::size_t t) {
-      return t < layer.tensors.size() ? trained.weights.data() + layout.tensors[l][t] : nullptr;
-    };
+    const auto tensor = [&](std::size_t t) { return t < layer.tensors.size() ? trained.weights.data() + layout.tensors[l][t] : nullptr; };
     Values y = value(0);
     if (layer.kind == LayerKind::linear) layer.window = {};
     if (layer.kind == LayerKind::conv || layer.kind == LayerKind::linear) y = convolve(layer, value(0), tensor(0), tensor(1));

@@ -51,8 +51,7 @@ void check_against_definition(const Architecture& architecture, std::uint64_t se
   REQUIRE(output.size() == samples * size);
   for (std::size_t s = 0; s < samples; ++s) {
     const auto first = inputs.begin() + static_cast<std::ptrdiff_t>(s * architecture.input.size());
-    const std::vector<double> expected =
-        forward(trained, {first, first + static_cast<std::ptrdiff_t>(architecture.input.size())}).back();
+    const std::vector<double> expected = forward(trained, {first, first + static_cast<std::ptrdiff_t>(architecture.input.size())}).back();
     double norm = 0;
     for (const double each : expected) norm = std::max(norm, std::abs(each));
     for (std::size_t i = 0; i < size; ++i) CHECK(std::abs(static_cast<double>(output[s * size + i]) - expected[i]) <= 2e-5 * norm);
@@ -113,8 +112,9 @@ class Reference {
           const std::size_t row = y * step.window.stride + i, column = x * step.window.stride + j;
           if (row < step.window.pad_height || column < step.window.pad_width) continue;
           if (row - step.window.pad_height >= step.in.height || column - step.window.pad_width >= step.in.width) continue;
-          const std::size_t at = ((sample * step.in.channels + group * per_group + c) * step.in.height + row - step.window.pad_height) *
-                                     step.in.width + column - step.window.pad_width;
+          const std::size_t at =
+              ((sample * step.in.channels + group * per_group + c) * step.in.height + row - step.window.pad_height) * step.in.width +
+              column - step.window.pad_width;
           exact.sum += (product.weights[k] - product.grid(o).zero) * distance(in, at);
         }
     exact.real = static_cast<double>(exact.sum) * (static_cast<double>(product.grid(o).scale) * scale(in) / out_scale);
@@ -306,7 +306,7 @@ TEST_CASE("integer inference: a bias that dwarfs its weights gets a scale at whi
   build.linear(build.relu(build.linear(network_input, "fc1", 4)), "fc2", 2);
   Trained trained = with_weights(std::move(build).build(), 5);
   for (std::size_t k = 0; k < 3; ++k) {
-    trained.weights[k] = 0;          // channel 0: no weights at all
+    trained.weights[k] = 0;           // channel 0: no weights at all
     trained.weights[3 + k] = 1e-12f;  // channel 1: next to none
   }
   trained.weights[12] = 0.75f;  // biases of fc1

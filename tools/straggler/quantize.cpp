@@ -127,8 +127,9 @@ class Quantization {
     const Blueprint blueprint(scenario_, arguments_.has("kernels") ? arguments_.get<std::string>("kernels") : "auto");
     const Architecture* const architecture = blueprint.model->architecture();
     if (!architecture)
-      throw_error(scenario_, "workload.model", fmt::format("{} cannot be quantized; take a network of convolutions and linear layers",
-                                                           in_quotes(scenario_.workload.model.name)));
+      throw_error(scenario_, "workload.model",
+                  fmt::format("{} cannot be quantized; take a network of convolutions and linear layers",
+                              in_quotes(scenario_.workload.model.name)));
     const std::vector<float> weights = read_trained_weights(arguments_.positional().front(), *blueprint.model);
     const InferenceNetwork network =
         at_place(scenario_, "workload.model", [&] { return inference_network(*architecture, weights.data()); });
@@ -170,8 +171,8 @@ class Quantization {
     if (fs::exists(out_, error) && !fs::is_directory(out_, error))
       throw ResultsError(fmt::format("{}: is a file; name a folder with --out", out_.string()));
     if (arguments_.flag("force") || !fs::exists(out_, error) || fs::exists(out_ / steps_file, error) || fs::is_empty(out_, error)) return;
-    throw ResultsError(fmt::format("{}: holds something that no quantization wrote; choose another folder with --out, or --force",
-                                   out_.string()));
+    throw ResultsError(
+        fmt::format("{}: holds something that no quantization wrote; choose another folder with --out, or --force", out_.string()));
   }
 
   std::vector<float> calibration_inputs(const Dataset& data) const {
@@ -237,9 +238,10 @@ class Quantization {
                                    : fmt::format("{}/{}", choice.weight_bits, choice.activation_bits);
       for (const StepResult& step : run.outcome.steps) add(step, bits);
     }
-    fmt::print("{}\nchange: in percentage points, against the step before; changed: test samples with another class than in it\n"
-               "results in {}\n",
-               aligned(rows, 1), out_.string());
+    fmt::print(
+        "{}\nchange: in percentage points, against the step before; changed: test samples with another class than in it\n"
+        "results in {}\n",
+        aligned(rows, 1), out_.string());
   }
 
   const Arguments& arguments_;
@@ -258,10 +260,11 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command quantize_command{"quantize", "MODEL.safetensors", "a trained model in integers of 2 to 8 bits: accuracy after every step",
-                               "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml\n"
-                               "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml --bits 8,6,4 --ranges mse\n"
-                               "  straggler quantize model.safetensors --scenario lenet.yaml --weights --weight-bits 4 --granularity tensor\n",
-                               execute};
+const Command quantize_command{
+    "quantize", "MODEL.safetensors", "a trained model in integers of 2 to 8 bits: accuracy after every step",
+    "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml\n"
+    "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml --bits 8,6,4 --ranges mse\n"
+    "  straggler quantize model.safetensors --scenario lenet.yaml --weights --weight-bits 4 --granularity tensor\n",
+    execute};
 
 }  // namespace straggler::cli
