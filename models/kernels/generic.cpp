@@ -199,6 +199,18 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   Map<Eigen::ArrayXf>(out, size) = Numbers(w, size) - rate * Numbers(d, size);
 }
 
+void integer_products(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w, std::int32_t* y) {
+  for (std::size_t p = 0; p < panels_of(rows); ++p, x += pairs * 2 * panel_rows)
+    for (std::size_t o = 0; o < out; ++o, y += panel_rows) {
+      std::fill_n(y, panel_rows, 0);
+      for (std::size_t k = 0; k < pairs; ++k) {
+        const std::int16_t* const both = x + k * 2 * panel_rows;
+        const std::int32_t first = w[(o * pairs + k) * 2], second = w[(o * pairs + k) * 2 + 1];
+        for (std::size_t lane = 0; lane < panel_rows; ++lane) y[lane] += first * both[2 * lane] + second * both[2 * lane + 1];
+      }
+    }
+}
+
 }  // namespace
 
 extern const Kernels table;
@@ -213,5 +225,6 @@ const Kernels table = {"generic",
                        weighted_sum,
                        mean,
                        momentum,
-                       descend};
+                       descend,
+                       integer_products};
 }  // namespace straggler::generic

@@ -61,6 +61,11 @@ struct Kernels {
   void (*momentum)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
   /// out = w - rate d
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
+
+  // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
+  /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
+  void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
+                           std::int32_t* y);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

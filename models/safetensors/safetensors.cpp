@@ -10,6 +10,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "models/safetensors/typed.hpp"
+
 namespace straggler {
 namespace {
 
@@ -17,8 +19,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "values are copied to the file as they lie in memory");
-
-constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 
 [[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
@@ -78,63 +78,6 @@ class Aside {
   bool moved_ = false;
 };
 
-/// The number at `json`, which must be an integer from 0.
-std::size_t count_at(const fs::path& path, const std::string& name, const Json& json) {
-  if (!json.is_number_unsigned())
-    fail(path, fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
-  return json.get<std::size_t>();
-}
-
-TensorInfo tensor_of(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {
-  const auto is_list = [&json](const char* key) { return json.contains(key) && json[key].is_array(); };
-  if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
-    fail(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
-  if (json["dtype"] != "F32") fail(path, fmt::format("tensor '{}' is of type {}; only F32 can be read", name, json["dtype"].dump()));
-  TensorInfo tensor;
-  tensor.name = name;
-  std::size_t count = 1;
-  for (const Json& size : json["shape"]) {
-    tensor.shape.push_back(count_at(path, name, size));
-    if (tensor.shape.back() != 0 && count > data_bytes / tensor.shape.back())
-      fail(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
-    count *= tensor.shape.back();
-  }
-  const std::size_t begin = count_at(path, name, json["data_offsets"][0]), end = count_at(path, name, json["data_offsets"][1]);
-  if (begin > end || end > data_bytes)
-    fail(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, begin, end, data_bytes));
-  if (begin % sizeof(float) != 0 || end - begin != count * sizeof(float))
-    fail(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(),
-                           count * sizeof(float), end - begin));
-  tensor.offset = begin / sizeof(float);
-  return tensor;
-}
-
-void read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, SafetensorsFile& file) {
-  const Json header = Json::parse(text, nullptr, false);
-  if (!header.is_object()) fail(path, "its header is not JSON; give a safetensors file");
-  for (const auto& [name, json] : header.items()) {
-    if (name != "__metadata__") {
-      file.tensors.push_back(tensor_of(path, name, json, data_bytes));
-      continue;
-    }
-    if (!json.is_object()) fail(path, "its __metadata__ is not a map; give a safetensors file");
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) fail(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
-      file.metadata[key] = value.get<std::string>();
-    }
-  }
-  file.tensors = in_order(std::move(file.tensors));
-  std::size_t at = 0;
-  for (const TensorInfo& tensor : file.tensors) {
-    if (tensor.offset != at)
-      fail(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", tensor.name));
-    at += elements(tensor);
-  }
-  if (at * sizeof(float) != data_bytes)
-    fail(path,
-         fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at * sizeof(float), data_bytes));
-}
-
 }  // namespace
 
 void write_safetensors(const fs::path& path, const std::vector<TensorInfo>& tensors, std::span<const float> values,
@@ -154,24 +97,17 @@ void write_safetensors(const fs::path& path, const std::vector<TensorInfo>& tens
 }
 
 SafetensorsFile read_safetensors(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) fail(path, "no such file; give a safetensors file");
-  const std::uintmax_t size = fs::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
-  std::uint64_t length = 0;
-  if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
-    fail(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
-  if (length > longest_header || length > size - sizeof length)
-    fail(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
-  std::string header(length, '\0');
-  in.read(header.data(), static_cast<std::streamsize>(length));
+  TypedFile typed = read_typed_safetensors(path);
   SafetensorsFile file;
-  const std::size_t data_bytes = size - sizeof length - length;
-  read_header(path, header, data_bytes, file);
-  file.values.resize(data_bytes / sizeof(float));
-  if (!in.read(reinterpret_cast<char*>(file.values.data()), static_cast<std::streamsize>(data_bytes)))
-    fail(path, "reading failed; get a whole, undamaged file");
+  file.metadata = std::move(typed.metadata);
+  for (const TypedTensor& tensor : typed.tensors) {
+    if (is_counter(tensor)) continue;
+    if (tensor.type != NumberType::f32)
+      fail(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
+    file.tensors.push_back({tensor.name, tensor.shape, file.values.size()});
+    const std::vector<float> values = tensor.floats();
+    file.values.insert(file.values.end(), values.begin(), values.end());
+  }
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/data/dataset.hpp"
@@ -48,6 +49,8 @@ class Workspace {
   bool called_off() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
 };
 
+struct Architecture;
+
 /// Immutable; safe to call from several threads, each with a workspace of its own.
 class Model {
  public:
@@ -74,6 +77,13 @@ class Model {
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
   /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
+  /// What it computes, layer by layer, with its tensors in the order of `tensors`; null where it is no such network, or does not say.
+  virtual const Architecture* architecture() const { return described_.get(); }
+  /// Tells the architecture of a model that does not keep it by itself; before anybody else sees the model.
+  void describe(std::shared_ptr<const Architecture> architecture) { described_ = std::move(architecture); }
+
+ private:
+  std::shared_ptr<const Architecture> described_;
 };
 
 /// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).

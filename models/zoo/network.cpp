@@ -111,7 +111,12 @@ std::unique_ptr<Model> make_network(Architecture architecture, const ModelSettin
       best = &each;
     }
   }
-  if (best) return best->make(std::move(architecture), setting);
+  if (best) {
+    auto described = std::make_shared<const Architecture>(architecture);
+    std::unique_ptr<Model> model = best->make(std::move(architecture), setting);
+    model->describe(std::move(described));
+    return model;
+  }
   if (engine == "auto") throw std::invalid_argument("no engine computes all layers of this network");
   Registry<NetworkEngine>::instance().at(engine);  // throws on an unknown name
   throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; take auto");

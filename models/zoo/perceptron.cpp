@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "models/zoo/architecture.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {
@@ -53,6 +54,13 @@ Perceptron::Perceptron(std::vector<std::size_t> widths, const Kernels& kernels) 
     offset += layers_.back().parameters();
   }
   loss_.classes = widths.back();
+  ArchitectureBuilder build({widths[0], 1, 1});
+  LayerIndex x = network_input;
+  for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
+    if (l > 0) x = build.relu(x);
+    x = build.linear(x, std::to_string(2 * l), widths[l + 1]);
+  }
+  describe(std::make_shared<const Architecture>(std::move(build).build()));
 }
 
 std::size_t Perceptron::parameters() const { return layers_.back().offset() + layers_.back().parameters(); }

@@ -1,0 +1,41 @@
+// Samples in blocks, dealt to threads.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace straggler {
+
+/// Calls work(state, block, first, count) for blocks of `size` samples that cover `total`, in any order, on at most `threads` threads with
+/// a State each. Rethrows what a block throws. Returns the states.
+template <class State, class Work>
+std::vector<State> for_blocks(std::size_t total, std::size_t size, unsigned threads, const State& initial, const Work& work) {
+  const std::size_t blocks = (total + size - 1) / size;
+  std::vector<State> states(std::clamp<std::size_t>(blocks, 1, std::max(threads, 1u)), initial);
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto run = [&](State& state) {
+    try {
+      for (std::size_t block = next++; block < blocks; block = next++)
+        work(state, block, block * size, std::min(size, total - block * size));
+    } catch (...) {
+      next = blocks;
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < states.size(); ++i) others.emplace_back([&, i] { run(states[i]); });
+    run(states[0]);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return states;
+}
+
+}  // namespace straggler

@@ -1,0 +1,18 @@
+// Histograms as one SVG picture, a panel each.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/quantization/calibration.hpp"
+
+namespace straggler {
+
+struct NamedHistogram {
+  std::string name;
+  Histogram histogram;  // a few dozen bins
+};
+
+/// Bars as high as the logarithm of their counts: tails of a few numbers among millions can be seen, and it is they that ranges are about.
+std::string histogram_picture(const std::string& title, const std::vector<NamedHistogram>& panels);
+
+}  // namespace straggler

@@ -1,0 +1,31 @@
+// What a quantization leaves behind, as CSV.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/quantization/histogram_picture.hpp"
+#include "models/quantization/post_training.hpp"
+
+namespace straggler {
+
+/// One choice of bits and what came of it.
+struct QuantizationRun {
+  int bits = 8;  // as asked for; weights or activations may have others
+  QuantizationChoice choice;
+  PostTraining::Outcome outcome;
+};
+
+/// quantization.csv: a row for each step; `unquantized`: the steps before any, in fp32.
+std::string steps_csv(const std::vector<StepResult>& unquantized, const std::vector<QuantizationRun>& runs);
+
+/// ranges.csv: a row for each grid that a run of these parts uses.
+std::string ranges_csv(const InferenceNetwork& network, const std::vector<Histogram>& seen, const std::vector<QuantizationRun>& runs,
+                       const QuantizedParts& parts);
+
+std::string histograms_csv(const std::vector<NamedHistogram>& histograms);
+
+/// Of each product's weights (batch norm folded), and of each value that a step computes.
+std::vector<NamedHistogram> weight_histograms(const InferenceNetwork& network);
+std::vector<NamedHistogram> activation_histograms(const InferenceNetwork& network, const std::vector<Histogram>& seen);
+
+}  // namespace straggler
