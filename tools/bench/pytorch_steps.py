@@ -84,7 +84,16 @@ def steps(make, shape, classes, rows, seconds):
     return count * rows / spent
 
 
+def refuse_reference_blas():
+    """Debian's torch runs on whatever libblas.so.3 is; netlib's is no opponent."""
+    torch.rand(8, 8) @ torch.rand(8, 8)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        if any("/blas/libblas.so" in line for line in maps):
+            sys.exit("pytorch_steps: PyTorch runs on the reference BLAS, ten times slower than it can; install libopenblas0-serial")
+
+
 if __name__ == "__main__":
+    refuse_reference_blas()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
