@@ -155,27 +155,3 @@ STRAGGLER_INLINE void slide_panels(std::size_t rows, const Slide& slide, const f
         }
     });
 }
-
-void conv_forward(std::size_t rows, const Convolution& conv, const float* x, const float* w, const float* b, bool relu, float* y,
-                  float* scratch) {
-  const std::size_t in = conv.group_in(), out = conv.group_out();
-  const std::size_t plane = conv.slide.plane() * panel_rows, out_plane = conv.slide.out_plane() * panel_rows;
-  const Slide slide{conv.slide, false, in, out};
-  for (std::size_t group = 0; group < conv.groups; ++group) {
-    for_even_tiles(out, PackWeights{slide, in, w + group * out * in * conv.slide.window(), scratch});
-    slide_panels(rows, slide, x + group * in * plane, conv.in_channels * plane, scratch, b ? b + group * out : nullptr, nullptr, relu,
-                 y + group * out * out_plane, conv.out_channels * out_plane);
-  }
-}
-
-void conv_backward_input(std::size_t rows, const Convolution& conv, const float* dy, const float* w, const float* x, bool relu, float* dx,
-                         float* scratch) {
-  const std::size_t in = conv.group_in(), out = conv.group_out();
-  const std::size_t plane = conv.slide.plane() * panel_rows, out_plane = conv.slide.out_plane() * panel_rows;
-  const Slide slide{conv.slide, true, out, in};
-  for (std::size_t group = 0; group < conv.groups; ++group) {
-    for_even_tiles(in, PackWeights{slide, in, w + group * out * in * conv.slide.window(), scratch});
-    slide_panels(rows, slide, dy + group * out * out_plane, conv.out_channels * out_plane, scratch, nullptr,
-                 relu ? x + group * in * plane : nullptr, false, dx + group * in * plane, conv.in_channels * plane);
-  }
-}

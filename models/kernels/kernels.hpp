@@ -50,11 +50,19 @@ struct Convolution {
   std::size_t group_in() const { return in_channels / groups; }
   std::size_t group_out() const { return out_channels / groups; }
   std::size_t weights() const { return out_channels * group_in() * slide.window(); }
+  /// Whether forward and backward by the input may take the way with fewer multiplications (winograd.inc.hpp).
+  bool winograd() const {
+    const std::size_t side = slide.window_height;
+    return (side == 3 || side == 5) && slide.window_width == side && slide.stride == 1 && slide.pad_height < side &&
+           slide.pad_width < side && group_in() >= 12 && group_out() >= 12;
+  }
   /// Floats of scratch memory that any of its kernels may use.
   std::size_t scratch_floats() const {
     const std::size_t padded = slide.height * (slide.width + 2 * slide.pad_width) * panel_rows, rows = 12 * slide.out_width * panel_rows;
     const std::size_t backward = padded + rows + conv_block + 16 * 16 * slide.window();
-    return weights() > backward ? weights() : backward;
+    const std::size_t tiles = winograd() ? 36 * (group_in() * group_out() + (group_in() + group_out()) * panel_rows + 4 * 16) : 0;
+    const std::size_t forward = weights() > tiles ? weights() : tiles;
+    return forward > backward ? forward : backward;
   }
 };
 

@@ -17,6 +17,8 @@ namespace {
 #include "models/kernels/vectors.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/convolution.inc.hpp"
+#include "models/kernels/winograd.inc.hpp"
+#include "models/kernels/convolution_entries.inc.hpp"
 #include "models/kernels/convolution_weights.inc.hpp"
 #include "models/kernels/pools.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"

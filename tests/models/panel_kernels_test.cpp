@@ -27,14 +27,26 @@ struct Case {
 /// Around the sizes of tiles (12, 6, 5), of pieces of a window's row (5), of panels (32) and of blocks.
 std::vector<Case> cases() {
   return {
-      {32, {window(8, 8, 5, 5, 1, 2, 2), 1, 6, 1}},    {5, {window(7, 9, 5, 5, 1, 0, 0), 3, 16, 1}},
-      {33, {window(5, 6, 3, 3, 1, 1, 1), 4, 13, 1}},   {40, {window(6, 5, 3, 3, 2, 1, 1), 6, 9, 3}},
-      {17, {window(9, 7, 1, 1, 1, 0, 0), 5, 25, 1}},   {16, {window(9, 7, 1, 1, 2, 0, 0), 5, 7, 1}},
-      {31, {window(11, 10, 7, 7, 2, 3, 3), 2, 5, 1}},  {64, {window(4, 4, 4, 2, 3, 2, 1), 4, 4, 4}},
-      {70, {window(3, 12, 2, 11, 1, 1, 5), 2, 3, 1}},  {3, {window(2, 2, 5, 5, 1, 2, 2), 2, 2, 2}},
-      {8, {window(6, 6, 3, 3, 1, 1, 1), 24, 28, 2}},   {1, {window(1, 1, 1, 1, 1, 0, 0), 1, 1, 1}},
-      {34, {window(10, 3, 4, 2, 1, 1, 0), 1, 2, 1}},   {2, {window(30, 30, 3, 3, 1, 1, 1), 9, 3, 1}},
+      {32, {window(8, 8, 5, 5, 1, 2, 2), 1, 6, 1}},
+      {5, {window(7, 9, 5, 5, 1, 0, 0), 3, 16, 1}},
+      {33, {window(5, 6, 3, 3, 1, 1, 1), 4, 13, 1}},
+      {40, {window(6, 5, 3, 3, 2, 1, 1), 6, 9, 3}},
+      {17, {window(9, 7, 1, 1, 1, 0, 0), 5, 25, 1}},
+      {16, {window(9, 7, 1, 1, 2, 0, 0), 5, 7, 1}},
+      {31, {window(11, 10, 7, 7, 2, 3, 3), 2, 5, 1}},
+      {64, {window(4, 4, 4, 2, 3, 2, 1), 4, 4, 4}},
+      {70, {window(3, 12, 2, 11, 1, 1, 5), 2, 3, 1}},
+      {3, {window(2, 2, 5, 5, 1, 2, 2), 2, 2, 2}},
+      {8, {window(6, 6, 3, 3, 1, 1, 1), 24, 28, 2}},
+      {1, {window(1, 1, 1, 1, 1, 0, 0), 1, 1, 1}},
+      {34, {window(10, 3, 4, 2, 1, 1, 0), 1, 2, 1}},
+      {2, {window(30, 30, 3, 3, 1, 1, 1), 9, 3, 1}},
       {12, {window(13, 13, 3, 3, 3, 0, 0), 2, 12, 1}},
+      // Enough channels for Winograd: tiles that fit and that do not, and every padding that its gradient has.
+      {33, {window(7, 9, 5, 5, 1, 2, 2), 12, 13, 1}},
+      {5, {window(6, 6, 5, 5, 1, 0, 0), 16, 12, 1}},
+      {17, {window(9, 10, 3, 3, 1, 1, 1), 12, 40, 1}},
+      {3, {window(5, 4, 3, 3, 1, 2, 0), 24, 24, 2}},
   };
 }
 
@@ -83,6 +95,11 @@ std::vector<float> scratch_of(const Convolution& conv) { return std::vector<floa
 /// Sums of n products of numbers below 1 in any order.
 double bound(double terms) { return 0x1p-24 * 4 * (terms + 4); }
 
+/// Forward or by the input. Winograd's transforms enlarge numbers (Bᵀ up to 10 times in each direction) and take differences of them.
+double slide_bound(const Convolution& conv, std::size_t channels) {
+  return bound(static_cast<double>(channels * conv.slide.window())) * (conv.winograd() ? 4 : 1);
+}
+
 void check_close(const std::vector<float>& actual, const std::vector<double>& expected, double error) {
   REQUIRE(actual.size() == expected.size());
   double worst = 0;
@@ -125,7 +142,7 @@ TEST_CASE("convolution forward equals plain loops, whatever the padding lanes ho
       }
       std::vector<float> y(panel_floats(one.rows, n.out), nan), scratch = scratch_of(one.conv);
       kernels.conv_forward(one.rows, one.conv, x.data(), n.w.data(), relu ? n.b.data() : nullptr, relu, y.data(), scratch.data());
-      check_close(samples_of(y, one.rows, n.out), expected, bound(static_cast<double>(one.conv.group_in() * one.conv.slide.window())));
+      check_close(samples_of(y, one.rows, n.out), expected, slide_bound(one.conv, one.conv.group_in()));
     }
   });
 }
@@ -145,9 +162,29 @@ TEST_CASE("convolution backward by the input equals plain loops, whatever the pa
       }
       std::vector<float> dx(panel_floats(one.rows, n.in), nan), scratch = scratch_of(one.conv);
       kernels.conv_backward_input(one.rows, one.conv, dy.data(), n.w.data(), relu ? x.data() : nullptr, relu, dx.data(), scratch.data());
-      check_close(samples_of(dx, one.rows, n.in), expected, bound(static_cast<double>(one.conv.group_out() * one.conv.slide.window())));
+      check_close(samples_of(dx, one.rows, n.in), expected, slide_bound(one.conv, one.conv.group_out()));
     }
   });
+}
+
+TEST_CASE("Winograd's convolutions are as exact as direct ones but for a small factor") {
+  // The widths of the FedAvg CNN's second layer and of a residual network's: sums of 800 and 576 products.
+  for (const Case& one : {Case{4, {window(14, 14, 5, 5, 1, 2, 2), 32, 24, 1}}, Case{4, {window(8, 8, 3, 3, 1, 1, 1), 64, 24, 1}}}) {
+    REQUIRE(one.conv.winograd());
+    const Numbers n(one);
+    const std::vector<float> x = panels_of(n.x, one.rows, n.in, 0);
+    std::vector<double> expected(one.rows * n.out, 0.0);
+    for (std::size_t row = 0; row < one.rows; ++row)
+      for_products(one.conv, [&](std::size_t out, std::size_t in, std::size_t weight) {
+        expected[row * n.out + out] += static_cast<double>(n.x[row * n.in + in]) * static_cast<double>(n.w[weight]);
+      });
+    for (const Kernels* kernels : all_kernels()) {
+      CAPTURE(kernels->name);
+      std::vector<float> y(panel_floats(one.rows, n.out)), scratch = scratch_of(one.conv);
+      kernels->conv_forward(one.rows, one.conv, x.data(), n.w.data(), nullptr, false, y.data(), scratch.data());
+      CHECK(distance(samples_of(y, one.rows, n.out), expected) < (kernels->name == "generic" ? 5e-7 : 2e-6));
+    }
+  }
 }
 
 TEST_CASE("convolution backward by the weights equals plain loops, overwrites or accumulates, whatever the padding lanes hold") {
