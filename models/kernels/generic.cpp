@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernels/generic_windows.hpp"
 #include "models/kernels/kernels.hpp"
 
 namespace straggler::generic {
@@ -220,6 +221,13 @@ const Kernels table = {"generic",
                        dense_forward,
                        dense_backward_weights,
                        dense_backward_input,
+                       conv_forward,
+                       conv_backward_weights,
+                       conv_backward_input,
+                       max_pool_forward,
+                       max_pool_backward,
+                       average_pool_forward,
+                       average_pool_backward,
                        softmax_cross_entropy,
                        softmax_evaluate,
                        weighted_sum,

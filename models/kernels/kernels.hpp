@@ -11,7 +11,9 @@
 //  - panels: [ceil(rows / 32)][features][32], 32 samples side by side, what the dense kernels work on. A panel is contiguous,
 //    so matrix products read it in order, and its lanes are samples, so that no width (2, 10, 200) wastes lanes.
 //    Lanes past the last row are padding: readable and writable memory whose content is ignored.
-// Weights are [out][in], row-major, as PyTorch's nn.Linear has them.
+// Weights are [out][in], row-major, as PyTorch's nn.Linear has them; of a convolution [out][in / groups][height][width]. The features
+// of an image are [channels][height][width], so that a panel of images is [channels][height][width][32], and a flattened image is
+// the image itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,46 @@ inline constexpr std::size_t panel_rows = 32;
 constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) {
   return (rows + panel_rows - 1) / panel_rows * panel_rows * features;
 }
+
+/// A window that slides over planes of height x width places, `stride` at a time, with `pad_*` places beyond each edge.
+struct PlaneWindow {
+  std::size_t height = 1, width = 1, out_height = 1, out_width = 1;
+  std::size_t window_height = 1, window_width = 1, stride = 1, pad_height = 0, pad_width = 0;
+
+  std::size_t plane() const { return height * width; }
+  std::size_t out_plane() const { return out_height * out_width; }
+  std::size_t window() const { return window_height * window_width; }
+};
+
+/// Floats that a convolution works on at a time: a share of a first-level cache of 32 KiB.
+inline constexpr std::size_t conv_block = 6144;
+
+/// Zeros beyond the edges. Output channel o reads the input channels of its group alone; `groups` divides both numbers of channels.
+struct Convolution {
+  PlaneWindow slide;
+  std::size_t in_channels = 1, out_channels = 1, groups = 1;
+
+  std::size_t group_in() const { return in_channels / groups; }
+  std::size_t group_out() const { return out_channels / groups; }
+  std::size_t weights() const { return out_channels * group_in() * slide.window(); }
+  /// Whether forward and backward by the input may take the way with fewer multiplications (winograd.inc.hpp).
+  bool winograd() const {
+    const std::size_t side = slide.window_height;
+    return (side == 3 || side == 5) && slide.window_width == side && slide.stride == 1 && slide.pad_height < side &&
+           slide.pad_width < side && group_in() >= 12 && group_out() >= 12;
+  }
+  /// Floats of scratch memory that any of its kernels may use.
+  std::size_t scratch_floats() const {
+    const std::size_t padded = slide.height * (slide.width + 2 * slide.pad_width) * panel_rows, rows = 12 * slide.out_width * panel_rows;
+    const std::size_t backward = padded + rows + conv_block + 16 * 16 * slide.window();
+    const std::size_t tiles = winograd() ? 36 * (group_in() * group_out() + (group_in() + group_out()) * panel_rows + 4 * 16) : 0;
+    const std::size_t forward = weights() > tiles ? weights() : tiles;
+    return forward > backward ? forward : backward;
+  }
+};
+
+/// Of a pool: the index of a place in its window is one byte.
+inline constexpr std::size_t most_pooled = 256;
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -45,6 +87,23 @@ struct Kernels {
   /// dx = wᵀ · dy for every sample, zeroed where x <= 0 if `relu` (x: the input of this layer, output of a ReLU; else ignored).
   void (*dense_backward_input)(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x,
                                bool relu, float* dx);
+  /// As the three above, of a convolution. b, db: null without bias. `scratch`: Convolution::scratch_floats.
+  void (*conv_forward)(std::size_t rows, const Convolution& conv, const float* x, const float* w, const float* b, bool relu, float* y,
+                       float* scratch);
+  void (*conv_backward_weights)(std::size_t rows, const Convolution& conv, const float* x, const float* dy, bool accumulate, float* dw,
+                                float* db, float* scratch);
+  void (*conv_backward_input)(std::size_t rows, const Convolution& conv, const float* dy, const float* w, const float* x, bool relu,
+                              float* dx, float* scratch);
+  /// y = the largest of each window, `winner` (bytes in panels) its index there; the first of equals; NaN is larger than any number.
+  void (*max_pool_forward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y,
+                           std::uint8_t* winner);
+  void (*max_pool_backward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const std::uint8_t* winner,
+                            float* dx);
+  /// The sum of each window over its whole size: places beyond the edges count as zeros (PyTorch's count_include_pad).
+  void (*average_pool_forward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y);
+  /// `x`, `relu`: as of dense_backward_input.
+  void (*average_pool_backward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const float* x,
+                                bool relu, float* dx);
   /// In place: scores -> scale[row] * (softmax - one-hot). Returns Σ scale[row] * cross entropy. labels[row] < classes.
   double (*softmax_cross_entropy)(std::size_t rows, std::size_t classes, float* scores, const std::int32_t* labels, const float* scale);
   /// Σ cross entropy over rows; adds to `correct` how many rows have their largest score at their label (ties: the first).

@@ -16,6 +16,11 @@ namespace {
 // clang-format off
 #include "models/kernels/vectors.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
+#include "models/kernels/convolution.inc.hpp"
+#include "models/kernels/winograd.inc.hpp"
+#include "models/kernels/convolution_entries.inc.hpp"
+#include "models/kernels/convolution_weights.inc.hpp"
+#include "models/kernels/pools.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
 #include "models/kernels/integers.inc.hpp"
@@ -29,6 +34,13 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        dense_forward,
                        dense_backward_weights,
                        dense_backward_input,
+                       conv_forward,
+                       conv_backward_weights,
+                       conv_backward_input,
+                       max_pool_forward,
+                       max_pool_backward,
+                       average_pool_forward,
+                       average_pool_backward,
                        softmax_cross_entropy,
                        softmax_evaluate,
                        weighted_sum,

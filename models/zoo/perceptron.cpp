@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <stdexcept>
 
 #include "models/zoo/architecture.hpp"
+#include "models/layers/floats.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {
@@ -15,26 +15,6 @@ namespace {
 /// Samples that go through the layers together. Fixed, so that results depend on the samples alone: a longer call is the sum
 /// of its blocks in order.
 constexpr std::size_t block_rows = 128;
-
-/// Floats that begin at a cache line.
-class Floats {
- public:
-  float* data() const { return data_.get(); }
-  void grow(std::size_t count) {
-    if (count <= count_) return;
-    data_.reset(static_cast<float*>(::operator new(count * sizeof(float), alignment)));
-    std::fill_n(data_.get(), count, 0.0f);
-    count_ = count;
-  }
-
- private:
-  static constexpr std::align_val_t alignment{64};
-  struct Delete {
-    void operator()(float* data) const { ::operator delete(data, alignment); }
-  };
-  std::unique_ptr<float, Delete> data_;
-  std::size_t count_ = 0;
-};
 
 struct Scratch final : Workspace {
   std::vector<Floats> activations;  // panels: [0] the inputs, [l + 1] the output of layer l

@@ -1,5 +1,6 @@
 // Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in the two passes that the executor
-// makes of it. Items are samples. Every set of kernels that this processor runs: x86-64-v4/784-200-200-10/batch:32.
+// makes of it. Items are samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32),
+// networks of the zoo by their names with the fastest. "peak" is what the core can do at most: its items are FLOPs.
 // tools/bench/compare_pytorch compares them with PyTorch.
 #include <benchmark/benchmark.h>
 
@@ -13,6 +14,7 @@
 #include "models/zoo/perceptron.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
+#include "tools/bench/fma_peak.hpp"
 
 namespace straggler {
 namespace {
@@ -30,15 +32,61 @@ class Floats {
   std::unique_ptr<float[], Delete> data_;
 };
 
-void train(benchmark::State& state, const std::vector<std::size_t>& widths, std::size_t rows, const Kernels& kernels) {
-  const Perceptron model(widths, kernels);
-  const std::size_t n = model.parameters();
-  const Floats weights(n), gradient(n), velocity(n), x(rows * widths.front());
+struct Case {
+  std::string model;                // of the registry; "": a perceptron of these widths
+  std::vector<std::size_t> widths;  // inputs first, classes last
+  DataInfo data;
+  std::size_t rows;
+
+  std::string name() const {
+    std::string text = model;
+    for (const std::size_t width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
+    return text + "/batch:" + std::to_string(rows);
+  }
+};
+
+Case perceptron(std::vector<std::size_t> widths, std::size_t rows) {
+  DataInfo data;
+  data.features = widths.front();
+  data.classes = widths.back();
+  return {"", std::move(widths), std::move(data), rows};
+}
+
+Case images(const char* model, std::vector<std::size_t> shape, std::size_t rows) {
+  DataInfo data;
+  data.features = 1;
+  for (const std::size_t width : shape) data.features *= width;
+  data.shape = std::move(shape);
+  data.classes = 10;
+  return {model, {}, std::move(data), rows};
+}
+
+std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
+  if (one.model.empty()) return std::make_unique<Perceptron>(one.widths, kernels);
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at(one.model);
+  return entry.make(complete(entry.parameters, {}), one.data, ModelSetting{kernels});
+}
+
+/// Forward, and backward by the weights and the inputs but for the inputs of the first layer, which nobody asks for.
+double training_flops(const Model& model) {
+  double all = 0, first = 0;
+  for (const LayerCost& layer : model.cost()) {
+    if (all == 0) first = layer.forward_flops;
+    all += layer.forward_flops;
+  }
+  return 3 * all - first;
+}
+
+void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
+  const std::unique_ptr<Model> made = make(one, kernels);
+  const Model& model = *made;
+  const std::size_t n = model.parameters(), rows = one.rows, features = one.data.features;
+  const Floats weights(model.length()), gradient(model.length()), velocity(n), x(rows * features);
   model.initialize(1, weights.get());
   RandomStream stream(1, "models_bench");
-  for (std::size_t i = 0; i < rows * widths.front(); ++i) x.get()[i] = static_cast<float>(stream.uniform() - 0.5);
+  for (std::size_t i = 0; i < rows * features; ++i) x.get()[i] = static_cast<float>(stream.uniform() - 0.5);
   std::vector<std::int32_t> labels(rows);
-  for (std::int32_t& label : labels) label = static_cast<std::int32_t>(stream.below(widths.back()));
+  for (std::int32_t& label : labels) label = static_cast<std::int32_t>(stream.below(one.data.classes));
   const std::vector<float> scale(rows, 1.0f / static_cast<float>(rows));
   const ElementwiseEntry &advance = Registry<ElementwiseEntry>::instance().at("sgd_velocity"),
                          &descend = Registry<ElementwiseEntry>::instance().at("sgd_descend");
@@ -52,27 +100,30 @@ void train(benchmark::State& state, const std::vector<std::size_t>& widths, std:
     advance.apply(kernels, {n}, advance_inputs, advance_scalars, velocity.get());
     descend.apply(kernels, {n}, descend_inputs, descend_scalars, weights.get());
   }
+  state.counters["flops"] = training_flops(model);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
 }
 
-std::string name_of(const Kernels& kernels, const std::vector<std::size_t>& widths, std::size_t rows) {
-  std::string name = std::string(kernels.name) + "/";
-  for (const std::size_t width : widths) name += (name.back() == '/' ? "" : "-") + std::to_string(width);
-  return name + "/batch:" + std::to_string(rows);
+void peak(benchmark::State& state) {
+  double flops = 0;
+  for (auto _ : state) flops += fma_flops(100'000);
+  state.SetItemsProcessed(static_cast<std::int64_t>(flops));
 }
 
 void register_all() {
-  struct Case {
-    std::vector<std::size_t> widths;
-    std::size_t rows;
+  const std::vector<Case> perceptrons = {perceptron({784, 200, 200, 10}, 32), perceptron({784, 200, 200, 10}, 256),
+                                         perceptron({2, 128, 4}, 32), perceptron({2, 128, 4}, 256)};
+  const std::vector<Case> networks = {images("lenet5", {1, 28, 28}, 32), images("lenet5", {1, 28, 28}, 256),
+                                      images("fedavg_cnn", {1, 28, 28}, 32), images("resnet18", {3, 32, 32}, 32)};
+  const auto add = [](const Case& one, const Kernels& kernels) {
+    benchmark::RegisterBenchmark((std::string(kernels.name) + "/" + one.name()).c_str(),
+                                 [one, &kernels](benchmark::State& state) { train(state, one, kernels); });
   };
-  const std::vector<Case> cases = {{{784, 200, 200, 10}, 32}, {{784, 200, 200, 10}, 256}, {{2, 128, 4}, 32}, {{2, 128, 4}, 256}};
   for (const std::string_view set : available_kernels())
-    for (const Case& one : cases) {
-      const Kernels& kernels = select_kernels(set);
-      benchmark::RegisterBenchmark(name_of(kernels, one.widths, one.rows).c_str(),
-                                   [one, &kernels](benchmark::State& state) { train(state, one.widths, one.rows, kernels); });
-    }
+    for (const Case& one : perceptrons) add(one, select_kernels(set));
+  for (const Case& one : networks)
+    if (Registry<ModelEntry>::instance().find(one.model)) add(one, select_kernels("auto"));
+  benchmark::RegisterBenchmark("peak", peak);
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "models/zoo/image_network.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "models/zoo/network.hpp"
+
+namespace straggler {
+namespace {
+
+Shape image_of(const ImageNetwork& network, const DataInfo& data) {
+  const std::vector<std::size_t>& shape = data.shape;
+  if (shape.size() != 2 && shape.size() != 3)
+    throw std::invalid_argument(network.name + " takes images, and the samples of this data set are vectors of " +
+                                std::to_string(data.features) + "; take a data set of images, or mlp");
+  const Shape image{shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape[shape.size() - 1]};
+  const std::size_t least = network.least_side;
+  if (image.height < least || image.width < least)
+    throw std::invalid_argument(network.name + " takes images of at least " + std::to_string(least) + " x " + std::to_string(least) +
+                                ", those of this data set are " + std::to_string(image.height) + " x " + std::to_string(image.width) +
+                                "; take larger images, or mlp");
+  return image;
+}
+
+}  // namespace
+
+ModelEntry image_network_entry(ImageNetwork network) {
+  ModelEntry entry;
+  entry.name = network.name;
+  entry.summary = network.summary;
+  entry.parameters = {{.name = "engine",
+                       .type = ValueType::choice,
+                       .fallback = "auto",
+                       .meaning = "who computes it; auto: the fastest that can",
+                       .choices = {"auto", "panels", "onednn", "reference"}}};
+  entry.make = [network = std::move(network)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
+    return make_network(network.architecture(image_of(network, data), data.classes), setting, parameters.text("engine"));
+  };
+  return entry;
+}
+
+}  // namespace straggler

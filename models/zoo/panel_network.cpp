@@ -1,0 +1,207 @@
+#include "models/zoo/panel_network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "models/layers/cross_entropy.hpp"
+#include "models/layers/floats.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Samples that go through the layers together. Fixed, so that results depend on the samples alone: a longer call is the sum of its
+/// blocks in order.
+constexpr std::size_t block_rows = 128;
+
+using Kind = PanelStep::Kind;
+
+std::size_t panels_of(std::size_t rows) { return (rows + panel_rows - 1) / panel_rows; }
+
+}  // namespace
+
+struct PanelNetwork::Scratch final : Workspace {
+  std::vector<Floats> activations;                 // panels: [0] the inputs, [s + 1] the output of step s
+  std::vector<std::vector<std::uint8_t>> winners;  // [steps]: of max pools
+  Floats errors[2];                                // derivatives by a step's input, alternating
+  Floats conv_output;                              // of one panel, where a pool follows; then the derivative by it
+  Floats conv_scratch, weights;
+};
+
+PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& setting)
+    : architecture_(std::move(architecture)),
+      steps_(panel_steps(architecture_)),
+      parameters_(NetworkLayout(architecture_).parameters),
+      classes_(0),
+      kernels_(setting.kernels),
+      precision_(setting.precision) {
+  if (steps_.empty())
+    throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; take another engine");
+  classes_ = steps_.back().out;
+}
+
+std::unique_ptr<Workspace> PanelNetwork::workspace() const {
+  auto scratch = std::make_unique<Scratch>();
+  scratch->activations.resize(steps_.size() + 1);
+  scratch->winners.resize(steps_.size());
+  return scratch;
+}
+
+std::size_t PanelNetwork::workspace_bytes(std::size_t rows) const {
+  const std::size_t block = std::min(rows, block_rows);
+  std::size_t floats = panel_floats(block, steps_[0].in), bytes = 0, widest = 0, conv_output = 0, conv_scratch = 0;
+  for (const PanelStep& step : steps_) {
+    floats += panel_floats(block, step.out);
+    if (&step != &steps_[0]) widest = std::max(widest, step.in);
+    if (step.pooled || step.kind == Kind::max_pool) bytes += panel_floats(block, step.out);
+    if (step.kind != Kind::conv) continue;
+    if (step.pooled) conv_output = std::max(conv_output, panel_floats(1, step.conv_out()));
+    conv_scratch = std::max(conv_scratch, step.conv.scratch_floats());
+  }
+  floats += 2 * panel_floats(block, widest) + conv_output + conv_scratch + (precision_ == Precision::fp32 ? 0 : parameters_);
+  return floats * sizeof(float) + bytes;
+}
+
+const float* PanelNetwork::rounded(const float* weights, Scratch& scratch) const {
+  if (precision_ == Precision::fp32) return weights;
+  scratch.weights.grow(parameters_);
+  round_to(precision_, parameters_, weights, scratch.weights.data());
+  return scratch.weights.data();
+}
+
+void PanelNetwork::round(std::size_t count, float* x) const {
+  if (precision_ != Precision::fp32) round_to(precision_, count, x, x);
+}
+
+void PanelNetwork::forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y,
+                                std::uint8_t* winner, Scratch& scratch) const {
+  const float *const w = weights + step.weights, *const b = step.biased ? weights + step.bias : nullptr;
+  scratch.conv_scratch.grow(step.conv.scratch_floats());
+  if (!step.pooled) return kernels_.conv_forward(rows, step.conv, x, w, b, step.relu, y, scratch.conv_scratch.data());
+  const std::size_t conv_floats = panel_floats(1, step.conv_out()), out_floats = panel_floats(1, step.out);
+  scratch.conv_output.grow(conv_floats);
+  float* const output = scratch.conv_output.data();
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const std::size_t count = std::min(panel_rows, rows - p * panel_rows);
+    kernels_.conv_forward(count, step.conv, x + p * panel_floats(1, step.in), w, b, step.relu, output, scratch.conv_scratch.data());
+    round(conv_floats, output);
+    kernels_.max_pool_forward(count, step.conv.out_channels, step.pool, output, y + p * out_floats, winner + p * out_floats);
+  }
+}
+
+void PanelNetwork::forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const {
+  scratch.activations[0].grow(panel_floats(rows, steps_[0].in));
+  kernels_.to_panels(rows, steps_[0].in, inputs, scratch.activations[0].data());
+  round(panel_floats(rows, steps_[0].in), scratch.activations[0].data());
+  for (std::size_t s = 0; s < steps_.size() && !scratch.called_off(); ++s) {
+    const PanelStep& step = steps_[s];
+    const std::size_t floats = panel_floats(rows, step.out);
+    scratch.activations[s + 1].grow(floats);
+    if (step.pooled || step.kind == Kind::max_pool) scratch.winners[s].resize(std::max(scratch.winners[s].size(), floats));
+    const float* const x = scratch.activations[s].data();
+    float* const y = scratch.activations[s + 1].data();
+    switch (step.kind) {
+      case Kind::conv:
+        forward_conv(step, weights, rows, x, y, scratch.winners[s].data(), scratch);
+        break;
+      case Kind::dense:
+        kernels_.dense_forward(rows, step.in, step.out, x, weights + step.weights, weights + step.bias, step.relu, y);
+        break;
+      case Kind::max_pool:
+        kernels_.max_pool_forward(rows, step.channels, step.pool, x, y, scratch.winners[s].data());
+        break;
+      case Kind::average_pool:
+        kernels_.average_pool_forward(rows, step.channels, step.pool, x, y);
+        break;
+      case Kind::relu:
+        for (std::size_t i = 0; i < floats; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+        break;
+    }
+    round(floats, y);
+  }
+}
+
+void PanelNetwork::backward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, const float* dy,
+                                 const std::uint8_t* winner, bool accumulate, float* gradient, float* dx, Scratch& scratch) const {
+  float *const dw = gradient + step.weights, *const db = step.biased ? gradient + step.bias : nullptr;
+  const std::size_t in_floats = panel_floats(1, step.in), out_floats = panel_floats(1, step.out);
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const std::size_t count = std::min(panel_rows, rows - p * panel_rows);
+    const float* derivative = dy + p * out_floats;
+    if (step.pooled) {
+      float* const expanded = scratch.conv_output.data();
+      kernels_.max_pool_backward(count, step.conv.out_channels, step.pool, derivative, winner + p * out_floats, expanded);
+      round(panel_floats(1, step.conv_out()), expanded);
+      derivative = expanded;
+    }
+    const float* const from = x + p * in_floats;
+    kernels_.conv_backward_weights(count, step.conv, from, derivative, accumulate || p > 0, dw, db, scratch.conv_scratch.data());
+    if (dx)
+      kernels_.conv_backward_input(count, step.conv, derivative, weights + step.weights, from, step.rectified_input, dx + p * in_floats,
+                                   scratch.conv_scratch.data());
+  }
+}
+
+void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t rows, float* dy, bool accumulate, float* gradient, float* dx,
+                            Scratch& scratch) const {
+  const PanelStep& step = steps_[s];
+  const float* const x = scratch.activations[s].data();
+  switch (step.kind) {
+    case Kind::conv:
+      backward_conv(step, weights, rows, x, dy, scratch.winners[s].data(), accumulate, gradient, dx, scratch);
+      break;
+    case Kind::dense:
+      kernels_.dense_backward_weights(rows, step.in, step.out, x, dy, accumulate, gradient + step.weights, gradient + step.bias);
+      if (dx) kernels_.dense_backward_input(rows, step.in, step.out, dy, weights + step.weights, x, step.rectified_input, dx);
+      break;
+    case Kind::max_pool:
+      if (dx) kernels_.max_pool_backward(rows, step.channels, step.pool, dy, scratch.winners[s].data(), dx);
+      break;
+    case Kind::average_pool:
+      if (dx) kernels_.average_pool_backward(rows, step.channels, step.pool, dy, x, step.rectified_input, dx);
+      break;
+    case Kind::relu:
+      if (dx) std::copy_n(dy, panel_floats(rows, step.out), dx);  // the step above has looked at the output
+      break;
+  }
+  if (dx) round(panel_floats(rows, step.in), dx);
+}
+
+double PanelNetwork::gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const {
+  Scratch& scratch = static_cast<Scratch&>(workspace);
+  if (rows.count == 0 && !accumulate) std::fill_n(gradient, parameters_, 0.0f);
+  if (rows.count > 0) weights = rounded(weights, scratch);
+  const SoftmaxCrossEntropy criterion{classes_};
+  double loss = 0;
+  for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
+    const std::size_t count = std::min(block_rows, rows.count - at);
+    forward(weights, count, rows.inputs + at * steps_[0].in, scratch);
+    if (scratch.called_off()) return loss;
+    float* error = scratch.activations.back().data();
+    loss += criterion.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
+    round(panel_floats(count, classes_), error);
+    for (std::size_t s = steps_.size(); s-- > 0 && !scratch.called_off();) {
+      Floats& below = scratch.errors[s % 2];
+      if (s > 0) below.grow(panel_floats(count, steps_[s].in));
+      backward(s, weights, count, error, accumulate, gradient, s > 0 ? below.data() : nullptr, scratch);
+      error = below.data();
+    }
+  }
+  return loss;
+}
+
+double PanelNetwork::evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const {
+  Scratch& scratch = static_cast<Scratch&>(workspace);
+  if (rows.count > 0) weights = rounded(weights, scratch);
+  const SoftmaxCrossEntropy criterion{classes_};
+  double loss = 0;
+  for (std::size_t at = 0; at < rows.count; at += block_rows) {
+    const std::size_t count = std::min(block_rows, rows.count - at);
+    forward(weights, count, rows.inputs + at * steps_[0].in, scratch);
+    loss += criterion.evaluate(kernels_, count, scratch.activations.back().data(), rows.labels + at, correct);
+  }
+  return loss;
+}
+
+}  // namespace straggler

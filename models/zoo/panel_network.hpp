@@ -1,0 +1,72 @@
+// A chain of convolutions, pools, ReLUs and dense layers, computed in panels (models/kernels/kernels.hpp) by this project's own
+// kernels: the engine `panels`.
+//
+// A ReLU is computed by the layer before it. Its derivative is applied where the derivative by its output is made, from that output:
+// by the layer above. A max pool passes both through: what it gives is rectified if what it takes is. A max pool right after a
+// convolution follows it panel by panel, so that the convolution's own output is kept nowhere but for one panel.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "models/zoo/architecture.hpp"
+#include "models/zoo/network.hpp"
+
+namespace straggler {
+
+/// One or more layers that are computed together.
+struct PanelStep {
+  enum class Kind { conv, dense, max_pool, average_pool, relu };
+  Kind kind = Kind::relu;
+  std::size_t in = 0, out = 0;        // floats of a sample
+  std::size_t weights = 0, bias = 0;  // offsets; conv and dense
+  bool biased = false;                // conv
+  bool relu = false;                  // conv and dense: the output is rectified
+  bool rectified_input = false;       // the input is the output of a ReLU
+  Convolution conv;
+  bool pooled = false;       // conv: a max pool follows
+  std::size_t channels = 0;  // of a pool
+  PlaneWindow pool;
+
+  /// Floats of a sample of a convolution's own output.
+  std::size_t conv_out() const { return conv.out_channels * conv.slide.out_plane(); }
+};
+
+/// Empty where the architecture is no chain of such layers.
+std::vector<PanelStep> panel_steps(const Architecture& architecture);
+
+class PanelNetwork final : public Model {
+ public:
+  /// Throws std::invalid_argument where panel_steps(architecture) is empty.
+  PanelNetwork(Architecture architecture, const ModelSetting& setting);
+  std::size_t parameters() const override { return parameters_; }
+  std::vector<TensorInfo> tensors() const override { return tensors_of(architecture_); }
+  std::vector<LayerCost> cost() const override { return cost_of(architecture_); }
+  std::size_t workspace_bytes(std::size_t rows) const override;
+  void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }
+  std::unique_ptr<Workspace> workspace() const override;
+  double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override;
+  double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override;
+
+ private:
+  struct Scratch;
+
+  /// The weights as the layers read them.
+  const float* rounded(const float* weights, Scratch& scratch) const;
+  void round(std::size_t count, float* x) const;
+  void forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
+  void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,
+                    Scratch& scratch) const;
+  /// dx: null for the first step.
+  void backward(std::size_t step, const float* weights, std::size_t rows, float* dy, bool accumulate, float* gradient, float* dx,
+                Scratch& scratch) const;
+  void backward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, const float* dy,
+                     const std::uint8_t* winner, bool accumulate, float* gradient, float* dx, Scratch& scratch) const;
+
+  Architecture architecture_;
+  std::vector<PanelStep> steps_;
+  std::size_t parameters_, classes_;
+  const Kernels& kernels_;
+  Precision precision_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,146 @@
+// Which architectures the engine `panels` computes, and in what steps.
+#include <optional>
+#include <utility>
+
+#include "models/zoo/panel_network.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+using Kind = PanelStep::Kind;
+
+PlaneWindow plane_window(const LayerSpec& layer) {
+  const Window& w = layer.window;
+  return {layer.in.height, layer.in.width, layer.out.height, layer.out.width, w.height, w.width, w.stride, w.pad_height, w.pad_width};
+}
+
+Convolution convolution(const LayerSpec& layer) {
+  return {plane_window(layer), layer.in.channels, layer.out.channels, layer.in.channels / layer.tensors.at(0).shape.at(1)};
+}
+
+/// A window that always holds a place of the plane, and whose places a byte counts.
+bool pools(const LayerSpec& layer) {
+  const PlaneWindow s = plane_window(layer);
+  return s.window() <= most_pooled && 2 * s.pad_height <= s.window_height && 2 * s.pad_width <= s.window_width;
+}
+
+bool is_chain(const Architecture& architecture) {
+  for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
+    const std::vector<LayerIndex>& inputs = architecture.layers[i].inputs;
+    if (inputs.size() != 1 || inputs[0] != (i == 0 ? network_input : i - 1)) return false;
+  }
+  return !architecture.layers.empty();
+}
+
+class Steps {
+ public:
+  explicit Steps(const Architecture& architecture) : layout_(architecture) {}
+
+  /// False where the layer is none of this engine's.
+  bool add(const LayerSpec& layer, std::size_t index) {
+    switch (layer.kind) {
+      case LayerKind::flatten:  // as it lies
+        return true;
+      case LayerKind::conv:
+        return add_weighted(layer, index, Kind::conv);
+      case LayerKind::linear:
+        return layer.in.height == 1 && layer.in.width == 1 && layer.tensors.size() == 2 && add_weighted(layer, index, Kind::dense);
+      case LayerKind::relu:
+        return add_relu(layer);
+      case LayerKind::max_pool:
+        return pools(layer) && add_max_pool(layer);
+      case LayerKind::average_pool:
+        if (!pools(layer)) return false;
+        append(layer, Kind::average_pool);
+        rectified_ = false;
+        return true;
+      default:
+        return false;
+    }
+  }
+  /// Empty where nothing above the last ReLU would apply its derivative.
+  std::vector<PanelStep> take() && { return rectified_ ? std::vector<PanelStep>() : std::move(steps_); }
+
+ private:
+  PanelStep& append(const LayerSpec& layer, Kind kind) {
+    PanelStep step;
+    step.kind = kind;
+    step.in = layer.in.size();
+    step.out = layer.out.size();
+    step.rectified_input = rectified_;
+    if (kind == Kind::max_pool || kind == Kind::average_pool) {
+      step.channels = layer.in.channels;
+      step.pool = plane_window(layer);
+    }
+    steps_.push_back(step);
+    return steps_.back();
+  }
+
+  bool add_weighted(const LayerSpec& layer, std::size_t index, Kind kind) {
+    PanelStep& step = append(layer, kind);
+    step.weights = layout_.tensors[index].at(0);
+    step.biased = layer.tensors.size() > 1;
+    if (step.biased) step.bias = layout_.tensors[index][1];
+    if (kind == Kind::conv) step.conv = convolution(layer);
+    rectified_ = false;
+    return true;
+  }
+
+  bool add_relu(const LayerSpec& layer) {
+    if (rectified_) return true;  // nothing is left to rectify
+    const bool fuses = !steps_.empty() && !steps_.back().pooled && (steps_.back().kind == Kind::conv || steps_.back().kind == Kind::dense);
+    if (fuses)
+      steps_.back().relu = true;
+    else
+      append(layer, Kind::relu);
+    rectified_ = true;
+    return true;
+  }
+
+  bool add_max_pool(const LayerSpec& layer) {
+    if (!steps_.empty() && steps_.back().kind == Kind::conv && !steps_.back().pooled) {
+      steps_.back().pooled = true;
+      steps_.back().pool = plane_window(layer);
+      steps_.back().out = layer.out.size();
+    } else {
+      append(layer, Kind::max_pool);
+    }
+    return true;
+  }
+
+  NetworkLayout layout_;
+  std::vector<PanelStep> steps_;
+  bool rectified_ = false;  // what the last step gives
+};
+
+/// Lanes full of samples make up for everything but the arithmetic that Winograd's convolutions save where channels are many.
+double suits(const Architecture& architecture, const ModelSetting&) {
+  if (panel_steps(architecture).empty()) return 0;
+  for (const LayerSpec& layer : architecture.layers)
+    if (layer.kind == LayerKind::conv && layer.in.channels > 64) return 0.5;
+  return 10;
+}
+
+const Register<NetworkEngine> engine({
+    .name = "panels",
+    .summary = "own kernels, 32 samples side by side: chains of convolutions, ReLUs, pools and linear layers",
+    .suits = suits,
+    .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
+      return std::make_unique<PanelNetwork>(std::move(architecture), setting);
+    },
+});
+
+}  // namespace
+
+std::vector<PanelStep> panel_steps(const Architecture& architecture) {
+  if (!is_chain(architecture)) return {};
+  const Shape& out = architecture.layers.back().out;
+  if (out.height != 1 || out.width != 1) return {};
+  Steps steps(architecture);
+  for (std::size_t i = 0; i < architecture.layers.size(); ++i)
+    if (!steps.add(architecture.layers[i], i)) return {};
+  return std::move(steps).take();
+}
+
+}  // namespace straggler
