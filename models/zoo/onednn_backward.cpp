@@ -16,8 +16,9 @@ void Planner::backward(LayerIndex layer) {
     case LayerKind::linear:
       return linear_backward(layer);
     case LayerKind::max_pool:
+      return max_pool_backward(layer);
     case LayerKind::average_pool:
-      return pool_backward(layer);
+      return average_pool_backward(layer);
     case LayerKind::relu:
       return relu_backward(layer);
     case LayerKind::add:
@@ -66,7 +67,6 @@ void Planner::conv_backward(LayerIndex layer) {
   const Operator by_source = convolution_by_source(by_source_shape);
   const Place result = fresh(by_source.layout(2));
   run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, plain, by_source.layout(1)), result});
-  rounded(result, by_source.layout(2).floats());
   contribute(from, result, by_source.layout(2));
 }
 
@@ -88,21 +88,28 @@ void Planner::linear_backward(LayerIndex layer) {
   const Operator by_source = linear_by_source(l);
   const Place result = fresh(by_source.layout(2));
   run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, plain, by_source.layout(1)), result});
-  rounded(result, by_source.layout(2).floats());
   contribute(from, result, by_source.layout(2));
 }
 
-void Planner::pool_backward(LayerIndex layer) {
+void Planner::average_pool_backward(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
   if (from == network_input) return;
   const Place arriving = arriving_at(layer, 1)[0];
-  const Operator made = onednn::pool_backward(pool_of(layer), value(from).layout);
+  const Operator made = onednn::average_pool_backward(pool_of(layer), value(from).layout);
   const Place result = fresh(made.layout(1));
-  std::vector<Place> arguments = {in_layout(arriving, values_[layer].layout, made.layout(0)), result};
-  if (spec(layer).kind == LayerKind::max_pool) arguments.push_back(largest_[layer]);
-  run(made, std::move(arguments));
-  rounded(result, made.layout(1).floats());
+  run(made, {in_layout(arriving, values_[layer].layout, made.layout(0)), result});
   contribute(from, result, made.layout(1));
+}
+
+void Planner::max_pool_backward(LayerIndex layer) {
+  const LayerIndex from = spec(layer).inputs[0];
+  if (from == network_input) return;
+  const Place dy = arriving_at(layer, 1)[0], x = kept(from), y = kept(layer), dx = fresh(value(from).layout);
+  plan_.step({dy, x, y, dx},
+             [=, maps = value(from).maps, windows = windows_of(layer), &kernels = setting_.maps](const Plan& plan, Call& call) {
+               kernels.max_pool_backward(maps, windows, plan.at(x, call), plan.at(y, call), plan.at(dy, call), plan.at(dx, call));
+             });
+  contribute(from, dx, value(from).layout);
 }
 
 /// ∂bias = Σ d, ∂weight = Σ d (x - mean) / σ; what comes back to x: weight / σ (d - mean(d) - (x - mean) mean(d (x - mean)) / σ²).
@@ -158,7 +165,6 @@ void Planner::norm_backward(const NormGroup& group) {
       kernels.norm_backward(maps, norm_at(plan, call), plan.at(x, call), arriving, own + 4 * maps.padded(), own + 5 * maps.padded(),
                             plan.at(back, call));
     });
-    rounded(back, from.layout.floats());
     contribute(below, back, from.layout);
   }
   if (group.residual) contribute(*group.residual, arrived, from.layout);
@@ -169,11 +175,10 @@ void Planner::relu_backward(LayerIndex layer) {
   if (from == network_input) return;
   const std::vector<Place> two = arriving_at(layer, 2);
   const Place a = two[0], b = two.back(), y = kept(layer), back = fresh(values_[layer].layout);
-  plan_.step({a, b, y, back}, [=, both = two.size() == 2, floats = values_[layer].layout.floats(), &kernels = setting_.maps](const Plan& plan,
-                                                                                                                            Call& call) {
-    kernels.relu_backward(floats, plan.at(y, call), plan.at(a, call), both ? plan.at(b, call) : nullptr, plan.at(back, call));
-  });
-  rounded(back, values_[layer].layout.floats());
+  plan_.step({a, b, y, back},
+             [=, both = two.size() == 2, floats = values_[layer].layout.floats(), &kernels = setting_.maps](const Plan& plan, Call& call) {
+               kernels.relu_backward(floats, plan.at(y, call), plan.at(a, call), both ? plan.at(b, call) : nullptr, plan.at(back, call));
+             });
   contribute(from, back, values_[layer].layout);
 }
 

@@ -17,7 +17,8 @@ struct NormNumbers {
 void set_factors(const Maps& maps, const float* weight, const float* bias, const NormNumbers& numbers) {
   for (std::size_t c = 0; c < maps.padded(); ++c) {
     const bool real = c < maps.channels;
-    numbers.factor[c] = real ? static_cast<float>(static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(numbers.variance[c]) + norm_epsilon)) : 0;
+    numbers.factor[c] =
+        real ? static_cast<float>(static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(numbers.variance[c]) + norm_epsilon)) : 0;
     numbers.shift[c] = real ? bias[c] : 0;
   }
 }
@@ -45,7 +46,8 @@ void Planner::find_groups() {
       if (from != network_input && consumers_[from] == 1) consumer[from] = l;
   const auto followed_by = [&](LayerIndex l, LayerKind kind) {  // and the follower is free to be part of l's pass
     const LayerIndex next = consumer[l];
-    return setting_.precision == Precision::fp32 && next != network_input && layers[next].kind == kind;  // else what lies between is rounded
+    return setting_.precision == Precision::fp32 && next != network_input &&
+           layers[next].kind == kind;  // else what lies between is rounded
   };
   std::vector<bool> taken(layers.size(), false);  // sums that are part of some norm's pass
   for (LayerIndex l = 0; l < layers.size(); ++l) {
@@ -85,8 +87,9 @@ void Planner::forward(LayerIndex layer) {
     case LayerKind::linear:
       return linear(layer);
     case LayerKind::max_pool:
+      return max_pool(layer);
     case LayerKind::average_pool:
-      return pool(layer);
+      return average_pool(layer);
     case LayerKind::relu:
       return relu(layer);
     case LayerKind::add:
@@ -100,8 +103,8 @@ void Planner::conv(LayerIndex layer) {
   const Convolution c = convolution_of(layer);
   const Operator made = convolution(c);
   const OutputValue& from = input(layer);
-  std::vector<Place> arguments = {in_layout(from.place, from.layout, made.layout(0)),
-                                  weight(layer, 0, c.plain_weight(), made.layout(1)), fresh(made.layout(2))};
+  std::vector<Place> arguments = {in_layout(from.place, from.layout, made.layout(0)), weight(layer, 0, c.plain_weight(), made.layout(1)),
+                                  fresh(made.layout(2))};
   if (c.bias) arguments.push_back(parameter(layer, 1, c.out_channels));
   const Place out = arguments[2];
   run(made, std::move(arguments));
@@ -119,18 +122,24 @@ void Planner::linear(LayerIndex layer) {
   values_[layer] = {out, made.layout(2), no_maps, true};
 }
 
-void Planner::pool(LayerIndex layer) {
+void Planner::average_pool(LayerIndex layer) {
   const OutputValue& from = input(layer);
-  const Operator made = onednn::pool(pool_of(layer), from.layout, setting_.training);
-  std::vector<Place> arguments = {from.place, fresh(made.layout(1))};
-  if (spec(layer).kind == LayerKind::max_pool && setting_.training) {
-    largest_[layer] = fresh(made.layout(2));
-    arguments.push_back(largest_[layer]);
-  }
-  const Place out = arguments[1];
-  run(made, std::move(arguments));
+  const Operator made = onednn::average_pool(pool_of(layer), from.layout);
+  const Place out = fresh(made.layout(1));
+  run(made, {from.place, out});
   rounded(out, made.layout(1).floats());
   set_maps(layer, out, made.layout(1));
+}
+
+void Planner::max_pool(LayerIndex layer) {
+  const OutputValue& from = input(layer);
+  const Shape& out = spec(layer).out;
+  const Layout layout = Layout::maps({setting_.rows, out.channels, out.height, out.width}, from.maps.block);
+  const Place x = from.place, y = fresh(layout);
+  plan_.step({x, y}, [=, maps = from.maps, windows = windows_of(layer), &kernels = setting_.maps](const Plan& plan, Call& call) {
+    kernels.max_pool(maps, windows, plan.at(x, call), plan.at(y, call));
+  });
+  set_maps(layer, y, layout);
 }
 
 /// Mean and variance: of the batch, or running ones; factor and shift.
@@ -139,7 +148,8 @@ void Planner::statistics(LayerIndex layer) {
   const OutputValue& from = input(layer);
   const Maps maps = from.maps;
   group.numbers = plan_.fresh(6 * maps.padded() * sizeof(float));
-  const Place numbers = group.numbers, x = from.place, weight = parameter(layer, 0, maps.channels), shift = parameter(layer, 1, maps.channels);
+  const Place numbers = group.numbers, x = from.place, weight = parameter(layer, 0, maps.channels),
+              shift = parameter(layer, 1, maps.channels);
   const std::size_t running = setting_.layout.statistics[layer];
   if (setting_.training) {
     const Place sums = plan_.fresh(2 * maps.padded() * sizeof(double));
@@ -173,12 +183,15 @@ void Planner::normalize(const NormGroup& group, const Place& out) {
   });
 }
 
-/// In place where nobody else reads what comes in.
+/// In place where nobody else reads what comes in, now or backward.
 void Planner::relu(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
   values_[layer] = value(from);
   values_[layer].kept = true;
-  const bool own = from != network_input && consumers_[from] == 1 && spec(from).kind != LayerKind::flatten && spec(from).kind != LayerKind::relu;
+  const auto reads_again = [](LayerKind kind) {
+    return kind == LayerKind::flatten || kind == LayerKind::relu || kind == LayerKind::max_pool;
+  };
+  const bool own = from != network_input && consumers_[from] == 1 && !reads_again(spec(from).kind);
   const std::size_t floats = values_[layer].layout.floats();
   const Place x = value(from).place, y = own ? x : fresh(values_[layer].layout);
   values_[layer].place = y;
@@ -211,7 +224,8 @@ void Planner::flatten(LayerIndex layer) {
   const LayerSpec& l = spec(layer);
   const Layout plain = Layout::plain({setting_.rows, l.in.channels, l.in.height, l.in.width});
   const bool is_plain = from.maps.block == 0 || from.maps.block == 1 || (from.maps.places == 1 && l.in.channels % from.maps.block == 0);
-  values_[layer] = {is_plain ? from.place : in_layout(from.place, from.layout, plain), Layout::plain({setting_.rows, l.out.channels}), no_maps, true};
+  values_[layer] = {is_plain ? from.place : in_layout(from.place, from.layout, plain), Layout::plain({setting_.rows, l.out.channels}),
+                    no_maps, true};
 }
 
 void Planner::loss() {
@@ -235,7 +249,6 @@ void Planner::loss() {
     call.loss = kernels.softmax_cross_entropy(rows, classes, plan.at(panels, call), call.rows.labels, call.rows.scale);
     kernels.from_panels(rows, classes, plan.at(panels, call), plan.at(gradient, call));
   });
-  rounded(gradient, plain.floats());
   scores.maps.block == 0 ? arriving_[last].push_back(gradient) : contribute(last, gradient, plain);
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t most_plans = 32;
 
 struct Scratch final : Workspace {
   struct Delete {
-    void operator()(char* data) const { ::operator delete(data, std::align_val_t{64}); }
+    void operator()(char* data) const { ::operator delete (data, std::align_val_t{64}); }
   };
   std::unique_ptr<char, Delete> arena;
   std::size_t bytes = 0;
@@ -30,7 +30,7 @@ struct Scratch final : Workspace {
     if (wanted <= bytes) return;
     arena.reset();
     bytes = 0;
-    arena.reset(static_cast<char*>(::operator new(wanted, std::align_val_t{64})));
+    arena.reset(static_cast<char*>(::operator new (wanted, std::align_val_t{64})));
     bytes = wanted;
   }
 };
@@ -103,8 +103,8 @@ class OneDnnNetwork final : public Model {
         plans_.splice(plans_.begin(), plans_, known);
         return known->plan;
       }
-    const onednn::PlanSetting setting{architecture_,      layout_,              setting_.kernels, maps_,
-                                      setting_.precision, setting_.convolution, rows,             training};
+    const onednn::PlanSetting setting{architecture_,        layout_, setting_.kernels, maps_, setting_.precision,
+                                      setting_.convolution, rows,    training};
     plans_.push_front({rows, training, std::make_shared<const Plan>(make_plan(setting))});
     if (plans_.size() > most_plans) plans_.pop_back();
     return plans_.front().plan;
@@ -128,10 +128,12 @@ class OneDnnNetwork final : public Model {
 const Register<NetworkEngine> engine({
     .name = "onednn",
     .summary = "convolutional networks on oneDNN, batch norms and what follows them in one pass",
-    .suits = [](const Architecture& architecture, const ModelSetting& setting) {
-      const bool able = onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
-      return able ? 1.0 : 0.0;
-    },
+    .suits =
+        [](const Architecture& architecture, const ModelSetting& setting) {
+          const bool able =
+              onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
+          return able ? 1.0 : 0.0;
+        },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       const onednn::MapKernels* const maps = onednn::map_kernels(setting.kernels.name);
       if (!maps || !onednn::plannable(architecture) || !onednn::confine(setting.kernels.name))

@@ -26,7 +26,7 @@ struct PlanSetting {
 struct Call {
   const float* weights;
   Rows rows;
-  float* gradient;     // null when evaluating
+  float* gradient;  // null when evaluating
   bool accumulate;
   double total_scale;  // of the rows
   char* arena;

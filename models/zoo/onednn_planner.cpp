@@ -17,11 +17,12 @@ bool plannable(const Architecture& architecture) {
       case LayerKind::conv:
       case LayerKind::batch_norm:
       case LayerKind::relu:
-      case LayerKind::max_pool:
       case LayerKind::average_pool:
       case LayerKind::add:
       case LayerKind::flatten:
         return true;
+      case LayerKind::max_pool:  // each window holds a place
+        return layer.window.pad_height < layer.window.height && layer.window.pad_width < layer.window.width;
       case LayerKind::linear:
         return layer.in.height == 1 && layer.in.width == 1;
       default:
@@ -37,7 +38,6 @@ Planner::Planner(const PlanSetting& setting)
       values_(setting.architecture.layers.size()),
       arriving_(values_.size()),
       swallowed_(values_.size(), false),
-      largest_(values_.size()),
       consumers_(values_.size(), 0) {
   for (const LayerSpec& layer : setting.architecture.layers)
     for (const LayerIndex from : layer.inputs)
@@ -75,11 +75,25 @@ NormGroup* Planner::group_of(LayerIndex norm) {
 
 Convolution Planner::convolution_of(LayerIndex layer) const {
   const LayerSpec& l = spec(layer);
-  Convolution c{setting_.rows,     l.in.channels,     l.in.height,         l.in.width,          l.out.channels,
-                l.out.height,      l.out.width,       l.window.height,     l.window.width,      l.window.stride,
-                l.window.pad_height, l.window.pad_width, l.in.channels / l.tensors[0].shape[1], l.tensors.size() > 1};
+  Convolution c{setting_.rows,
+                l.in.channels,
+                l.in.height,
+                l.in.width,
+                l.out.channels,
+                l.out.height,
+                l.out.width,
+                l.window.height,
+                l.window.width,
+                l.window.stride,
+                l.window.pad_height,
+                l.window.pad_width,
+                l.in.channels / l.tensors[0].shape[1],
+                l.tensors.size() > 1};
   const bool usual = c.height == 3 && c.width == 3 && c.stride == 1 && c.groups == 1;
-  if (usual && setting_.convolution != ConvolutionRule::direct) c.algorithm = Algorithm::winograd;
+  // Measured on a Zen 5 core: 1.8 times as fast as direct from 64 channels on, slower below (ResNet-8: 0.8 times).
+  const bool faster = std::min(c.in_channels, c.out_channels) >= 64;
+  if (usual && (setting_.convolution == ConvolutionRule::winograd || (setting_.convolution == ConvolutionRule::automatic && faster)))
+    c.algorithm = Algorithm::winograd;
   return c;
 }
 
@@ -87,18 +101,14 @@ Linear Planner::linear_of(LayerIndex layer) const { return {setting_.rows, spec(
 
 Pool Planner::pool_of(LayerIndex layer) const {
   const LayerSpec& l = spec(layer);
-  return {l.kind == LayerKind::max_pool,
-          setting_.rows,
-          l.in.channels,
-          l.in.height,
-          l.in.width,
-          l.out.height,
-          l.out.width,
-          l.window.height,
-          l.window.width,
-          l.window.stride,
-          l.window.pad_height,
-          l.window.pad_width};
+  return {setting_.rows,   l.in.channels,  l.in.height,     l.in.width,          l.out.height,      l.out.width,
+          l.window.height, l.window.width, l.window.stride, l.window.pad_height, l.window.pad_width};
+}
+
+PoolWindows Planner::windows_of(LayerIndex layer) const {
+  const LayerSpec& l = spec(layer);
+  return {l.in.height,    l.in.width,      l.out.height,        l.out.width,       l.window.height,
+          l.window.width, l.window.stride, l.window.pad_height, l.window.pad_width};
 }
 
 void Planner::run(const Operator& made, std::vector<Place> arguments) {
@@ -186,15 +196,15 @@ Place Planner::kept(LayerIndex layer) {
 
 std::vector<Place> Planner::arriving_at(LayerIndex layer, std::size_t most) {
   std::vector<Place>& all = arriving_[layer];
-  while (all.size() > most) {
+  while (all.size() > (setting_.precision == Precision::fp32 ? most : 1)) {
     const Place a = all[0], b = all[1], sum = fresh(values_[layer].layout);
     plan_.step({a, b, sum}, [a, b, sum, floats = values_[layer].layout.floats(), &maps = setting_.maps](const Plan& plan, Call& call) {
       maps.add(floats, plan.at(a, call), plan.at(b, call), false, plan.at(sum, call));
     });
-    rounded(sum, values_[layer].layout.floats());
     all.erase(all.begin());
     all[0] = sum;
   }
+  rounded(all[0], values_[layer].layout.floats());
   return all;
 }
 

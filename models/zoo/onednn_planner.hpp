@@ -39,7 +39,8 @@ class Planner {
   void forward(LayerIndex layer);
   void conv(LayerIndex layer);
   void linear(LayerIndex layer);
-  void pool(LayerIndex layer);
+  void average_pool(LayerIndex layer);
+  void max_pool(LayerIndex layer);
   void statistics(LayerIndex layer);
   void normalize(const NormGroup& group, const Place& out);
   void relu(LayerIndex layer);
@@ -51,7 +52,8 @@ class Planner {
   void backward(LayerIndex layer);
   void conv_backward(LayerIndex layer);
   void linear_backward(LayerIndex layer);
-  void pool_backward(LayerIndex layer);
+  void average_pool_backward(LayerIndex layer);
+  void max_pool_backward(LayerIndex layer);
   void norm_backward(const NormGroup& group);
   void norm_parameters(const NormGroup& group, const Place& sums);
   void relu_backward(LayerIndex layer);
@@ -65,6 +67,7 @@ class Planner {
   Convolution convolution_of(LayerIndex layer) const;
   Linear linear_of(LayerIndex layer) const;
   Pool pool_of(LayerIndex layer) const;
+  PoolWindows windows_of(LayerIndex layer) const;
   NormGroup* group_of(LayerIndex norm);
 
   Place fresh(const Layout& layout) { return plan_.fresh(layout.bytes()); }
@@ -81,6 +84,7 @@ class Planner {
   void set_maps(LayerIndex layer, Place place, Layout layout);
   /// The layer's output as backward steps read it.
   Place kept(LayerIndex layer);
+  /// The gradients of a layer's output that are to be added up, at most so many; rounded, the one sum.
   std::vector<Place> arriving_at(LayerIndex layer, std::size_t most);
   void contribute(LayerIndex to, const Place& place, const Layout& layout);
 
@@ -91,7 +95,6 @@ class Planner {
   std::vector<std::vector<Place>> arriving_;  // gradients of a layer's output, in its layout, to be added up
   std::vector<NormGroup> groups_;
   std::vector<bool> swallowed_;  // a later layer's pass includes it
-  std::vector<Place> largest_;   // of max pools
   std::vector<std::size_t> consumers_;
 };
 

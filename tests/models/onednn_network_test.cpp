@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -131,8 +132,7 @@ void check_problem(const Problem& problem, const Model& model, double bound) {
 
   std::uint64_t correct = 0, expected_correct = 0;
   const double expected_evaluation = plain.evaluate(problem.all(), expected_correct);
-  CHECK(model.evaluate(problem.weights.data(), problem.all(), correct, *workspace) ==
-        doctest::Approx(expected_evaluation).epsilon(bound));
+  CHECK(model.evaluate(problem.weights.data(), problem.all(), correct, *workspace) == doctest::Approx(expected_evaluation).epsilon(bound));
   CHECK(correct == expected_correct);
 }
 
@@ -214,7 +214,8 @@ TEST_CASE("onednn: linear layers and ReLUs alone; no layer couples samples, so l
 
 TEST_CASE("onednn: Winograd's convolutions are close, within a bound of their own" * doctest::skip()) {
   const Problem problem(one_conv({64, 12, 12}, 64, Window::square(3, 1, 1), true), 3);
-  for (const ConvolutionRule rule : {ConvolutionRule::winograd, ConvolutionRule::automatic}) check_problem(problem, *model_of(problem.net, rule), 1e-4);
+  for (const ConvolutionRule rule : {ConvolutionRule::winograd, ConvolutionRule::automatic})
+    check_problem(problem, *model_of(problem.net, rule), 1e-4);
 }
 
 TEST_CASE("onednn: threads, earlier sizes and calls that were called off leave no trace in the bits" * doctest::skip()) {
@@ -248,8 +249,8 @@ TEST_CASE("onednn: threads, earlier sizes and calls that were called off leave n
 TEST_CASE("onednn: a NaN weight anywhere gives a NaN loss" * doctest::skip()) {
   ArchitectureBuilder build({3, 6, 6});
   const LayerIndex norm = build.relu(build.batch_norm(build.conv(network_input, "a", 8, Window::square(3, 1, 1)), "n"));
-  const LayerIndex conv = build.relu(build.conv(norm, "b", 5, Window::square(2), true));
-  const Problem problem(finish(std::move(build), conv, 3), 4);
+  const LayerIndex pool = build.max_pool(build.relu(build.conv(norm, "b", 5, Window::square(2), true)), Window::square(2, 2));
+  const Problem problem(finish(std::move(build), pool, 3), 4);
   const std::unique_ptr<Model> model = model_of(problem.net);
   const std::unique_ptr<Workspace> workspace = model->workspace();
   std::vector<float> weights = problem.weights, gradient(weights.size());
@@ -260,6 +261,51 @@ TEST_CASE("onednn: a NaN weight anywhere gives a NaN loss" * doctest::skip()) {
     CHECK(std::isnan(model->gradient(weights.data(), problem.all(), false, gradient.data(), *workspace)));
     CHECK(std::isnan(model->evaluate(weights.data(), problem.all(), correct, *workspace)));
     weights[i] = problem.weights[i];
+  }
+}
+
+TEST_CASE("onednn: mixed precision rounds weights, inputs, outputs of layers and their gradients" * doctest::skip()) {
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+    const Problem problem(tangle(16), 4);
+    CAPTURE(static_cast<int>(precision));
+    std::vector<double> expected, unrounded;
+    const double expected_loss = PlainNetwork(problem.net, problem.weights, precision).gradient(problem.all(), expected);
+    PlainNetwork(problem.net, problem.weights).gradient(problem.all(), unrounded);
+    const std::unique_ptr<Model> model = model_of(problem.net, ConvolutionRule::direct, precision);
+    const std::unique_ptr<Workspace> workspace = model->workspace();
+    std::vector<float> gradient(problem.weights.size());
+    CHECK(model->gradient(problem.weights.data(), problem.all(), false, gradient.data(), *workspace) ==
+          doctest::Approx(expected_loss).epsilon(1e-4));
+    // A sum in another order may round to the neighbour; that is rare.
+    CHECK(distance(gradient, expected) < 0.2 * distance(unrounded, expected));
+  }
+}
+
+/// Resident memory of this process.
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * 4096;
+}
+
+TEST_CASE("onednn: workspace_bytes is what a workspace takes" * doctest::skip()) {
+  const Problem problem(resnet_narrow({1, 1, 1}, 10), 200);
+  for (const ConvolutionRule rule : {ConvolutionRule::direct, ConvolutionRule::winograd}) {
+    const std::unique_ptr<Model> model = model_of(problem.net, rule);
+    const std::unique_ptr<Workspace> workspace = model->workspace();
+    std::vector<float> gradient(problem.weights.size());
+    const std::size_t said = model->workspace_bytes(problem.rows);  // makes the primitives
+    model->gradient(problem.weights.data(), {2, problem.x.data(), problem.labels.data(), problem.scale.data()}, false, gradient.data(),
+                    *workspace);
+    const std::size_t before = resident_bytes(), small = model->workspace_bytes(2);
+    CHECK(said > 4 * small);
+    model->gradient(problem.weights.data(), problem.all(), false, gradient.data(), *workspace);
+    std::uint64_t correct = 0;
+    model->evaluate(problem.weights.data(), problem.all(), correct, *workspace);
+    const auto took = static_cast<double>(resident_bytes() + small - before);
+    CHECK(took < 1.1 * static_cast<double>(said));
+    CHECK(took > 0.9 * static_cast<double>(said));
   }
 }
 

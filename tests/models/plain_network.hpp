@@ -10,8 +10,10 @@ namespace straggler::test {
 
 class PlainNetwork {
  public:
-  PlainNetwork(const Architecture& architecture, const std::vector<float>& weights)
-      : net_(architecture), layout_(architecture), weights_(weights.begin(), weights.end()) {}
+  PlainNetwork(const Architecture& architecture, const std::vector<float>& weights, Precision precision = Precision::fp32)
+      : net_(architecture), layout_(architecture), precision_(precision), weights_(weights.begin(), weights.end()) {
+    rounded(weights_, layout_.parameters);
+  }
 
   /// gradient: parameters, then statistics times Σ scale.
   double gradient(const Rows& rows, std::vector<double>& gradient) {
@@ -22,7 +24,10 @@ class PlainNetwork {
     const double loss = softmax(rows, true);
     double scale = 0;
     for (std::size_t i = 0; i < rows.count; ++i) scale += static_cast<double>(rows.scale[i]);
-    for (std::size_t l = net_.layers.size(); l-- > 0;) backward(l, rows.count, scale, gradient);
+    for (std::size_t l = net_.layers.size(); l-- > 0;) {
+      rounded(errors_[l], errors_[l].size());
+      backward(l, rows.count, scale, gradient);
+    }
     return loss;
   }
 
@@ -37,6 +42,15 @@ class PlainNetwork {
   }
 
  private:
+  void rounded(std::vector<double>& values, std::size_t count) const {
+    for (std::size_t i = 0; i < count && precision_ != Precision::fp32; ++i) {
+      const auto exact = static_cast<float>(values[i]);
+      float nearest = 0;
+      round_to(precision_, 1, &exact, &nearest);
+      values[i] = static_cast<double>(nearest);
+    }
+  }
+
   const std::vector<double>& in(std::size_t layer, std::size_t which = 0) const {
     const LayerIndex from = net_.layers[layer].inputs[which];
     return from == network_input ? inputs_ : outputs_[from];
@@ -77,12 +91,14 @@ class PlainNetwork {
 
   void forward(const Rows& rows, bool training) {
     inputs_.assign(rows.inputs, rows.inputs + rows.count * net_.input.size());
+    rounded(inputs_, inputs_.size());
     outputs_.assign(net_.layers.size(), {});
     means_.assign(net_.layers.size(), {});
     variances_ = means_;
     for (std::size_t l = 0; l < net_.layers.size(); ++l) {
       outputs_[l].assign(rows.count * net_.layers[l].out.size(), 0.0);
       layer_forward(l, rows.count, training);
+      rounded(outputs_[l], outputs_[l].size());
     }
   }
 
@@ -94,13 +110,15 @@ class PlainNetwork {
     switch (layer.kind) {
       case LayerKind::conv:
         for (std::size_t i = 0; i < out.size() && layer.tensors.size() > 1; ++i) out[i] = tensor(1)[i / places % layer.out.channels];
-        windows(layer, rows, layer.tensors[0].shape[1], [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) { out[o] += in(l)[i] * tensor(0)[w]; });
+        windows(layer, rows, layer.tensors[0].shape[1],
+                [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) { out[o] += in(l)[i] * tensor(0)[w]; });
         return;
       case LayerKind::linear:
         for (std::size_t n = 0; n < rows; ++n)
           for (std::size_t o = 0; o < layer.out.channels; ++o) {
             double sum = tensor(1)[o];
-            for (std::size_t i = 0; i < layer.in.channels; ++i) sum += tensor(0)[o * layer.in.channels + i] * in(l)[n * layer.in.channels + i];
+            for (std::size_t i = 0; i < layer.in.channels; ++i)
+              sum += tensor(0)[o * layer.in.channels + i] * in(l)[n * layer.in.channels + i];
             out[n * layer.out.channels + o] = sum;
           }
         return;
@@ -118,7 +136,8 @@ class PlainNetwork {
         pools(layer, rows, [&](std::size_t o, std::size_t i) { out[o] = std::max(out[o], in(l)[i]); });
         return;
       case LayerKind::average_pool:
-        pools(layer, rows, [&](std::size_t o, std::size_t i) { out[o] += in(l)[i] / static_cast<double>(layer.window.height * layer.window.width); });
+        pools(layer, rows,
+              [&](std::size_t o, std::size_t i) { out[o] += in(l)[i] / static_cast<double>(layer.window.height * layer.window.width); });
         return;
       default:
         out = in(l);
@@ -203,7 +222,8 @@ class PlainNetwork {
         pools(layer, rows, [&](std::size_t o, std::size_t i) { below[i] += in(l)[i] == outputs_[l][o] ? d[o] : 0; });
         return;
       case LayerKind::average_pool:
-        pools(layer, rows, [&](std::size_t o, std::size_t i) { below[i] += d[o] / static_cast<double>(layer.window.height * layer.window.width); });
+        pools(layer, rows,
+              [&](std::size_t o, std::size_t i) { below[i] += d[o] / static_cast<double>(layer.window.height * layer.window.width); });
         return;
       default:
         for (std::size_t i = 0; i < d.size(); ++i) below[i] += d[i];
@@ -238,6 +258,7 @@ class PlainNetwork {
 
   Architecture net_;
   NetworkLayout layout_;
+  Precision precision_;
   std::vector<double> weights_, inputs_, nothing_;
   std::vector<std::vector<double>> outputs_, errors_, means_, variances_;
 };

@@ -1,5 +1,5 @@
 // Passes over feature maps that oneDNN has no operator for, or none that keeps NaN: batch normalization with the sum and the ReLU that
-// follow it in one pass, backward too, and sums and ReLUs alone. Compiled once per instruction set, as the kernels beside this folder.
+// follow it in one pass, backward too; sums, ReLUs and max pools. Compiled once per instruction set, as the kernels beside this folder.
 //
 // Feature maps lie as oneDNN's layouts nchw, nChw8c and nChw16c have them: [rows][ceil(channels / block)][places][block]. What lies
 // past the last channel is zero, and stays so where a channel's weight and shift there are zero.
@@ -38,6 +38,12 @@ struct Arriving {
   const float* output;  // Gate::output only
 };
 
+/// Of a pool. Windows lie `stride` apart, the first `pad_*` places before the first place; each holds at least one place.
+struct PoolWindows {
+  std::size_t in_height, in_width, out_height, out_width;
+  std::size_t height, width, stride, pad_height, pad_width;
+};
+
 /// x, y and gradients are maps of one shape. Arrays do not overlap unless said so.
 struct MapKernels {
   std::string_view name;  // of the Kernels that these belong to
@@ -55,6 +61,10 @@ struct MapKernels {
   void (*add)(std::size_t n, const float* a, const float* b, bool relu, float* y);
   /// dx = (a [+ b]) where y is not <= 0, else 0. dx may be a or b.
   void (*relu_backward)(std::size_t n, const float* y, const float* a, const float* b, float* dx);
+  /// y = the largest of each window (a NaN if there is one). maps: x's.
+  void (*max_pool)(const Maps& maps, const PoolWindows& windows, const float* x, float* y);
+  /// dx = the sum of dy over the windows whose largest, or first of the largest, x is.
+  void (*max_pool_backward)(const Maps& maps, const PoolWindows& windows, const float* x, const float* y, const float* dy, float* dx);
 };
 
 /// Those of the kernels with that name, or null: `generic` has none.

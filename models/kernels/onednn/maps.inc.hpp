@@ -21,12 +21,12 @@ STRAGGLER_INLINE Vector gated(Vector x, Vector y) { return y <= Vector{} ? Vecto
 /// A strip: places of one row whose channels repeat with the lanes. Where a block holds more than one register, a strip is a register's
 /// share of it; where it holds less, a register holds several places.
 struct Strip {
-  std::size_t offset;          // of its first float
-  std::size_t channel;         // of its first lane
-  std::size_t step;            // floats from one register to the next
-  std::size_t registers;       // whole ones
-  std::size_t left;            // floats after them
-  std::size_t channels;        // that its lanes repeat
+  std::size_t offset;     // of its first float
+  std::size_t channel;    // of its first lane
+  std::size_t step;       // floats from one register to the next
+  std::size_t registers;  // whole ones
+  std::size_t left;       // floats after them
+  std::size_t channels;   // that its lanes repeat
 };
 
 /// Calls each(strip) for all strips, rows outermost.
@@ -83,28 +83,31 @@ void statistics(const Maps& maps, const float* x, double* sums, float* mean, flo
   for (std::size_t c = 0; c < 2 * maps.padded(); ++c) sums[c] = 0;
   const double places = static_cast<double>(maps.places);
   const std::size_t a_row = maps.padded() * maps.places;
-  for_strips(maps, [&](const Strip& strip) __attribute__((always_inline)) {
-    Vector sum[4] = {}, square[4] = {};
-    float per_channel[width];
-    for_registers(strip, [&](std::size_t at, auto load_at, auto, auto, int k) __attribute__((always_inline)) { sum[k] += load_at(x + at); });
-    gather((sum[0] + sum[1]) + (sum[2] + sum[3]), strip, per_channel);
-    for (std::size_t i = 0; i < strip.channels; ++i) per_channel[i] /= static_cast<float>(maps.places);
-    Strip own = strip;
-    own.channel = 0;
-    const Vector middle = spread(per_channel, own);
-    for_registers(strip, [&](std::size_t at, auto load_at, auto, auto mask, int k) __attribute__((always_inline)) {
-      const Vector off = mask(load_at(x + at) - middle);
-      square[k] = multiply_add(off, off, square[k]);
-    });
-    float spread_out[width];
-    gather((square[0] + square[1]) + (square[2] + square[3]), strip, spread_out);
-    const double before = static_cast<double>(strip.offset / a_row) * places;  // numbers of each channel so far
-    for (std::size_t i = 0; i < strip.channels; ++i) {
-      const double off = static_cast<double>(per_channel[i]) - means[strip.channel + i];
-      means[strip.channel + i] += off * places / (before + places);
-      squares[strip.channel + i] += static_cast<double>(spread_out[i]) + off * off * before * places / (before + places);
-    }
-  });
+  for_strips(
+      maps, [&](const Strip& strip) __attribute__((always_inline)) {
+        Vector sum[4] = {}, square[4] = {};
+        float per_channel[width];
+        for_registers(
+            strip, [&](std::size_t at, auto load_at, auto, auto, int k) __attribute__((always_inline)) { sum[k] += load_at(x + at); });
+        gather((sum[0] + sum[1]) + (sum[2] + sum[3]), strip, per_channel);
+        for (std::size_t i = 0; i < strip.channels; ++i) per_channel[i] /= static_cast<float>(maps.places);
+        Strip own = strip;
+        own.channel = 0;
+        const Vector middle = spread(per_channel, own);
+        for_registers(
+            strip, [&](std::size_t at, auto load_at, auto, auto mask, int k) __attribute__((always_inline)) {
+              const Vector off = mask(load_at(x + at) - middle);
+              square[k] = multiply_add(off, off, square[k]);
+            });
+        float spread_out[width];
+        gather((square[0] + square[1]) + (square[2] + square[3]), strip, spread_out);
+        const double before = static_cast<double>(strip.offset / a_row) * places;  // numbers of each channel so far
+        for (std::size_t i = 0; i < strip.channels; ++i) {
+          const double off = static_cast<double>(per_channel[i]) - means[strip.channel + i];
+          means[strip.channel + i] += off * places / (before + places);
+          squares[strip.channel + i] += static_cast<double>(spread_out[i]) + off * off * before * places / (before + places);
+        }
+      });
   for (std::size_t c = 0; c < maps.padded(); ++c) {
     mean[c] = static_cast<float>(means[c]);
     variance[c] = static_cast<float>(squares[c] / (static_cast<double>(maps.rows) * places));
@@ -113,15 +116,17 @@ void statistics(const Maps& maps, const float* x, double* sums, float* mean, flo
 
 template <bool residual_too, bool relu>
 void normalize_so(const Maps& maps, const ChannelNorm& norm, const float* x, const float* residual, float* y) {
-  for_strips(maps, [&](const Strip& strip) __attribute__((always_inline)) {
-    const Vector mean = spread(norm.mean, strip), factor = spread(norm.factor, strip), shift = spread(norm.shift, strip);
-    for_registers(strip, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
-      Vector out = multiply_add(load_at(x + at) - mean, factor, shift);
-      if constexpr (residual_too) out += load_at(residual + at);
-      if constexpr (relu) out = rectified(out);
-      store_at(y + at, out);
-    });
-  });
+  for_strips(
+      maps, [&](const Strip& strip) __attribute__((always_inline)) {
+        const Vector mean = spread(norm.mean, strip), factor = spread(norm.factor, strip), shift = spread(norm.shift, strip);
+        for_registers(
+            strip, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
+              Vector out = multiply_add(load_at(x + at) - mean, factor, shift);
+              if constexpr (residual_too) out += load_at(residual + at);
+              if constexpr (relu) out = rectified(out);
+              store_at(y + at, out);
+            });
+      });
 }
 
 void normalize(const Maps& maps, const ChannelNorm& norm, const float* x, const float* residual, bool relu, float* y) {
@@ -163,22 +168,24 @@ STRAGGLER_INLINE Vector arrived_at(std::size_t at, const Arriving& arriving, Vec
 template <Gate gate, bool two, bool keep>
 void arrivals_so(const Maps& maps, const ChannelNorm& norm, const float* x, const Arriving& arriving, double* sums, float* arrived) {
   for (std::size_t c = 0; c < 2 * maps.padded(); ++c) sums[c] = 0;
-  for_strips(maps, [&](const Strip& strip) __attribute__((always_inline)) {
-    const NormVectors vectors = {spread(norm.mean, strip), spread(norm.factor, strip), spread(norm.shift, strip)};
-    Vector sum[4] = {}, product[4] = {};
-    for_registers(strip, [&](std::size_t at, auto load_at, auto store_at, auto mask, int k) __attribute__((always_inline)) {
-      const Vector off = load_at(x + at) - vectors.mean;
-      const Vector d = mask(arrived_at<gate, two>(at, arriving, off, vectors, load_at));
-      if constexpr (keep) store_at(arrived + at, d);
-      sum[k] += d;
-      product[k] = multiply_add(d, off, product[k]);
-    });
-    float per_channel[width];
-    gather((sum[0] + sum[1]) + (sum[2] + sum[3]), strip, per_channel);
-    for (std::size_t i = 0; i < strip.channels; ++i) sums[strip.channel + i] += static_cast<double>(per_channel[i]);
-    gather((product[0] + product[1]) + (product[2] + product[3]), strip, per_channel);
-    for (std::size_t i = 0; i < strip.channels; ++i) sums[maps.padded() + strip.channel + i] += static_cast<double>(per_channel[i]);
-  });
+  for_strips(
+      maps, [&](const Strip& strip) __attribute__((always_inline)) {
+        const NormVectors vectors = {spread(norm.mean, strip), spread(norm.factor, strip), spread(norm.shift, strip)};
+        Vector sum[4] = {}, product[4] = {};
+        for_registers(
+            strip, [&](std::size_t at, auto load_at, auto store_at, auto mask, int k) __attribute__((always_inline)) {
+              const Vector off = load_at(x + at) - vectors.mean;
+              const Vector d = mask(arrived_at<gate, two>(at, arriving, off, vectors, load_at));
+              if constexpr (keep) store_at(arrived + at, d);
+              sum[k] += d;
+              product[k] = multiply_add(d, off, product[k]);
+            });
+        float per_channel[width];
+        gather((sum[0] + sum[1]) + (sum[2] + sum[3]), strip, per_channel);
+        for (std::size_t i = 0; i < strip.channels; ++i) sums[strip.channel + i] += static_cast<double>(per_channel[i]);
+        gather((product[0] + product[1]) + (product[2] + product[3]), strip, per_channel);
+        for (std::size_t i = 0; i < strip.channels; ++i) sums[maps.padded() + strip.channel + i] += static_cast<double>(per_channel[i]);
+      });
 }
 
 void arrivals(const Maps& maps, const ChannelNorm& norm, const float* x, const Arriving& arriving, double* sums, float* arrived) {
@@ -191,15 +198,17 @@ void arrivals(const Maps& maps, const ChannelNorm& norm, const float* x, const A
 template <Gate gate, bool two>
 void norm_backward_so(const Maps& maps, const ChannelNorm& norm, const float* x, const Arriving& arriving, const float* constant,
                       const float* slope, float* dx) {
-  for_strips(maps, [&](const Strip& strip) __attribute__((always_inline)) {
-    const NormVectors vectors = {spread(norm.mean, strip), spread(norm.factor, strip), spread(norm.shift, strip)};
-    const Vector level = spread(constant, strip), down = Vector{} - spread(slope, strip);
-    for_registers(strip, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
-      const Vector off = load_at(x + at) - vectors.mean;
-      const Vector d = arrived_at<gate, two>(at, arriving, off, vectors, load_at);
-      store_at(dx + at, vectors.factor * multiply_add(off, down, d - level));
-    });
-  });
+  for_strips(
+      maps, [&](const Strip& strip) __attribute__((always_inline)) {
+        const NormVectors vectors = {spread(norm.mean, strip), spread(norm.factor, strip), spread(norm.shift, strip)};
+        const Vector level = spread(constant, strip), down = Vector{} - spread(slope, strip);
+        for_registers(
+            strip, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
+              const Vector off = load_at(x + at) - vectors.mean;
+              const Vector d = arrived_at<gate, two>(at, arriving, off, vectors, load_at);
+              store_at(dx + at, vectors.factor * multiply_add(off, down, d - level));
+            });
+      });
 }
 
 void norm_backward(const Maps& maps, const ChannelNorm& norm, const float* x, const Arriving& arriving, const float* constant,
@@ -209,13 +218,13 @@ void norm_backward(const Maps& maps, const ChannelNorm& norm, const float* x, co
 
 template <bool two, bool relu>
 void add_so(std::size_t n, const float* a, const float* b, float* y) {
-  for_registers({0, 0, width, n / width, n % width, 1},
-                [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
-                  Vector out = load_at(a + at);
-                  if constexpr (two) out += load_at(b + at);
-                  if constexpr (relu) out = rectified(out);
-                  store_at(y + at, out);
-                });
+  for_registers(
+      {0, 0, width, n / width, n % width, 1}, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
+        Vector out = load_at(a + at);
+        if constexpr (two) out += load_at(b + at);
+        if constexpr (relu) out = rectified(out);
+        store_at(y + at, out);
+      });
 }
 
 void add(std::size_t n, const float* a, const float* b, bool relu, float* y) {
@@ -227,20 +236,86 @@ void add(std::size_t n, const float* a, const float* b, bool relu, float* y) {
 
 template <bool two>
 void relu_backward_so(std::size_t n, const float* y, const float* a, const float* b, float* dx) {
-  for_registers({0, 0, width, n / width, n % width, 1},
-                [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
-                  Vector d = load_at(a + at);
-                  if constexpr (two) d += load_at(b + at);
-                  store_at(dx + at, gated(d, load_at(y + at)));
-                });
+  for_registers(
+      {0, 0, width, n / width, n % width, 1}, [&](std::size_t at, auto load_at, auto store_at, auto, int) __attribute__((always_inline)) {
+        Vector d = load_at(a + at);
+        if constexpr (two) d += load_at(b + at);
+        store_at(dx + at, gated(d, load_at(y + at)));
+      });
 }
 
 void relu_backward(std::size_t n, const float* y, const float* a, const float* b, float* dx) {
   b ? relu_backward_so<true>(n, y, a, b, dx) : relu_backward_so<false>(n, y, a, b, dx);
 }
 
+/// Calls each(out, in, first) for all places of all windows, a window's places in order: offsets of the first lane of a block.
+/// begin(out) before a window.
+template <class Begin, class Each>
+STRAGGLER_INLINE void for_windows(const Maps& maps, const PoolWindows& w, const Begin& begin, const Each& each) {
+  const std::size_t planes = maps.rows * maps.blocks();
+  for (std::size_t plane = 0; plane < planes; ++plane)
+    for (std::size_t oy = 0; oy < w.out_height; ++oy)
+      for (std::size_t ox = 0; ox < w.out_width; ++ox) {
+        const std::size_t top = oy * w.stride, left = ox * w.stride;  // plus the padding
+        const std::size_t y0 = top < w.pad_height ? 0 : top - w.pad_height, x0 = left < w.pad_width ? 0 : left - w.pad_width;
+        const std::size_t y1 = top + w.height - w.pad_height, x1 = left + w.width - w.pad_width;
+        const std::size_t bottom = y1 < w.in_height ? y1 : w.in_height, right = x1 < w.in_width ? x1 : w.in_width;
+        begin(((plane * w.out_height + oy) * w.out_width + ox) * maps.block, ((plane * w.in_height + y0) * w.in_width + x0) * maps.block);
+        for (std::size_t y = y0; y < bottom; ++y)
+          for (std::size_t x = x0; x < right; ++x) each(((plane * w.in_height + y) * w.in_width + x) * maps.block);
+      }
+}
+
+/// Calls use(lanes of a register, its offset in the block) for the registers that a block takes.
+template <class Use>
+STRAGGLER_INLINE void for_shares(const Maps& maps, const Use& use) {
+  if (maps.block < width)
+    use([&maps](const float* at) { return load_some(at, maps.block); }, [&maps](float* at, Vector x) { store_some(at, x, maps.block); }, 0);
+  else
+    for (std::size_t share = 0; share < maps.block; share += width)
+      use([](const float* at) { return load(at); }, [](float* at, Vector x) { store(at, x); }, share);
+}
+
+void max_pool(const Maps& maps, const PoolWindows& windows, const float* x, float* y) {
+  for_shares(maps, [&](auto load_at, auto store_at, std::size_t share) {
+    std::size_t out = 0;
+    Vector largest{};
+    for_windows(
+        maps, windows,
+        [&](std::size_t at, std::size_t in) {
+          out = at + share;
+          largest = load_at(x + in + share);
+        },
+        [&](std::size_t in) {
+          const Vector next = load_at(x + in + share);
+          largest = (next <= largest) | (largest != largest) ? largest : next;
+          store_at(y + out, largest);
+        });
+  });
+}
+
+void max_pool_backward(const Maps& maps, const PoolWindows& windows, const float* x, const float* y, const float* dy, float* dx) {
+  for (std::size_t i = 0; i < maps.floats(); ++i) dx[i] = 0;
+  for_shares(maps, [&](auto load_at, auto store_at, std::size_t share) {
+    Vector largest{}, left{};  // left: what has not found its place yet
+    for_windows(
+        maps, windows,
+        [&](std::size_t out, std::size_t) {
+          largest = load_at(y + out + share);
+          left = load_at(dy + out + share);
+        },
+        [&](std::size_t in) {
+          const Vector here = load_at(x + in + share);
+          const auto found = (here == largest) | (here != here);
+          store_at(dx + in + share, load_at(dx + in + share) + (found ? left : Vector{}));
+          left = found ? Vector{} : left;
+        });
+  });
+}
+
 }  // namespace
 
 extern const MapKernels table;
-const MapKernels table = {STRAGGLER_KERNELS_NAME, statistics, normalize, arrivals, norm_backward, add, relu_backward};
+const MapKernels table = {STRAGGLER_KERNELS_NAME, statistics, normalize,        arrivals, norm_backward, add,
+                          relu_backward,          max_pool,   max_pool_backward};
 }  // namespace straggler::onednn::STRAGGLER_KERNELS

@@ -149,6 +149,13 @@ Layout Layout::plain(const std::vector<std::size_t>& shape) {
   return Access::layout(row_major(widths));
 }
 
+Layout Layout::maps(const std::vector<std::size_t>& shape, std::size_t block) {
+  if (block == 1) return plain(shape);
+  Dims widths;
+  for (const std::size_t width : shape) widths.push_back(dim(width));
+  return Access::layout(Desc(widths, fp32, block == 4 ? Tag::nChw4c : block == 8 ? Tag::nChw8c : Tag::nChw16c));
+}
+
 std::size_t Layout::bytes() const { return descriptor_ ? descriptor_->desc.get_size() : 0; }
 
 bool Layout::operator==(const Layout& other) const {
@@ -228,7 +235,8 @@ Layout Convolution::plain_weight() const { return Access::layout(row_major(Convo
 
 Operator convolution(const Convolution& c) {
   const OneThread one;
-  const auto made = described(c.algorithm, [&c](dnnl::algorithm algorithm, bool may_fail) { return describe_forward(c, algorithm, may_fail); });
+  const auto made =
+      described(c.algorithm, [&c](dnnl::algorithm algorithm, bool may_fail) { return describe_forward(c, algorithm, may_fail); });
   std::vector<std::pair<int, Desc>> arguments = {
       {DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DST, made.dst_desc()}};
   if (c.bias) arguments.emplace_back(DNNL_ARG_BIAS, made.bias_desc());
@@ -314,39 +322,33 @@ Operator linear_by_weight(const Linear& l) {
 
 namespace {
 
-dnnl::algorithm name_of(const Pool& p) {
-  return p.largest ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_include_padding;
-}
+constexpr auto mean = dnnl::algorithm::pooling_avg_include_padding;
 
-dnnl::pooling_forward::primitive_desc describe_pool(const Pool& p, const Layout& source, bool training) {
+dnnl::pooling_forward::primitive_desc describe_pool(const Pool& p, const Layout& source) {
   const Desc result = any(dims({p.rows, p.channels, p.out_height, p.out_width}));
   const Dims pads = dims({p.pad_height, p.pad_width});
-  return {{training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, name_of(p), Access::desc(source), result,
-           dims({p.stride, p.stride}), dims({p.height, p.width}), pads, pads},
+  return {{dnnl::prop_kind::forward_training, mean, Access::desc(source), result, dims({p.stride, p.stride}), dims({p.height, p.width}),
+           pads, pads},
           own_scratch(),
           processor()};
 }
 
 }  // namespace
 
-Operator pool(const Pool& p, const Layout& source, bool training) {
+Operator average_pool(const Pool& p, const Layout& source) {
   const OneThread one;
-  const auto made = describe_pool(p, source, training);
-  std::vector<std::pair<int, Desc>> arguments = {{DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_DST, made.dst_desc()}};
-  if (p.largest && training) arguments.emplace_back(DNNL_ARG_WORKSPACE, made.workspace_desc());
-  return Access::make<dnnl::pooling_forward>(made, std::move(arguments));
+  const auto made = describe_pool(p, source);
+  return Access::make<dnnl::pooling_forward>(made, {{DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_DST, made.dst_desc()}});
 }
 
-Operator pool_backward(const Pool& p, const Layout& source) {
+Operator average_pool_backward(const Pool& p, const Layout& source) {
   const OneThread one;
-  const auto forward = describe_pool(p, source, true);
+  const auto forward = describe_pool(p, source);
   const Dims pads = dims({p.pad_height, p.pad_width});
   const dnnl::pooling_backward::primitive_desc made(
-      {name_of(p), Access::desc(source), forward.dst_desc(), dims({p.stride, p.stride}), dims({p.height, p.width}), pads, pads},
-      own_scratch(), processor(), forward);
-  std::vector<std::pair<int, Desc>> arguments = {{DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_DIFF_SRC, made.diff_src_desc()}};
-  if (p.largest) arguments.emplace_back(DNNL_ARG_WORKSPACE, made.workspace_desc());
-  return Access::make<dnnl::pooling_backward>(made, std::move(arguments));
+      {mean, Access::desc(source), forward.dst_desc(), dims({p.stride, p.stride}), dims({p.height, p.width}), pads, pads}, own_scratch(),
+      processor(), forward);
+  return Access::make<dnnl::pooling_backward>(made, {{DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_DIFF_SRC, made.diff_src_desc()}});
 }
 
 Operator reorder(const Layout& from, const Layout& to, bool add) {

@@ -1,4 +1,4 @@
-// oneDNN's operators (https://oneapi-src.github.io/oneDNN/v2.6/) on raw pointers: convolutions, linear layers, pools and changes of
+// oneDNN's operators (https://oneapi-src.github.io/oneDNN/v2.6/) on raw pointers: convolutions, linear layers, average pools and changes of
 // layout, forward and backward, fp32. The one door to oneDNN: no header of it is included outside this folder.
 #pragma once
 #include <cstddef>
@@ -21,6 +21,8 @@ class Layout {
   Layout() = default;
   /// Row-major.
   static Layout plain(const std::vector<std::size_t>& shape);
+  /// [rows, channels, height, width] as Maps has them in blocks of that many channels: 1, 4, 8 or 16.
+  static Layout maps(const std::vector<std::size_t>& shape, std::size_t block);
   std::size_t bytes() const;  // with what lies past the last channel
   std::size_t floats() const { return bytes() / sizeof(float); }
   /// Of maps [rows, channels, height, width]: `block` of Maps; 0 where it lies otherwise.
@@ -80,15 +82,15 @@ Operator linear(const Linear& linear);
 Operator linear_by_source(const Linear& linear);
 Operator linear_by_weight(const Linear& linear);
 
+/// Means of windows, in which padding counts as zeros.
 struct Pool {
-  bool largest;  // else the mean, in which padding counts as zeros
   std::size_t rows, channels, in_height, in_width, out_height, out_width;
   std::size_t height, width, stride, pad_height, pad_width;
 };
-/// source, result[, where the largest were, if `largest` and `training`]. Layouts: both as `source`.
-Operator pool(const Pool& pool, const Layout& source, bool training);
-/// gradient of the result, gradient of the source[, where the largest were]
-Operator pool_backward(const Pool& pool, const Layout& source);
+/// source, result: both in the layout `source`
+Operator average_pool(const Pool& pool, const Layout& source);
+/// gradient of the result, gradient of the source
+Operator average_pool_backward(const Pool& pool, const Layout& source);
 
 /// from, to; `add`: added to what is there.
 Operator reorder(const Layout& from, const Layout& to, bool add = false);
