@@ -1,27 +1,28 @@
 #include "models/zoo/architecture_resnet.hpp"
 
-#include <array>
 #include <stdexcept>
 #include <utility>
 
 namespace straggler {
 namespace {
 
-constexpr std::array<std::size_t, 4> stage_channels = {64, 128, 256, 512};
+const std::vector<std::size_t> wide = {64, 128, 256, 512}, narrow = {16, 32, 64};
 
 class ResNet {
  public:
-  ResNet(Shape input, ResidualBlock block, const char* shortcut) : build_(input), block_(block), shortcut_(shortcut) {}
+  ResNet(Shape input, ResidualBlock block, std::vector<std::size_t> channels, const char* shortcut)
+      : build_(input), block_(block), channels_(std::move(channels)), shortcut_(shortcut) {}
 
   LayerIndex conv_bn(LayerIndex from, const LayerName& conv, const LayerName& bn, std::size_t channels, const Window& window) {
     return build_.batch_norm(build_.conv(from, conv, channels, window), bn);
   }
 
   LayerIndex stages(LayerIndex x, const std::vector<std::size_t>& blocks) {
-    if (blocks.size() != stage_channels.size()) throw std::invalid_argument("a ResNet has four stages; give four numbers of blocks");
+    if (blocks.size() != channels_.size())
+      throw std::invalid_argument("this ResNet has " + std::to_string(channels_.size()) + " stages; give as many numbers of blocks");
     for (std::size_t stage = 0; stage < blocks.size(); ++stage)
       for (std::size_t i = 0; i < blocks[stage]; ++i)
-        x = residual(x, "layer" + std::to_string(stage + 1) + "." + std::to_string(i), stage_channels[stage], stage > 0 && i == 0 ? 2 : 1);
+        x = residual(x, "layer" + std::to_string(stage + 1) + "." + std::to_string(i), channels_[stage], stage > 0 && i == 0 ? 2 : 1);
     return x;
   }
 
@@ -57,20 +58,28 @@ class ResNet {
 
   ArchitectureBuilder build_;
   ResidualBlock block_;
-  const char* shortcut_;  // what the framework calls it
+  std::vector<std::size_t> channels_;  // of the stages
+  const char* shortcut_;               // what the framework calls it
 };
 
 }  // namespace
 
-Architecture resnet_32x32(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes) {
-  ResNet net({3, 32, 32}, block, "shortcut");
+Architecture resnet_32x32(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes, Shape input) {
+  ResNet net(input, block, wide, "shortcut");
   const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 64, Window::square(3, 1, 1)));
   const LayerIndex last = net.stages(stem, blocks);
   return std::move(net).finish(last, "linear", classes);
 }
 
+Architecture resnet_narrow(const std::vector<std::size_t>& blocks, std::size_t classes, Shape input) {
+  ResNet net(input, ResidualBlock::basic, narrow, "shortcut");
+  const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 16, Window::square(3, 1, 1)));
+  const LayerIndex last = net.stages(stem, blocks);
+  return std::move(net).finish(last, "linear", classes);
+}
+
 Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes) {
-  ResNet net({3, 224, 224}, block, "downsample");
+  ResNet net({3, 224, 224}, block, wide, "downsample");
   const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 64, Window::square(7, 2, 3)));
   const LayerIndex last = net.stages(net.build().max_pool(stem, Window::square(3, 2, 1)), blocks);
   return std::move(net).finish(last, "fc", classes);

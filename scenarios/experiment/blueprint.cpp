@@ -86,11 +86,11 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     return;
   }
   at_place(scenario, spec.model ? "workload.cost.model" : "workload.model", [&] {
-    const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
-    if (const CostModelEntry* known = Registry<CostModelEntry>::instance().find(kind.name)) {
-      cost = known->make(kind.parameters);
+    const CostModelEntry* const known = spec.model ? Registry<CostModelEntry>::instance().find(spec.model->name) : nullptr;
+    if (known) {
+      cost = known->make(spec.model->parameters);
     } else {
-      cost = cost_table(*(spec.model ? make(kind) : make(scenario.workload.model)));
+      cost = cost_table(*make(spec.model ? *spec.model : scenario.workload.model));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }
     return 0;

@@ -53,11 +53,11 @@ std::vector<Word> devices() {
   return words;
 }
 
-/// Models that can be trained, and models that are known by their layers only; a name that is both is the former.
+/// Models that are known by their layers, and models that can be trained; a name that is both is the former, whatever the data.
 std::vector<Word> cost_models() {
-  std::vector<Word> words = words_of<ModelEntry>();
-  for (Word& word : words_of<CostModelEntry>())
-    if (Registry<ModelEntry>::instance().find(word.name) == nullptr) words.push_back(std::move(word));
+  std::vector<Word> words = words_of<CostModelEntry>();
+  for (Word& word : words_of<ModelEntry>())
+    if (Registry<CostModelEntry>::instance().find(word.name) == nullptr) words.push_back(std::move(word));
   std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.name < b.name; });
   return words;
 }

@@ -1,0 +1,101 @@
+// Makes a plan (onednn_plan.hpp): forward through the layers, the loss, backward. A batch norm is one pass with the sum and the ReLU that
+// follow it; what such a pass gave before a convolution is not kept but computed again backward, which takes less time than its memory
+// is worth.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "models/zoo/onednn_plan.hpp"
+
+namespace straggler::onednn {
+
+inline constexpr double norm_epsilon = 1e-5;  // of batch norm: PyTorch's default
+inline constexpr Maps no_maps = {0, 0, 0, 0};
+
+/// A layer's output, or the network's input.
+struct OutputValue {
+  Place place;
+  Layout layout;
+  Maps maps = no_maps;  // of what is [rows, channels, height, width]
+  bool kept = true;     // false: backward it is computed again
+};
+
+/// A batch norm with what follows it, as long as nobody else looks at what lies between.
+struct NormGroup {
+  LayerIndex norm = 0, last = 0;       // last: the layer whose output the pass gives
+  std::optional<LayerIndex> residual;  // the other input of the sum
+  bool relu = false;
+  Place numbers;  // per channel, [padded] each: mean, variance, factor, shift, constant, slope
+};
+
+class Planner {
+ public:
+  explicit Planner(const PlanSetting& setting);
+  Plan make();
+
+ private:
+  // Forward (onednn_forward.cpp).
+  void find_groups();
+  void forward(LayerIndex layer);
+  void conv(LayerIndex layer);
+  void linear(LayerIndex layer);
+  void average_pool(LayerIndex layer);
+  void max_pool(LayerIndex layer);
+  void statistics(LayerIndex layer);
+  void normalize(const NormGroup& group, const Place& out);
+  void relu(LayerIndex layer);
+  void add(LayerIndex layer);
+  void flatten(LayerIndex layer);
+  void loss();
+
+  // Backward (onednn_backward.cpp).
+  void backward(LayerIndex layer);
+  void conv_backward(LayerIndex layer);
+  void linear_backward(LayerIndex layer);
+  void average_pool_backward(LayerIndex layer);
+  void max_pool_backward(LayerIndex layer);
+  void norm_backward(const NormGroup& group);
+  void norm_parameters(const NormGroup& group, const Place& sums);
+  void relu_backward(LayerIndex layer);
+  void flatten_backward(LayerIndex layer);
+  void no_gradient(LayerIndex layer);
+
+  // Both (onednn_planner.cpp).
+  const LayerSpec& spec(LayerIndex layer) const { return setting_.architecture.layers[layer]; }
+  const OutputValue& input(LayerIndex layer) const { return value(spec(layer).inputs[0]); }
+  const OutputValue& value(LayerIndex layer) const { return layer == network_input ? network_ : values_[layer]; }
+  Convolution convolution_of(LayerIndex layer) const;
+  Linear linear_of(LayerIndex layer) const;
+  Pool pool_of(LayerIndex layer) const;
+  PoolWindows windows_of(LayerIndex layer) const;
+  NormGroup* group_of(LayerIndex norm);
+
+  Place fresh(const Layout& layout) { return plan_.fresh(layout.bytes()); }
+  void run(const Operator& made, std::vector<Place> arguments);
+  Place in_layout(const Place& place, const Layout& is, const Layout& wanted);
+  /// The layer's tensor as it is used: rounded, in that layout.
+  Place weight(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& wanted);
+  Place parameter(LayerIndex layer, std::size_t tensor, std::size_t floats);
+  /// Where an operator puts a tensor's gradient, and the steps that bring it from there to the flat vector.
+  Place gradient_place(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made);
+  void gradient_store(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made, const Place& place);
+  void rounded(const Place& place, std::size_t floats);
+  /// A layer's output in that layout, which gets the layout of maps if it has another.
+  void set_maps(LayerIndex layer, Place place, Layout layout);
+  /// The layer's output as backward steps read it.
+  Place kept(LayerIndex layer);
+  /// The gradients of a layer's output that are to be added up, at most so many; rounded, the one sum.
+  std::vector<Place> arriving_at(LayerIndex layer, std::size_t most);
+  void contribute(LayerIndex to, const Place& place, const Layout& layout);
+
+  const PlanSetting setting_;
+  Plan plan_;
+  OutputValue network_;
+  std::vector<OutputValue> values_;
+  std::vector<std::vector<Place>> arriving_;  // gradients of a layer's output, in its layout, to be added up
+  std::vector<NormGroup> groups_;
+  std::vector<bool> swallowed_;  // a later layer's pass includes it
+  std::vector<std::size_t> consumers_;
+};
+
+}  // namespace straggler::onednn
