@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/kernels/precision.hpp"
+
 namespace straggler {
 
 /// Samples in a panel.
@@ -26,6 +28,12 @@ inline constexpr std::size_t panel_rows = 32;
 constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) {
   return (rows + panel_rows - 1) / panel_rows * panel_rows * features;
 }
+
+/// A descent along a direction that is divided by the root of a second moment, element by element:
+///   out = shrink w - rate (d + decay w) / (sqrt(scale v + shift) + epsilon)
+struct ScaledDescent {
+  float shrink = 1, rate = 0, decay = 0, scale = 1, shift = 0, epsilon = 0;
+};
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -61,6 +69,15 @@ struct Kernels {
   void (*momentum)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
   /// out = w - rate d
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
+  /// out = keep m + share d with d = g + decay w. m null: share d; w null: d = g.
+  void (*moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out);
+  /// out = keep v + share d², likewise.
+  void (*second_moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* v, float* out);
+  void (*descend_scaled)(std::size_t n, const ScaledDescent& by, const float* w, const float* d, const float* v, float* out);
+  /// Σ x². Summed in float over short pieces, in double from piece to piece.
+  double (*squared_norm)(std::size_t n, const float* x);
+  /// out = factor * (the number of that format nearest to x), bit for bit as round_to has it, and whether all of out is finite.
+  bool (*round)(Precision precision, std::size_t n, const float* x, float factor, float* out);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

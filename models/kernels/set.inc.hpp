@@ -18,6 +18,7 @@ namespace {
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
+#include "models/kernels/rounding.inc.hpp"
 // clang-format on
 }  // namespace
 
@@ -33,5 +34,10 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        weighted_sum,
                        mean,
                        momentum,
-                       descend};
+                       descend,
+                       moment,
+                       second_moment,
+                       descend_scaled,
+                       squared_norm,
+                       round_numbers};
 }  // namespace straggler::STRAGGLER_KERNELS

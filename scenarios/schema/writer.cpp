@@ -249,7 +249,12 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   std::string out = "workload:\n  model: " + kind_map(spec.model, KindGroup::model, vocabulary).text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
-  out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
+  out += "  data: " + data.text() + "\n  precision: " + spec.precision + "\n";
+  FlowMap scale;
+  scale.add("initial", number(spec.loss_scale));
+  if (spec.growth_every > 0) scale.add("growth_every", number(spec.growth_every));
+  if (spec.precision == "fp16" || spec.precision == "mixed") out += "  loss_scale: " + scale.text() + "\n";
+  out += "  fuse: " + std::string(spec.fuse ? "auto" : "off") + "\n";
   out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";
