@@ -84,7 +84,10 @@ const Register<OptimizerEntry> entry({
     .summary = "Adagrad: steps divided by the root of the sum of squared gradients",
     .parameters =
         {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
-         {.name = "rate_decay", .fallback = "0", .meaning = "step t has the rate divided by 1 + (t - 1) rate_decay", .range = Range::at_least(0)},
+         {.name = "rate_decay",
+          .fallback = "0",
+          .meaning = "step t has the rate divided by 1 + (t - 1) rate_decay",
+          .range = Range::at_least(0)},
          {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
          {.name = "initial", .fallback = "0", .meaning = "what the sums of squares start from", .range = Range::at_least(0)},
          {.name = "epsilon", .fallback = "1e-10", .meaning = "added to the root", .range = Range::above(0)}},

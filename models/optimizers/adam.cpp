@@ -11,10 +11,8 @@ namespace {
 const Register<OptimizerEntry> entry({
     .name = "adam",
     .summary = "Adam: steps divided by the root of an average of squared gradients; weight decay joins the gradient",
-    .parameters = adam_parameters({.name = "weight_decay",
-                                   .fallback = "0",
-                                   .meaning = "times the weights, added to the gradient",
-                                   .range = Range::at_least(0)}),
+    .parameters = adam_parameters(
+        {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)}),
     .registers = 1,
     .make = [](const Parameters& parameters, Schedule schedule) { return make_adam(adam_setting(parameters, false), std::move(schedule)); },
 });

@@ -123,7 +123,8 @@ void read_precision(Section& workload, WorkloadSpec& spec) {
   if (!scale.given()) return;
   int exponent = 0;
   if (spec.precision != "mixed" && spec.precision != "fp16")
-    workload.problem("loss_scale", "is for precision: mixed or fp16, where small gradients would be lost, and this is " + spec.precision + "; remove it");
+    workload.problem("loss_scale",
+                     "is for precision: mixed or fp16, where small gradients would be lost, and this is " + spec.precision + "; remove it");
   else if (!dynamic && scale.has("growth_every"))
     scale.problem("growth_every", "the scale of precision: fp16 is fixed; take precision: mixed, or remove it");
   else if (std::frexp(spec.loss_scale, &exponent) != 0.5)

@@ -275,9 +275,10 @@ TEST_CASE("ten steps of adam, adamw and adagrad on an mlp equal PyTorch's, in ev
         std::vector<std::int32_t> labels;
         for (std::size_t i = 0; i < rows * widths.front(); ++i) x.push_back(number(100 + step, i));
         for (std::size_t i = 0; i < rows; ++i)
-          labels.push_back(static_cast<std::int32_t>((static_cast<double>(number(200 + step, i)) + 0.5) * static_cast<double>(widths.back())));
-        const double loss = model.gradient(values.of(weights).data(), {rows, x.data(), labels.data(), scale.data()}, false, gradient.data(),
-                                           *workspace);
+          labels.push_back(
+              static_cast<std::int32_t>((static_cast<double>(number(200 + step, i)) + 0.5) * static_cast<double>(widths.back())));
+        const double loss =
+            model.gradient(values.of(weights).data(), {rows, x.data(), labels.data(), scale.data()}, false, gradient.data(), *workspace);
         CHECK(loss == doctest::Approx(losses[step]).epsilon(2e-6));
         weights = rule->step(values.lineage(), weights, values.leaf(gradient), 0, 1, state);
       }

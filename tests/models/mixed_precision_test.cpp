@@ -168,7 +168,8 @@ TEST_CASE("of several weights the smallest scale counts; a mean or a sum with on
   const std::vector<std::array<float, 2>> x = {{1, 1}, {100, 1}, {3, 1}};
   World world(x, {.precision = fp16, .loss_scale = 1024, .growth_every = 100});
   const auto rule = make("sgd", {{"learning_rate", 0.5}});
-  const Handle start = world.lineage.initial(), good = world.gradient(start, 0), bad = world.gradient(start, 1), other = world.gradient(start, 2);
+  const Handle start = world.lineage.initial(), good = world.gradient(start, 0), bad = world.gradient(start, 1),
+               other = world.gradient(start, 2);
   std::vector<Handle> none;
   for (const Rule* mean : {&rules::mean, &rules::ring_mean, &rules::weighted_mean, &rules::add}) {
     CAPTURE(mean->name);

@@ -45,9 +45,10 @@ std::vector<float> boundary_numbers() {
   }
   for (std::uint32_t upper = 1; upper < 0x7F80; upper += 37)
     for (const std::uint32_t lower : {0u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) with_neighbours(float_of(upper << 16 | lower));
-  for (const std::uint32_t bits : {0u, 1u, 2u, 0x007FFFFFu, 0x00800000u, 0x33000000u, 0x33000001u, 0x32FFFFFFu, 0x387FE000u, 0x387FFFFFu,
-                                   0x38800000u, 0x477FE000u, 0x477FEFFFu, 0x477FF000u, 0x47800000u, 0x7F7F7FFFu, 0x7F7F8000u, 0x7F7FFFFFu,
-                                   0x7F800000u, 0x7F800001u, 0x7F802000u, 0x7FBFFFFFu, 0x7FC00000u, 0x7FC01FFFu, 0x7FC02000u, 0x7FFFFFFFu})
+  for (const std::uint32_t bits :
+       {0u,          1u,          2u,          0x007FFFFFu, 0x00800000u, 0x33000000u, 0x33000001u, 0x32FFFFFFu, 0x387FE000u,
+        0x387FFFFFu, 0x38800000u, 0x477FE000u, 0x477FEFFFu, 0x477FF000u, 0x47800000u, 0x7F7F7FFFu, 0x7F7F8000u, 0x7F7FFFFFu,
+        0x7F800000u, 0x7F800001u, 0x7F802000u, 0x7FBFFFFFu, 0x7FC00000u, 0x7FC01FFFu, 0x7FC02000u, 0x7FFFFFFFu})
     for (const std::uint32_t sign : {0u, 0x80000000u}) numbers.push_back(float_of(bits | sign));
   // And a walk over all patterns.
   for (std::uint64_t bits = 0; bits < 0x100000000u; bits += 65'537 - 2) numbers.push_back(float_of(static_cast<std::uint32_t>(bits)));

@@ -63,7 +63,8 @@ TEST_CASE("a schedule that ends with the run needs to know when that is") {
     } catch (const std::invalid_argument& wrong) {
       said = wrong.what();
     }
-    CHECK(said == std::string(kind) + ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
+    CHECK(said ==
+          std::string(kind) + ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
     CHECK_THROWS_AS(shape_of(kind, {{"end", 1.5}}, 5), std::invalid_argument);
     CHECK_THROWS_AS(shape_of(kind, {{"factor", 0.5}}, 5), std::invalid_argument);
   }

@@ -85,7 +85,9 @@ TEST_CASE("every default is written out") {
 }
 
 TEST_CASE("the loss scale is written out where there is one") {
-  const auto text = [](const char* precision) { return write_scenario(read(good, {std::string("workload.precision=") + precision}), vocabulary()); };
+  const auto text = [](const char* precision) {
+    return write_scenario(read(good, {std::string("workload.precision=") + precision}), vocabulary());
+  };
   CHECK(text("mixed").find("  precision: mixed\n  loss_scale: {initial: 65536, growth_every: 2000}\n") != std::string::npos);
   CHECK(text("fp16").find("  precision: fp16\n  loss_scale: {initial: 1}\n") != std::string::npos);
   CHECK(text("bf16").find("loss_scale") == std::string::npos);
