@@ -7,18 +7,20 @@
 
 namespace straggler {
 
-Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed)
+Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
+                       const Numerics& numerics)
     : model_(model),
       train_(data.train),
       features_(data.info.features),
       parameters_(model.parameters()),
-      length_(model.length()),
+      model_length_(model.length()),
       tensors_(model.tensors()),
       draws_(model.draws()),
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
-      couples_(model.couples_samples()) {
+      couples_(model.couples_samples()),
+      numerics_(numerics) {
   if (data.augment.any()) augmenter_.emplace(data.augment, data.info.shape, data.black);
 }
 
@@ -89,11 +91,10 @@ int Arithmetic::in_place(const LineageNode& node) const {
 void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch) const {
   switch (node.formula.kind) {
     case Formula::Kind::initial:
-      model_.initialize(seed_, out);
-      return;
+      return initialize(out);
     case Formula::Kind::gradient:
       lane(node, 0, out, scratch);
-      return;
+      return finish(node, out);
     case Formula::Kind::elementwise:
       scratch.operands.clear();
       for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
@@ -107,11 +108,66 @@ void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch)
 
 void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                          float* out) const {
-  if (entry.statistics == StatisticsRule::combine) return entry.apply(kernels_, {length_, tensors_}, inputs, scalars, out);
-  entry.apply(kernels_, {parameters_, tensors_}, inputs, scalars, out);
+  const bool dynamic = numerics_.dynamic();
+  if (entry.statistics == StatisticsRule::combine) {
+    // First: `out` may be an input, and no rule touches these.
+    if (dynamic) combine_scaling(inputs, out);
+    return entry.apply(kernels_, extent(scaling()), inputs, scalars, out);
+  }
   const float* const towards = inputs[static_cast<std::size_t>(entry.gradient)];
-  for (std::size_t i = parameters_; i < length_; ++i)
-    out[i] = entry.statistics == StatisticsRule::carry ? towards[i] : inputs[0][i] + statistics_momentum * (towards[i] - inputs[0][i]);
+  const bool advance = entry.statistics == StatisticsRule::advance, finite = !dynamic || towards[scaling()] != 0.0f;
+  if (finite) {
+    entry.apply(kernels_, extent(parameters_), inputs, scalars, out);
+    for (std::size_t i = parameters_; i < model_length_; ++i)
+      out[i] = advance ? inputs[0][i] + statistics_momentum * (towards[i] - inputs[0][i]) : towards[i];
+  } else {
+    skip(entry, inputs, out);
+  }
+  if (!dynamic) return;
+  if (advance)
+    advance_scaling(inputs[0] + scaling(), finite, out + scaling());
+  else
+    std::copy_n(towards + scaling(), 2, out + scaling());
+}
+
+void Arithmetic::skip(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, float* out) const {
+  const std::size_t before = entry.statistics == StatisticsRule::advance ? 0 : static_cast<std::size_t>(entry.in_place);
+  if (before >= inputs.size())
+    std::fill_n(out, scaling(), 0.0f);
+  else if (inputs[before] != out)
+    std::copy_n(inputs[before], scaling(), out);
+}
+
+void Arithmetic::combine_scaling(const std::vector<const float*>& inputs, float* out) const {
+  for (std::size_t i = scaling(); i < length(); ++i) {
+    float least = inputs[0][i];
+    for (const float* const input : inputs) least = std::min(least, input[i]);
+    out[i] = least;
+  }
+}
+
+void Arithmetic::advance_scaling(const float* before, bool finite, float* out) const {
+  // As PyTorch's GradScaler; it has no bounds, which only keep a scale that never stops changing a power of two.
+  constexpr float smallest = 0x1p-60f, largest = 0x1p60f;
+  const float scale = before[0], good = finite ? before[1] + 1 : 0;
+  const bool grow = good >= static_cast<float>(numerics_.growth_every);
+  out[0] = finite ? (grow ? std::min(2 * scale, largest) : scale) : std::max(scale / 2, smallest);
+  out[1] = grow ? 0 : good;
+}
+
+void Arithmetic::initialize(float* out) const {
+  model_.initialize(seed_, out);
+  std::fill(out + model_length_, out + length(), 0.0f);
+  if (numerics_.dynamic()) out[scaling()] = numerics_.loss_scale;
+}
+
+void Arithmetic::finish(const LineageNode& node, float* gradient) const {
+  std::fill(gradient + model_length_, gradient + length(), 0.0f);
+  if (numerics_.precision == Precision::fp32) return;
+  const float back = 1 / loss_scale(static_cast<const float*>(node.inputs[0]->value));
+  const bool finite = kernels_.round(numerics_.precision, parameters_, gradient, back, gradient);
+  for (std::size_t i = parameters_; i < model_length_; ++i) gradient[i] *= back;
+  if (numerics_.dynamic()) gradient[scaling()] = finite ? 1.0f : 0.0f;
 }
 
 void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {
@@ -159,7 +215,8 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
       piece.position += low - begin;
       piece.size = static_cast<std::uint32_t>(high - low);
       partition_.samples(piece, scratch.indices);
-      const auto scale = static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
+      const float scale = loss_scale(static_cast<const float*>(node.inputs[0]->value)) *
+                          static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (std::size_t i = 0; i < piece.size; ++i) {
         const std::uint32_t index = scratch.indices[i];
@@ -182,10 +239,11 @@ std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) con
   return Hasher().add("draw").add(seed_).add(std::uint64_t{stream}).add(position).key().low;
 }
 
-void Arithmetic::add_lanes(const std::vector<float*>& lanes, float* out, Scratch& scratch) const {
+void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& lanes, float* out, Scratch& scratch) const {
   scratch.operands.assign(lanes.begin(), lanes.end());
   scratch.scale.assign(lanes.size(), 1.0f);
-  kernels_.weighted_sum(length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), out);
+  kernels_.weighted_sum(model_length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), out);
+  finish(node, out);
 }
 
 double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,

@@ -9,6 +9,7 @@
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
 #include "models/executor/buffer_pool.hpp"
+#include "models/executor/numerics.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/lineage/lineage.hpp"
@@ -39,7 +40,8 @@ inline constexpr std::size_t most_lanes = 16;
 
 class Arithmetic {
  public:
-  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed);
+  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
+             const Numerics& numerics = {});
 
   /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
   /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
@@ -58,13 +60,16 @@ class Arithmetic {
   void evaluate(const LineageNode& node, float* out, Scratch& scratch) const;
   /// Evaluates one lane of a large gradient into `out`.
   void lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const;
-  /// out = the sum of the lanes, in order; `out` may be the first.
-  void add_lanes(const std::vector<float*>& lanes, float* out, Scratch& scratch) const;
+  /// out = the gradient, from its lanes, added in order; `out` may be the first.
+  void add_lanes(const LineageNode& node, const std::vector<float*>& lanes, float* out, Scratch& scratch) const;
   /// Σ loss and number of correct rows of a piece of a data split.
   double loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
               Scratch& scratch) const;
 
-  std::size_t length() const { return length_; }
+  /// Floats of every vector: parameters, running statistics, registers.
+  std::size_t length() const { return model_length_ + numerics_.registers(); }
+  /// Of parameters and running statistics.
+  std::size_t model_length() const { return model_length_; }
   std::unique_ptr<Workspace> workspace() const { return model_.workspace(); }
   static std::size_t samples(const LineageNode& node);
 
@@ -78,13 +83,26 @@ class Arithmetic {
   void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const;
   void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                float* out) const;
+  Extent extent(std::size_t n) const { return {n, tensors_, model_length_, numerics_.optimizer_registers}; }
+  /// Of two numbers at the end of a vector, where the loss scale is dynamic.
+  std::size_t scaling() const { return model_length_ + numerics_.optimizer_registers; }
+  float loss_scale(const float* weights) const { return numerics_.dynamic() ? weights[scaling()] : numerics_.loss_scale; }
+  void initialize(float* out) const;
+  /// A sum of scaled gradients becomes the gradient as it is sent.
+  void finish(const LineageNode& node, float* gradient) const;
+  /// The registers of a weighted sum of `inputs`.
+  void combine_scaling(const std::vector<const float*>& inputs, float* out) const;
+  /// An update or a state whose gradient is not finite: everything stays as it was.
+  void skip(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, float* out) const;
+  /// The loss scale after an update, from the one before.
+  void advance_scaling(const float* before, bool finite, float* out) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
   void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
 
   const Model& model_;
   const DataSplit& train_;
-  const std::size_t features_, parameters_, length_;
+  const std::size_t features_, parameters_, model_length_;
   const std::vector<TensorInfo> tensors_;
   const bool draws_;
   const Partition& partition_;
@@ -92,6 +110,7 @@ class Arithmetic {
   const Kernels& kernels_;
   const std::uint64_t seed_;
   const bool couples_;
+  const Numerics numerics_;
   std::vector<KnownRule> rules_;
 };
 

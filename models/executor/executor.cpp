@@ -29,7 +29,7 @@ struct Executor::Implementation {
   Implementation(Lineage& lineage_, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
                  const ExecutorOptions& options)
       : lineage(lineage_),
-        arithmetic(model, data, partition, kernels, options.seed),
+        arithmetic(model, data, partition, kernels, options.seed, options.numerics),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed) {}
@@ -81,6 +81,8 @@ std::span<const float> Executor::value(const Handle& handle) {
   implementation_->force(node);
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
+
+std::size_t Executor::model_length() const { return implementation_->arithmetic.model_length(); }
 
 void Executor::give(const Handle& handle, std::span<const float> values) {
   LineageNode& node = implementation_->node_of(handle);

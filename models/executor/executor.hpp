@@ -7,6 +7,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
+#include "models/executor/numerics.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/lineage/evaluator.hpp"
 #include "sim/lineage/lineage.hpp"
@@ -23,6 +24,7 @@ struct ExecutorOptions {
   std::size_t memory_budget = 0;      // bytes for values and workspaces; 0: three quarters of the machine's memory
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
+  Numerics numerics = {};
 };
 
 struct ExecutorStatistics {
@@ -38,6 +40,8 @@ class Executor final : public Evaluator, private ValueOwner {
   ~Executor() override;
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
   void force(const Handle& value) override;
+  /// Floats of a value before its registers: Model::length().
+  std::size_t model_length() const;
   /// Forces it. Valid while the handle lives and until the next call.
   std::span<const float> value(const Handle& handle);
   /// What was computed elsewhere: the value of a leaf, or what another node would come to. Nothing if it has its value. Throws

@@ -40,7 +40,7 @@ float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmet
     buffers.add(begin_or_throw(node, resources));
     arithmetic.lane(node, lane, buffers.all().back(), resources.scratch(0));
   }
-  arithmetic.add_lanes(buffers.all(), buffers.all().front(), resources.scratch(0));
+  arithmetic.add_lanes(node, buffers.all(), buffers.all().front(), resources.scratch(0));
   return buffers.keep_first();
 }
 
@@ -159,7 +159,7 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
   lanes.buffers[item.lane] = buffer;
   if (--lanes.missing == 0) {  // the last one adds them up
     lock.unlock();
-    arithmetic_.add_lanes(lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
+    arithmetic_.add_lanes(plan_[item.position], lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
     lock.lock();
     const std::vector<float*> all = std::move(lanes.buffers);
     lanes_.erase(item.position);

@@ -48,3 +48,57 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   const Vector back = all(-rate);
   for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(d), back, get(w))); });
 }
+
+/// Calls use(d) for each position, where d(get) loads g + decay w, or g alone.
+template <class Use>
+STRAGGLER_INLINE void with_direction(float decay, const float* g, const float* w, const Use& use) {
+  const Vector shrink = all(decay);
+  if (w)
+    use([=](const auto& get) __attribute__((always_inline)) { return multiply_add(get(w), shrink, get(g)); });
+  else
+    use([=](const auto& get) __attribute__((always_inline)) { return get(g); });
+}
+
+void moment(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out) {
+  const Vector kept = all(keep), added = all(share);
+  with_direction(decay, g, w, [&](const auto& direction) {
+    if (m)
+      for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(m), kept, direction(get) * added)); });
+    else
+      for_positions(n, [&](const auto& get, const auto& put) { put(out, direction(get) * added); });
+  });
+}
+
+void second_moment(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* v, float* out) {
+  const Vector kept = all(keep), added = all(share);
+  with_direction(decay, g, w, [&](const auto& direction) {
+    for_positions(n, [&](const auto& get, const auto& put) {
+      const Vector d = direction(get);
+      put(out, v ? multiply_add(get(v), kept, d * d * added) : d * d * added);
+    });
+  });
+}
+
+void descend_scaled(std::size_t n, const ScaledDescent& by, const float* w, const float* d, const float* v, float* out) {
+  const Vector shrink = all(by.shrink), back = all(-by.rate), decay = all(by.decay), scale = all(by.scale), shift = all(by.shift),
+               epsilon = all(by.epsilon);
+  for_positions(n, [&](const auto& get, const auto& put) {
+    const Vector weights = get(w), root = square_root(multiply_add(get(v), scale, shift)) + epsilon;
+    put(out, multiply_add(multiply_add(weights, decay, get(d)) / root, back, weights * shrink));
+  });
+}
+
+double squared_norm(std::size_t n, const float* x) {
+  constexpr std::size_t piece = 64 * static_cast<std::size_t>(lanes);
+  double norm = 0;
+  for (std::size_t at = 0; at < n; at += piece) {
+    Vector sum{};
+    const float* const from = x + at;
+    for_positions(n - at < piece ? n - at : piece, [&](const auto& get, const auto&) {
+      const Vector number = get(from);
+      sum = multiply_add(number, number, sum);
+    });
+    for (int lane = 0; lane < lanes; ++lane) norm += static_cast<double>(sum[lane]);
+  }
+  return norm;
+}

@@ -3,6 +3,7 @@
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "models/kernels/generic_windows.hpp"
@@ -212,6 +213,90 @@ void integer_products(std::size_t rows, std::size_t pairs, std::size_t out, cons
     }
 }
 
+/// Calls use(d) with the expression d = g + decay w, or g alone.
+template <class Use>
+void with_direction(std::size_t n, float decay, const float* g, const float* w, const Use& use) {
+  const Numbers gradient(g, signed_size(n));
+  if (w)
+    use(gradient + decay * Numbers(w, signed_size(n)));
+  else
+    use(gradient);
+}
+
+void moment(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out) {
+  Map<Eigen::ArrayXf> result(out, signed_size(n));
+  with_direction(n, decay, g, w, [&](const auto& d) {
+    if (m)
+      result = keep * Numbers(m, signed_size(n)) + share * d;
+    else
+      result = share * d;
+  });
+}
+
+void second_moment(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* v, float* out) {
+  Map<Eigen::ArrayXf> result(out, signed_size(n));
+  with_direction(n, decay, g, w, [&](const auto& d) {
+    if (v)
+      result = keep * Numbers(v, signed_size(n)) + share * d.square();
+    else
+      result = share * d.square();
+  });
+}
+
+void descend_scaled(std::size_t n, const ScaledDescent& by, const float* w, const float* d, const float* v, float* out) {
+  const Index size = signed_size(n);
+  const Numbers weights(w, size);
+  Map<Eigen::ArrayXf>(out, size) = by.shrink * weights - by.rate * (Numbers(d, size) + by.decay * weights) /
+                                                             ((by.scale * Numbers(v, size) + by.shift).sqrt() + by.epsilon);
+}
+
+/// Not Eigen's: its order depends on how the memory is aligned.
+double squared_norm(std::size_t n, const float* x) {
+  constexpr std::size_t piece = 1024;
+  double norm = 0;
+  for (std::size_t at = 0; at < n; at += piece) {
+    float sum = 0;
+    for (std::size_t i = at; i < std::min(n, at + piece); ++i) sum += x[i] * x[i];
+    norm += static_cast<double>(sum);
+  }
+  return norm;
+}
+
+/// As rounding.inc.hpp does it, on one number.
+float rounded_to_fp16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t size = bits & 0x7FFFFFFFu, sign = bits & 0x80000000u;
+  const float small = (std::bit_cast<float>(size) + 0.5f) - 0.5f;
+  std::uint32_t value = (size + 0xFFFu + (size >> 13 & 1u)) & ~0x1FFFu;
+  value = value >= 0x47800000u ? 0x7F800000u : value;
+  value = size < 0x38800000u ? std::bit_cast<std::uint32_t>(small) : value;
+  value = size > 0x7F800000u ? 0x7FC00000u | (size & 0x7FE000u) : value;
+  return std::bit_cast<float>(sign | value);
+}
+
+float rounded_to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t nearest = bits + 0x7FFFu + (bits >> 16 & 1u);
+  return std::bit_cast<float>(((bits & 0x7FFFFFFFu) > 0x7F800000u ? bits | 0x400000u : nearest) & 0xFFFF0000u);
+}
+
+bool round_numbers(Precision precision, std::size_t n, const float* x, float factor, float* out) {
+  std::uint32_t infinite = 0;
+  const auto round_each = [&](const auto& rounded) {
+    for (std::size_t i = 0; i < n; ++i) {
+      out[i] = rounded(x[i]) * factor;
+      infinite |= (std::bit_cast<std::uint32_t>(out[i]) & 0x7F800000u) == 0x7F800000u ? 1u : 0u;
+    }
+  };
+  if (precision == Precision::fp16)
+    round_each(rounded_to_fp16);
+  else if (precision == Precision::bf16)
+    round_each(rounded_to_bf16);
+  else
+    round_each([](float number) { return number; });
+  return infinite == 0;
+}
+
 }  // namespace
 
 extern const Kernels table;
@@ -234,5 +319,10 @@ const Kernels table = {"generic",
                        mean,
                        momentum,
                        descend,
-                       integer_products};
+                       integer_products,
+                       moment,
+                       second_moment,
+                       descend_scaled,
+                       squared_norm,
+                       round_numbers};
 }  // namespace straggler::generic

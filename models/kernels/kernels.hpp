@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/kernels/precision.hpp"
+
 namespace straggler {
 
 /// Samples in a panel.
@@ -68,6 +70,12 @@ struct Convolution {
 
 /// Of a pool: the index of a place in its window is one byte.
 inline constexpr std::size_t most_pooled = 256;
+
+/// A descent along a direction that is divided by the root of a second moment, element by element:
+///   out = shrink w - rate (d + decay w) / (sqrt(scale v + shift) + epsilon)
+struct ScaledDescent {
+  float shrink = 1, rate = 0, decay = 0, scale = 1, shift = 0, epsilon = 0;
+};
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -125,6 +133,15 @@ struct Kernels {
   /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
   void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
                            std::int32_t* y);
+  /// out = keep m + share d with d = g + decay w. m null: share d; w null: d = g.
+  void (*moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out);
+  /// out = keep v + share d², likewise.
+  void (*second_moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* v, float* out);
+  void (*descend_scaled)(std::size_t n, const ScaledDescent& by, const float* w, const float* d, const float* v, float* out);
+  /// Σ x². Summed in float over short pieces, in double from piece to piece.
+  double (*squared_norm)(std::size_t n, const float* x);
+  /// out = factor * (the number of that format nearest to x), bit for bit as round_to has it, and whether all of out is finite.
+  bool (*round)(Precision precision, std::size_t n, const float* x, float factor, float* out);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

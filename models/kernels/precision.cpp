@@ -9,8 +9,8 @@ std::uint16_t to_fp16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
   const std::uint32_t size = bits & 0x7FFFFFFFu;
-  if (size > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u);   // NaN
-  if (size >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);  // 65,520 and more
+  if (size > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u | (size >> 13 & 0x3FFu));  // NaN: quiet, as processors do
+  if (size >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);                         // 65,520 and more
   // What is kept is `size` without its last `drop` bits; below 2^-14 a number loses a bit with each power of two.
   std::uint32_t value = size - 0x38000000u, drop = 13;  // the exponents' biases differ by 112
   if (size < 0x38800000u) {

@@ -1,3 +1,7 @@
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <stdexcept>
 #include <string>
 
@@ -22,13 +26,21 @@ extern const Kernels table;
 
 namespace {
 
+#if defined(__x86_64__)
+/// Not every compiler's __builtin_cpu_supports knows it. Whoever has AVX2 saves the registers that it needs.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 /// What the processor (and the operating system, which must save the registers) can run, slowest first.
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> sets = {&generic::table};
 #if defined(__x86_64__)
   // Each level includes the one before it.
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (v2) sets.push_back(&kernels_v2::table);

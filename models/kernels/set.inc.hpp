@@ -24,6 +24,7 @@ namespace {
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
 #include "models/kernels/integers.inc.hpp"
+#include "models/kernels/rounding.inc.hpp"
 // clang-format on
 }  // namespace
 
@@ -47,5 +48,10 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        mean,
                        momentum,
                        descend,
-                       integer_products};
+                       integer_products,
+                       moment,
+                       second_moment,
+                       descend_scaled,
+                       squared_norm,
+                       round_numbers};
 }  // namespace straggler::STRAGGLER_KERNELS

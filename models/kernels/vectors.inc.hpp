@@ -39,6 +39,21 @@ STRAGGLER_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
 #endif
 }
 
+#if defined(__AVX512F__)
+/// For intrinsics in their masked form: g++ 12 warns of what its headers leave undefined in the plain one.
+constexpr __mmask16 every_lane = 0xFFFF;
+#endif
+
+STRAGGLER_INLINE Vector square_root(Vector x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_sqrt_ps(every_lane, x);
+#elif defined(__AVX2__)
+  return _mm256_sqrt_ps(x);
+#else
+  return _mm_sqrt_ps(x);
+#endif
+}
+
 template <int... lane>
 using Lanes = std::integer_sequence<int, lane...>;
 using EveryLane = std::make_integer_sequence<int, lanes>;

@@ -1,4 +1,5 @@
-// The sums and means of sim/lineage's own rules, in the order of their inputs.
+// The arithmetic of sim/lineage's own rules: sums and means, in the order of their inputs, and rounding.
+#include <algorithm>
 #include <vector>
 
 #include "models/optimizers/optimizer.hpp"
@@ -37,6 +38,13 @@ void apply_add(const Kernels& kernels, const Extent& extent, const std::vector<c
   kernels.weighted_sum(extent.n, 2, inputs.data(), ones, out);
 }
 
+template <Precision precision>
+void apply_rounding(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
+                    float* out) {
+  kernels.round(precision, extent.n, inputs[0], 1.0f, out);
+  if (inputs[0] != out) std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
+}
+
 // A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same
 // place, so the first input's buffer may serve the result there too.
 const Register<ElementwiseEntry> mean_entry(
@@ -46,6 +54,20 @@ const Register<ElementwiseEntry> ring_mean_entry(
 const Register<ElementwiseEntry> weighted_mean_entry(
     {.name = "weighted_mean", .summary = "weighted sum in rank order", .parameters = {}, .in_place = 0, .apply = apply_weighted_mean});
 const Register<ElementwiseEntry> add_entry({.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add});
+const Register<ElementwiseEntry> fp16_entry({.name = "as_fp16",
+                                             .summary = "as a message in FP16 carries it",
+                                             .parameters = {},
+                                             .in_place = 0,
+                                             .statistics = StatisticsRule::carry,
+                                             .gradient = 0,
+                                             .apply = apply_rounding<Precision::fp16>});
+const Register<ElementwiseEntry> bf16_entry({.name = "as_bf16",
+                                             .summary = "as a message in bfloat16 carries it",
+                                             .parameters = {},
+                                             .in_place = 0,
+                                             .statistics = StatisticsRule::carry,
+                                             .gradient = 0,
+                                             .apply = apply_rounding<Precision::bf16>});
 
 }  // namespace
 }  // namespace straggler

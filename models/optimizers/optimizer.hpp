@@ -13,10 +13,12 @@
 
 namespace straggler {
 
-/// How long the vectors are, and where each tensor lies in them (empty: as one tensor).
+/// How long the vectors are, and where each tensor lies in them (empty: as one tensor). `own`: where the optimizer's own registers lie,
+/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output.
 struct Extent {
   std::size_t n = 0;
   std::span<const TensorInfo> tensors = {};
+  std::size_t own = 0, registers = 0;
 };
 
 /// What a rule does with the running statistics behind the parameters (Model::statistics).
@@ -30,6 +32,7 @@ enum class StatisticsRule {
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
   std::vector<Parameter> parameters;
+  /// Of a rule that carries: the state before, which may not be there yet.
   int in_place = -1;
   StatisticsRule statistics = StatisticsRule::combine;
   int gradient = 0;  // the input whose statistics are carried or moved towards
@@ -40,6 +43,9 @@ struct ElementwiseEntry {
 struct OptimizerEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
+  /// Numbers that its state carries beside one for each parameter (how far bias correction is, …). Every vector of the run has room
+  /// for them behind the running statistics, so that they are averaged, sent, reset and replayed with the vector that they belong to.
+  std::size_t registers = 0;
   /// `schedule`: learning rate as a function of (epochs, gradients averaged), starting from the optimizer's own `learning_rate`.
   std::function<std::unique_ptr<UpdateRule>(const Parameters&, class Schedule schedule)> make;
 };
@@ -64,7 +70,11 @@ class Schedule {
 struct ScheduleEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;  // the kind's own; warmup and scale_with_workers are common to all
+  /// `total_epochs`: when the run stops; infinite if it does not stop at an epoch.
   std::function<Schedule::Shape(const Parameters&, double total_epochs)> make;
 };
+
+/// For schedules that end with the run. Throws std::invalid_argument if `total_epochs` is infinite.
+void require_end(const char* schedule, double total_epochs);
 
 }  // namespace straggler

@@ -1,6 +1,8 @@
 // Scaling rules: Goyal et al., Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour, 2017 (linear, and the gradual
 // warmup); Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014 (square root).
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "models/optimizers/optimizer.hpp"
 
@@ -25,6 +27,12 @@ double factor(Schedule::Scaling scaling, int averaged) {
 }
 
 }  // namespace
+
+void require_end(const char* schedule, double total_epochs) {
+  if (std::isfinite(total_epochs)) return;
+  throw std::invalid_argument(std::string(schedule) +
+                              ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
+}
 
 double Schedule::rate(double base, double epochs, int averaged) const {
   const double full = base * factor(scaling_, averaged);

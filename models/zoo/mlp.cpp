@@ -18,7 +18,7 @@ const Register<ModelEntry> entry({
       std::vector<std::size_t> widths{data.features};
       for (const std::int64_t width : parameters.counts("hidden")) widths.push_back(static_cast<std::size_t>(width));
       widths.push_back(data.classes);
-      return std::make_unique<Perceptron>(std::move(widths), setting.kernels);
+      return std::make_unique<Perceptron>(std::move(widths), setting.kernels, setting.precision);
     },
 });
 

@@ -19,13 +19,15 @@ constexpr std::size_t block_rows = 128;
 struct Scratch final : Workspace {
   std::vector<Floats> activations;  // panels: [0] the inputs, [l + 1] the output of layer l
   Floats errors[2];                 // derivatives by a hidden layer's output, alternating
+  Floats weights;                   // rounded, unless they are used as they are
 };
 
 std::string tensor_name(std::size_t layer, bool bias) { return std::to_string(2 * layer) + (bias ? ".bias" : ".weight"); }
 
 }  // namespace
 
-Perceptron::Perceptron(std::vector<std::size_t> widths, const Kernels& kernels) : loss_{0}, kernels_(kernels) {
+Perceptron::Perceptron(std::vector<std::size_t> widths, const Kernels& kernels, Precision precision)
+    : loss_{0}, kernels_(kernels), precision_(precision) {
   if (widths.size() < 2) throw std::invalid_argument("a perceptron needs inputs and classes; give at least two widths");
   if (std::find(widths.begin(), widths.end(), 0u) != widths.end())
     throw std::invalid_argument("a layer of width 0; every width is at least 1");
@@ -71,7 +73,7 @@ std::size_t Perceptron::workspace_bytes(std::size_t rows) const {
     floats += panel_floats(block, layer.out());
     if (&layer != &layers_[0]) widest = std::max(widest, layer.in());
   }
-  return (floats + 2 * panel_floats(block, widest)) * sizeof(float);
+  return (floats + 2 * panel_floats(block, widest) + (precision_ == Precision::fp32 ? 0 : parameters())) * sizeof(float);
 }
 
 void Perceptron::initialize(std::uint64_t seed, float* weights) const {
@@ -93,19 +95,34 @@ std::unique_ptr<Workspace> Perceptron::workspace() const {
   return scratch;
 }
 
+const float* Perceptron::in_use(const float* weights, Workspace& workspace) const {
+  if (precision_ == Precision::fp32) return weights;
+  Floats& rounded = static_cast<Scratch&>(workspace).weights;
+  rounded.grow(parameters());
+  kernels_.round(precision_, parameters(), weights, 1.0f, rounded.data());
+  return rounded.data();
+}
+
+void Perceptron::round(float* panels, std::size_t rows, std::size_t features) const {
+  if (precision_ != Precision::fp32) kernels_.round(precision_, panel_floats(rows, features), panels, 1.0f, panels);
+}
+
 void Perceptron::forward(const float* weights, std::size_t rows, const float* inputs, Workspace& workspace) const {
   Scratch& scratch = static_cast<Scratch&>(workspace);
   scratch.activations[0].grow(panel_floats(rows, layers_[0].in()));
   kernels_.to_panels(rows, layers_[0].in(), inputs, scratch.activations[0].data());
+  round(scratch.activations[0].data(), rows, layers_[0].in());
   for (std::size_t l = 0; l < layers_.size() && !workspace.called_off(); ++l) {
     scratch.activations[l + 1].grow(panel_floats(rows, layers_[l].out()));
     layers_[l].forward(kernels_, rows, weights, scratch.activations[l].data(), scratch.activations[l + 1].data());
+    round(scratch.activations[l + 1].data(), rows, layers_[l].out());
   }
 }
 
 double Perceptron::gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const {
   Scratch& scratch = static_cast<Scratch&>(workspace);
   if (rows.count == 0 && !accumulate) std::fill_n(gradient, parameters(), 0.0f);
+  weights = in_use(weights, workspace);
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
     const std::size_t count = std::min(block_rows, rows.count - at);
@@ -113,6 +130,7 @@ double Perceptron::gradient(const float* weights, const Rows& rows, bool accumul
     if (workspace.called_off()) return loss;
     float* error = scratch.activations.back().data();
     loss += loss_.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
+    round(error, count, loss_.classes);
     for (std::size_t l = layers_.size(); l-- > 0;) {
       const float* const x = scratch.activations[l].data();
       layers_[l].backward_weights(kernels_, count, x, error, accumulate, gradient);
@@ -120,6 +138,7 @@ double Perceptron::gradient(const float* weights, const Rows& rows, bool accumul
       Floats& below = scratch.errors[l % 2];
       below.grow(panel_floats(count, layers_[l].in()));
       layers_[l].backward_input(kernels_, count, weights, x, error, below.data());
+      round(below.data(), count, layers_[l].in());
       error = below.data();
     }
   }
@@ -127,6 +146,7 @@ double Perceptron::gradient(const float* weights, const Rows& rows, bool accumul
 }
 
 double Perceptron::evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const {
+  weights = in_use(weights, workspace);
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows) {
     const std::size_t count = std::min(block_rows, rows.count - at);

@@ -12,7 +12,8 @@ namespace straggler {
 class Perceptron final : public Model {
  public:
   /// `widths`: features, hidden layers, classes; at least two, none zero. Throws std::invalid_argument.
-  Perceptron(std::vector<std::size_t> widths, const Kernels& kernels);
+  /// `precision`: of weights in use, inputs, outputs of layers and their derivatives. Sums, the loss and what `gradient` gives are fp32.
+  Perceptron(std::vector<std::size_t> widths, const Kernels& kernels, Precision precision = Precision::fp32);
   std::size_t parameters() const override;
   /// Names as in the state_dict of PyTorch's nn.Sequential(Linear, ReLU, Linear, …): "0.weight", "0.bias", "2.weight", …
   std::vector<TensorInfo> tensors() const override;
@@ -28,10 +29,15 @@ class Perceptron final : public Model {
  private:
   /// Forward through all layers for one block of samples.
   void forward(const float* weights, std::size_t rows, const float* inputs, Workspace& workspace) const;
+  /// The weights as the layers use them.
+  const float* in_use(const float* weights, Workspace& workspace) const;
+  /// In place, where numbers are not kept in fp32.
+  void round(float* panels, std::size_t rows, std::size_t features) const;
 
   std::vector<Dense> layers_;
   SoftmaxCrossEntropy loss_;
   const Kernels& kernels_;
+  Precision precision_;
 };
 
 }  // namespace straggler

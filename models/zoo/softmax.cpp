@@ -10,7 +10,7 @@ const Register<ModelEntry> entry({
     .summary = "softmax regression: one dense layer, cross entropy (convex)",
     .parameters = {},
     .make = [](const Parameters&, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
-      return std::make_unique<Perceptron>(std::vector<std::size_t>{data.features, data.classes}, setting.kernels);
+      return std::make_unique<Perceptron>(std::vector<std::size_t>{data.features, data.classes}, setting.kernels, setting.precision);
     },
 });
 

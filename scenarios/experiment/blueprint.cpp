@@ -12,6 +12,17 @@ namespace straggler {
 
 namespace {
 
+Numerics numerics_of(const Scenario& scenario) {
+  const WorkloadSpec& spec = scenario.workload;
+  Numerics numerics;
+  if (spec.precision == "fp16" || spec.precision == "mixed") numerics.precision = Precision::fp16;
+  if (spec.precision == "bf16") numerics.precision = Precision::bf16;
+  numerics.loss_scale = static_cast<float>(spec.loss_scale);
+  numerics.growth_every = static_cast<std::uint32_t>(spec.growth_every);
+  numerics.optimizer_registers = Registry<OptimizerEntry>::instance().at(scenario.training.optimizer.name).registers;
+  return numerics;
+}
+
 Hasher& add(Hasher& hasher, const Kind& kind) {
   hasher.add(kind.name);
   for (const auto& [name, value] : kind.parameters.all()) {
@@ -76,8 +87,9 @@ void Blueprint::resolve_data(const Scenario& scenario) {
 
 void Blueprint::resolve_workload(const Scenario& scenario) {
   const auto make = [&](const Kind& kind) {
-    return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels});
+    return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
   };
+  numerics = numerics_of(scenario);
   model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
@@ -95,7 +107,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     }
     return 0;
   });
-  model_bytes = 4 * cost.parameters();
+  model_bytes = number_bytes() * cost.parameters();
 }
 
 PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
@@ -124,7 +136,9 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
   plan.drop_last = training.batch.drop_last;
-  plan.fuse = scenario.workload.fuse && !model->couples_samples();
+  const bool whole = numerics.precision == Precision::fp32;
+  plan.fuse = scenario.workload.fuse && !model->couples_samples() && whole;  // each worker's gradient is rounded before it is sent
+  plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.train_samples = plan.epoch_samples = data.train;
   plan.shared_stream = streams.shared;
@@ -161,7 +175,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   });
   plan.optimizer = optimizer.get();
   plan.input_bytes = cost.input_bytes;
-  plan.output_bytes = 4 * static_cast<double>(data.classes);
+  plan.output_bytes = static_cast<double>(number_bytes() * data.classes);
 
   stop.epochs = training.stop.epochs;
   stop.target_accuracy = training.stop.target_accuracy;
@@ -190,6 +204,9 @@ Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
     add(hasher, scenario.workload.partition);
   hasher.add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
   if (augment.any()) hasher.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
+  // Nothing of it in fp32, so that keys stay what they were.
+  if (numerics.precision != Precision::fp32)
+    hasher.add(std::string_view(scenario.workload.precision)).add(scenario.workload.loss_scale).add(std::uint64_t{numerics.growth_every});
   return add(hasher, scenario.workload.model).key();
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
+#include "models/executor/numerics.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
@@ -50,7 +51,12 @@ struct Blueprint {
   EvaluationRule evaluation;
   std::size_t servers = 0;        // that the scheme uses
   std::uint64_t model_bytes = 0;  // on the wire
+  Numerics numerics;
 
+  /// Bytes of a number that is computed with or sent.
+  std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
+  /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
+  std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
   /// The data with its validation split, if one is held out. Throws ScenarioErrors where its files are wrong.
@@ -61,6 +67,8 @@ struct Blueprint {
   double device_bytes(const Scenario& scenario) const;
   /// The part of it that does not grow with the batch.
   double fixed_bytes() const;
+  /// What a sample of the batch adds.
+  double sample_bytes() const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const Dataset* loaded) const;

@@ -167,7 +167,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     std::vector<double> flops;
     for (const CostLayer& layer : cost.layers) {
       for (const TensorInfo& tensor : layer.tensors) {
-        std::uint64_t size = 4;
+        std::uint64_t size = number_bytes();
         for (const std::size_t side : tensor.shape) size *= side;
         tensors.push_back({size, flops.size()});
       }
@@ -347,6 +347,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.compute = compute_plan(scenario);
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
+  out.state_bytes = model_bytes * 4 / number_bytes();
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.servers = servers;
@@ -369,20 +370,29 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   return out;
 }
 
-double Blueprint::fixed_bytes() const {
-  // Two dry steps tell how many vectors of state the optimizer keeps.
+std::size_t Blueprint::state_vectors() const {
+  // Two dry steps tell.
   Lineage lineage(Math::none, Key{1, 1});
   std::vector<Handle> state;
   const Handle initial = lineage.initial();
   for (int i = 0; i < 2; ++i) plan.optimizer->step(lineage, initial, initial, 0, 1, state);
-  const double parameters = cost.layers.empty() ? static_cast<double>(model_bytes) / 4 : static_cast<double>(cost.parameters());
-  return 4 * parameters * static_cast<double>(2 + state.size());
+  return state.size();
 }
+
+double Blueprint::fixed_bytes() const {
+  const double number = static_cast<double>(number_bytes());
+  const double parameters = cost.layers.empty() ? static_cast<double>(model_bytes) / number : static_cast<double>(cost.parameters());
+  // Master weights and state stay in fp32; the weights in use are a copy where they are not.
+  const double copy = numerics.precision == Precision::fp32 ? 0 : number;
+  return parameters * (4 + copy + number + 4 * static_cast<double>(state_vectors()));
+}
+
+double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
 double Blueprint::device_bytes(const Scenario& scenario) const {
   const std::int64_t whole = plan.batch + (plan.larger_batches > 0 ? 1 : 0);
   const std::int64_t batch = scheme_entry->minibatch(scenario.training.scheme.parameters).value_or(whole);
-  return fixed_bytes() + static_cast<double>(batch) * (cost.activation_bytes() + cost.input_bytes);
+  return fixed_bytes() + static_cast<double>(batch) * sample_bytes();
 }
 
 void Blueprint::check_memory(const Scenario& scenario) const {
@@ -392,8 +402,7 @@ void Blueprint::check_memory(const Scenario& scenario) const {
     const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                   [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
     if (!used || !device.memory || needed <= *device.memory) continue;
-    const double of_batch = cost.activation_bytes() + cost.input_bytes;
-    const double samples = std::floor((*device.memory - fixed_bytes()) / of_batch);
+    const double samples = std::floor((*device.memory - fixed_bytes()) / sample_bytes());
     throw_error(scenario, "training.batch",
                 "training takes " + gigabytes(needed) +
                     " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +

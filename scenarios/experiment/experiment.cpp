@@ -190,7 +190,9 @@ Explanation Experiment::explain() const {
   }
   for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
   // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
-  const std::size_t vectors = 3 * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) + 4;
+  const std::size_t vectors =
+      (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
+      4;
   out.memory_bytes =
       vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
       blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));

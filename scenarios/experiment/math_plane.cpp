@@ -15,6 +15,7 @@ MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenari
 std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
   options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
   options.seed = scenario.seed;
+  options.numerics = blueprint.numerics;
   return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
 }
 
@@ -34,7 +35,7 @@ std::vector<float> evaluate_final(RunRecord& record, Executor& executor, const H
   record.final_test_loss = test.loss;
   record.final_test_accuracy = test.accuracy;
   if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
-  const std::span<const float> values = executor.value(weights);
+  const std::span<const float> values = executor.value(weights).first(executor.model_length());  // without registers
   return {values.begin(), values.end()};
 }
 

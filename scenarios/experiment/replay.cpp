@@ -24,6 +24,8 @@ const char* difference(const Scenario& a, const Scenario& b) {
   if (a.workload.model != b.workload.model) return "workload.model";
   if (a.workload.data != b.workload.data) return "workload.data";
   if (a.workload.partition != b.workload.partition) return "workload.data.partition";
+  if (a.workload.precision != b.workload.precision) return "workload.precision";
+  if (a.workload.loss_scale != b.workload.loss_scale || a.workload.growth_every != b.workload.growth_every) return "workload.loss_scale";
   if (a.workload.reshuffle != b.workload.reshuffle) return "workload.data.reshuffle";
   if (a.workload.fuse != b.workload.fuse) return "workload.fuse";
   if (a.training.evaluate.split != b.training.evaluate.split) return "training.evaluate.split";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/suggest.hpp"
@@ -116,6 +117,28 @@ CostSpec read_cost(Section cost) {
   return spec;
 }
 
+/// What PyTorch's GradScaler starts from, and when it grows.
+constexpr double default_scale = 65536;
+constexpr std::int64_t default_growth = 2000;
+
+void read_precision(Section& workload, WorkloadSpec& spec) {
+  spec.precision = workload.choice("precision", {"fp32", "fp16", "bf16", "mixed"}, "fp32");
+  const bool dynamic = spec.precision == "mixed";
+  Section scale = workload.section("loss_scale");
+  spec.loss_scale = scale.measure("initial", ValueType::number, Range::between(1, 0x1p40)).value_or(dynamic ? default_scale : 1);
+  spec.growth_every = scale.count("growth_every", Range::between(1, 1e6)).value_or(dynamic ? default_growth : 0);
+  scale.finish();
+  if (!scale.given()) return;
+  int exponent = 0;
+  if (spec.precision != "mixed" && spec.precision != "fp16")
+    workload.problem("loss_scale",
+                     "is for precision: mixed or fp16, where small gradients would be lost, and this is " + spec.precision + "; remove it");
+  else if (!dynamic && scale.has("growth_every"))
+    scale.problem("growth_every", "the scale of precision: fp16 is fixed; take precision: mixed, or remove it");
+  else if (std::frexp(spec.loss_scale, &exponent) != 0.5)
+    scale.problem("initial", "is not a power of two, so that scaling would round; write 1024, 65536 or the like");
+}
+
 const Parameter* find_on_failure(const Word& scheme) {
   for (const Parameter& parameter : scheme.parameters)
     if (parameter.name == "on_failure") return &parameter;
@@ -168,7 +191,7 @@ WorkloadSpec read_workload(Section workload) {
     };
     spec.data = read_kind(context, data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
   }
-  workload.not_yet("precision", "fp32");
+  read_precision(workload, spec);
   spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
   spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";
   spec.cost = read_cost(workload.section("cost"));

@@ -220,7 +220,10 @@ struct WorkloadSpec {
   AugmentSpec augment;
   bool fuse = true;  // gradients at the same weights that are averaged are evaluated as one batch
   CostSpec cost;
-  double serial_per_epoch = 0;  // seconds for which all workers pause when the epoch counter passes
+  double serial_per_epoch = 0;     // seconds for which all workers pause when the epoch counter passes
+  std::string precision = "fp32";  // fp16, bf16, mixed
+  double loss_scale = 1;           // at the start; a power of two
+  std::int64_t growth_every = 0;   // good updates after which it doubles; 0: it is fixed
   bool operator==(const WorkloadSpec&) const = default;
 };
 

@@ -251,7 +251,12 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   if (spec.augment.any()) data.add("augment", FlowMap().add("crop", number(spec.augment.crop)).add("flip", flag(spec.augment.flip)).text());
-  out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
+  out += "  data: " + data.text() + "\n  precision: " + spec.precision + "\n";
+  FlowMap scale;
+  scale.add("initial", number(spec.loss_scale));
+  if (spec.growth_every > 0) scale.add("growth_every", number(spec.growth_every));
+  if (spec.precision == "fp16" || spec.precision == "mixed") out += "  loss_scale: " + scale.text() + "\n";
+  out += "  fuse: " + std::string(spec.fuse ? "auto" : "off") + "\n";
   out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";

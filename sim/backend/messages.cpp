@@ -15,7 +15,8 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
 }
 
 std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
-  if (const auto* weights = std::get_if<Weights>(&payload)) return cluster_.model_bytes * (1 + (*weights)->optimizer().size());
+  if (const auto* weights = std::get_if<Weights>(&payload))
+    return cluster_.model_bytes + cluster_.state_bytes * (*weights)->optimizer().size();
   if (const auto* samples = std::get_if<Samples>(&payload)) return (*samples)->bytes;
   return std::holds_alternative<Gradient>(payload) ? cluster_.model_bytes : 0;
 }

@@ -295,7 +295,7 @@ bool SimulatedBackend::start_step(StepOperation& operation) {
                                  : cluster_.update_seconds_per_byte[computations_.class_number(rank)];
   if (per_byte == 0) return true;
   const Time start = server ? std::max(now(), processor_free(rank)) : now();
-  const Time end = start + Time::from_seconds(per_byte * static_cast<double>(cluster_.model_bytes));
+  const Time end = start + Time::from_seconds(per_byte * static_cast<double>(cluster_.state_bytes));
   if (end == now()) return true;
   if (server)
     processor_free(rank) = end;

@@ -48,8 +48,9 @@ struct SimulatedCluster {
   ComputePlan compute;
   std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
   std::uint64_t model_bytes = 0;                // on the wire: one gradient or one model
-  Time per_message;                             // of processor time, on each side
-  double handling_seconds_per_byte = 0;         // the same, for each byte
+  std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
+  Time per_message;                      // of processor time, on each side
+  double handling_seconds_per_byte = 0;  // the same, for each byte
 
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;

@@ -41,6 +41,8 @@ extern const Rule mean;           // (x_1 + … + x_k) / k, summed in the order 
 extern const Rule ring_mean;      // the same, each of k chunks summed in the rotated order of a ring all-reduce
 extern const Rule weighted_mean;  // Σ scalars[i] x_i, summed in the order of the inputs
 extern const Rule add;            // x_1 + x_2
+extern const Rule as_fp16;        // x, rounded to what a message in FP16 carries
+extern const Rule as_bf16;        // likewise in bfloat16
 }  // namespace rules
 
 /// All that a value depends on besides its inputs.

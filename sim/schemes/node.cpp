@@ -177,11 +177,21 @@ Gradient Node::mean(const std::vector<Gradient>& parts, const Rule& rule) {
   return out;
 }
 
+Handle Node::as_sent(Handle weights) const {
+  return plan().rounding ? lineage().elementwise(*plan().rounding, std::array{weights}) : weights;
+}
+
+std::vector<Handle> Node::as_sent(const std::vector<Weights>& parts) const {
+  std::vector<Handle> values = values_of(parts);
+  for (Handle& value : values) value = as_sent(value);
+  return values;
+}
+
 Weights Node::mean(const std::vector<Weights>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = lineage().elementwise(rule, values_of(parts));
+  state.value = as_sent(lineage().elementwise(rule, as_sent(parts)));
   state.more.edit().optimizer =
       &rule == &rules::ring_mean
           ? ring_averaged_states(lineage(), parts)
@@ -190,10 +200,14 @@ Weights Node::mean(const std::vector<Weights>& parts, const Rule& rule) {
 }
 
 Weights Node::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
-  if (parts.size() == 1) return parts.front();
+  if (parts.size() == 1) {
+    Weights only = parts.front();
+    if (plan().rounding) only.edit().value = as_sent(only->value);
+    return only;
+  }
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = lineage().elementwise(rules::weighted_mean, values_of(parts), shares);
+  state.value = as_sent(lineage().elementwise(rules::weighted_mean, as_sent(parts), shares));
   state.more.edit().optimizer = averaged_states(lineage(), parts, shares);
   return out;
 }

@@ -36,6 +36,7 @@ struct TrainingPlan {
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
+  const Rule* rounding = nullptr;  // what a message does to weights that are averaged; none: nothing
 };
 
 /// Where a worker, or all of them together, stand in their sequence of samples.
@@ -183,6 +184,9 @@ class Node {
   std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
 
  private:
+  /// What arrives of weights that were sent.
+  Handle as_sent(Handle weights) const;
+  std::vector<Handle> as_sent(const std::vector<Weights>& parts) const;
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }

@@ -59,6 +59,10 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"cluster.network.collective={bucket: 3B, first_bucket: 2B}"},
            {"cluster.faults[6].link='worker/0 \"up\"'", "cluster.faults[6].bandwidth_factor=33.3%"},
            {"training.scheme=asgd", "training.on_failure=abort", "cluster.network.collective={}"},
+           {"workload.precision=mixed"},
+           {"workload.precision=mixed", "workload.loss_scale={initial: 1024, growth_every: 7}"},
+           {"workload.precision=fp16", "workload.loss_scale={initial: 8}"},
+           {"workload.precision=bf16"},
            {"workload.cost={model: resnet50}", "workload.serial_per_epoch=0.1ns"},
        }) {
     CAPTURE(sets.empty() ? std::string("as it is") : sets[0]);
@@ -78,6 +82,15 @@ TEST_CASE("every default is written out") {
         "  compression: {kind: none}\n",
         "  evaluate: {every: {epochs: 0.25}, thresholds: [0.8, 0.85, 0.88], sustain: 2, split: test, train_samples: 10000}\n"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
+}
+
+TEST_CASE("the loss scale is written out where there is one") {
+  const auto text = [](const char* precision) {
+    return write_scenario(read(good, {std::string("workload.precision=") + precision}), vocabulary());
+  };
+  CHECK(text("mixed").find("  precision: mixed\n  loss_scale: {initial: 65536, growth_every: 2000}\n") != std::string::npos);
+  CHECK(text("fp16").find("  precision: fp16\n  loss_scale: {initial: 1}\n") != std::string::npos);
+  CHECK(text("bf16").find("loss_scale") == std::string::npos);
 }
 
 TEST_CASE("every part of the cluster is written out, the numbers of built-in devices too") {

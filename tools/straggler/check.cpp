@@ -76,6 +76,17 @@ void print_layers(const Explanation& explanation) {
                readable_number(layer.activation_bytes));
 }
 
+std::string described_precision(const WorkloadSpec& workload) {
+  const std::string format = workload.precision == "bf16" ? "bfloat16" : "FP16";
+  std::string text = fmt::format("{}: computing and messages in {}, weights and updates in FP32", workload.precision, format);
+  if (workload.growth_every > 0)
+    text +=
+        fmt::format("; loss scale {} at first, doubled after {} good updates", format_number(workload.loss_scale), workload.growth_every);
+  else if (workload.loss_scale != 1)
+    text += fmt::format("; loss scale {}", format_number(workload.loss_scale));
+  return text;
+}
+
 void print(const Scenario& scenario, const Explanation& explanation, bool timing_only) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line("scheme",
@@ -88,6 +99,7 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   line("data", fmt::format("{} for training, {} for testing{}{}", readable_count(explanation.train_samples),
                            readable_count(explanation.test_samples), explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
+  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario.workload));
   if (!explanation.cost_model.empty())
     line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
   if (!explanation.bucket_bytes.empty()) {

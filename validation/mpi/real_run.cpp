@@ -185,7 +185,8 @@ class RankRun {
         static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
     executor_ = math_->executor(*lineage_, settings);
     values_ = std::make_unique<RankValues>(*lineage_, *executor_);
-    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed);
+    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
+                                                 blueprint_->numerics);
     thread_ = std::make_unique<ComputeThread>(*gradient_);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
@@ -195,7 +196,7 @@ class RankRun {
     task.stop = blueprint_->stop;
     task.evaluation = blueprint_->evaluation;
     task.interrupted = &interrupt_came;
-    task.length = blueprint_->model->parameters();
+    task.length = gradient_->length();
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }

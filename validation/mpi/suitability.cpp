@@ -23,6 +23,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
                 blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
+  if (scenario.workload.precision != "fp32")
+    throw_error(scenario, "workload.precision", "real messages are in fp32, not " + scenario.workload.precision + "; remove it");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
 

@@ -1,0 +1,125 @@
+// The bias correction c = 1 - beta^t is itself such an average, that of a gradient which is always 1:
+//   c <- beta c + (1 - beta)      (at the start: 0)
+// So nobody counts steps: c stands in a register of the moment's vector and is treated as the moment is. A reset begins both anew;
+// where moments of workers are averaged that took different numbers of steps, m / c is the average of all the gradients in it with
+// the weights that they have there; an update that is skipped leaves both. Its rounding is that of the moment, too.
+#include "models/optimizers/adam_rule.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+const Rule first_rule{"adam_first"};      // (g, w[, m]; beta, decay) -> beta m + (1 - beta) (g + decay w)
+const Rule second_rule{"adam_second"};    // (g, w[, v]; beta, decay) -> beta v + (1 - beta) (g + decay w)²
+const Rule descend_rule{"adam_descend"};  // (w, m, v; rate, epsilon, shrink) -> shrink w - rate (m / c1) / (sqrt(v / c2) + epsilon)
+
+/// `kernel`: Kernels::moment or second_moment.
+template <class Kernel>
+void average(Kernel kernel, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
+  const auto keep = static_cast<float>(scalars[0]), share = static_cast<float>(1 - scalars[0]), decay = static_cast<float>(scalars[1]);
+  const float* const before = inputs.size() > 2 ? inputs[2] : nullptr;
+  const float correction = before ? keep * before[extent.own] + share : share;
+  kernel(extent.n, keep, share, decay, inputs[0], decay == 0.0f ? nullptr : inputs[1], before, out);
+  out[extent.own] = correction;
+}
+
+void apply_first(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                 float* out) {
+  average(kernels.moment, extent, inputs, scalars, out);
+}
+
+void apply_second(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                  float* out) {
+  average(kernels.second_moment, extent, inputs, scalars, out);
+}
+
+void apply_descend(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                   const std::vector<double>& scalars, float* out) {
+  const float *const w = inputs[0], *const m = inputs[1], *const v = inputs[2];
+  ScaledDescent by;
+  by.rate = static_cast<float>(scalars[0] / static_cast<double>(m[extent.own]));
+  by.scale = static_cast<float>(1 / static_cast<double>(v[extent.own]));
+  by.epsilon = static_cast<float>(scalars[1]);
+  by.shrink = static_cast<float>(scalars[2]);
+  kernels.descend_scaled(extent.n, by, w, m, v, out);
+  out[extent.own] = w[extent.own];
+}
+
+class Adam final : public UpdateRule {
+ public:
+  Adam(const AdamSetting& setting, Schedule schedule) : setting_(setting), schedule_(std::move(schedule)) {}
+
+  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(setting_.learning_rate, epochs, averaged); }
+
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+              std::vector<Handle>& state) const override {
+    const double rate = learning_rate(epochs, averaged);
+    const double decay = setting_.decoupled ? 0 : setting_.weight_decay;
+    const double shrink = setting_.decoupled ? 1 - rate * setting_.weight_decay : 1;
+    std::vector<Handle> moments;
+    for (const auto& [rule, beta] : {std::pair(&first_rule, setting_.beta1), std::pair(&second_rule, setting_.beta2)}) {
+      std::vector<Handle> inputs{gradient, weights};
+      if (!state.empty()) inputs.push_back(state[moments.size()]);
+      moments.push_back(lineage.elementwise(*rule, inputs, {beta, decay}));
+    }
+    state = std::move(moments);
+    return lineage.elementwise(descend_rule, std::array{weights, state[0], state[1]}, {rate, setting_.epsilon, shrink});
+  }
+
+ private:
+  AdamSetting setting_;
+  Schedule schedule_;
+};
+
+const Register<ElementwiseEntry> first_entry({.name = "adam_first",
+                                              .summary = "Adam's average of gradients",
+                                              .parameters = {},
+                                              .in_place = 2,
+                                              .statistics = StatisticsRule::carry,
+                                              .gradient = 0,
+                                              .apply = apply_first});
+const Register<ElementwiseEntry> second_entry({.name = "adam_second",
+                                               .summary = "Adam's average of squared gradients",
+                                               .parameters = {},
+                                               .in_place = 2,
+                                               .statistics = StatisticsRule::carry,
+                                               .gradient = 0,
+                                               .apply = apply_second});
+const Register<ElementwiseEntry> descend_entry({.name = "adam_descend",
+                                                .summary = "a step of Adam",
+                                                .parameters = {},
+                                                .in_place = 0,
+                                                .statistics = StatisticsRule::advance,
+                                                .gradient = 1,
+                                                .apply = apply_descend});
+
+}  // namespace
+
+std::unique_ptr<UpdateRule> make_adam(const AdamSetting& setting, Schedule schedule) {
+  return std::make_unique<Adam>(setting, std::move(schedule));
+}
+
+std::vector<Parameter> adam_parameters(Parameter weight_decay) {
+  const Range share{0, 1, false, true};
+  return {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+          {.name = "beta1", .fallback = "0.9", .meaning = "share that the average of gradients keeps each step", .range = share},
+          {.name = "beta2", .fallback = "0.999", .meaning = "share that the average of squares keeps each step", .range = share},
+          {.name = "epsilon", .fallback = "1e-8", .meaning = "added to the root of the average of squares", .range = Range::above(0)},
+          std::move(weight_decay)};
+}
+
+AdamSetting adam_setting(const Parameters& parameters, bool decoupled) {
+  return {.learning_rate = parameters.number("learning_rate"),
+          .beta1 = parameters.number("beta1"),
+          .beta2 = parameters.number("beta2"),
+          .epsilon = parameters.number("epsilon"),
+          .weight_decay = parameters.number("weight_decay"),
+          .decoupled = decoupled};
+}
+
+}  // namespace straggler

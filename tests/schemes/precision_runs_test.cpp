@@ -1,0 +1,155 @@
+// Precision and optimizers in whole runs: bytes, memory, learning, and that results depend on nothing but the scenario.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "models/kernels/precision.hpp"
+#include "scenarios/experiment/blueprint.hpp"
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+using Sets = std::vector<std::string>;
+
+const Sets schemes = {"{kind: ssgd, via: all_reduce}",
+                      "{kind: ssgd, via: server}",
+                      "{kind: asgd}",
+                      "{kind: local_sgd, steps: 3}",
+                      "{kind: local_sgd, steps: 3, via: server}",
+                      "{kind: fedavg, fraction: 0.5}",
+                      "{kind: nonblocking, minibatch: 25}",
+                      "{kind: nonblocking, minibatch: 25, exchange: gradients}"};
+
+Sets with(Sets sets, const Sets& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+Sets learning(const std::string& scheme) {
+  return {"training.scheme=" + scheme, "workload.data={kind: coordinates, samples: 2000, test_samples: 400}", "training.stop={epochs: 3}",
+          "training.optimizer={kind: sgd, learning_rate: 0.1, momentum: 0.9}"};
+}
+
+bool all_fp16(const std::vector<float>& weights) {
+  for (const float w : weights)
+    if (from_fp16(to_fp16(w)) != w) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("fp16, bf16 and mixed halve the bytes of every scheme and train about as well as fp32; averaged weights are as they were sent") {
+  for (const std::string& scheme : schemes) {
+    CAPTURE(scheme);
+    const Result whole = run(cluster(4), learning(scheme));
+    for (const char* precision : {"fp16", "bf16", "mixed"}) {
+      CAPTURE(precision);
+      const Result half = run(cluster(4), with(learning(scheme), {std::string("workload.precision=") + precision}));
+      CHECK(half.record.updates == whole.record.updates);
+      CHECK(2 * half.record.bytes_sent == whole.record.bytes_sent);
+      CHECK(*half.record.final_train_loss == doctest::Approx(*whole.record.final_train_loss).epsilon(0.05));
+      CHECK(half.weights != whole.weights);
+      CHECK(half.weights.size() == whole.weights.size());
+      const bool averages = scheme.find("local_sgd") != std::string::npos || scheme.find("fedavg") != std::string::npos ||
+                            (scheme.find("nonblocking") != std::string::npos && scheme.find("gradients") == std::string::npos);
+      if (precision != std::string("bf16")) CHECK(all_fp16(half.weights) == averages);
+    }
+  }
+}
+
+TEST_CASE("state that is averaged travels in fp32: n halves of weights and two floats for Adam's moments") {
+  const Sets sets = {"training.scheme={kind: local_sgd, steps: 2, via: server, momentum_at_sync: average}",
+                     "training.optimizer={kind: adam, learning_rate: 0.01}", "training.stop={updates: 5}"};
+  constexpr std::uint64_t parameters = 2 * 16 + 16 + 16 * 4 + 4;
+  constexpr std::uint64_t messages = 3 * (5 + 4);  // the last average is not fetched
+  CHECK(run_timing(cluster(3), sets).record.bytes_sent == messages * parameters * (4 + 8));
+  CHECK(run_timing(cluster(3), with(sets, {"workload.precision=mixed"})).record.bytes_sent == messages * parameters * (2 + 8));
+}
+
+TEST_CASE("a loss scale that is far too large costs updates only, and leaves the weights alone until it fits") {
+  // Errors of at most 64 samples' share of the scale reach 65,504 from 2^16 or so; 2^40 takes some 20 halvings.
+  const Sets sets = with(learning("{kind: ssgd}"), {"workload.precision=mixed", "workload.loss_scale={initial: 1099511627776}"});
+  const Result none =
+      run(cluster(2), with(learning("{kind: ssgd}"), {"training.stop={updates: 1}", "training.optimizer.learning_rate=1e-30"}));
+  const Result first = run(cluster(2), with(sets, {"training.stop={updates: 5}"}));
+  CHECK(first.weights == none.weights);
+  CHECK(*run(cluster(2), with(sets, {"training.stop={updates: 120}"})).record.final_train_loss < 0.8 * *first.record.final_train_loss);
+  // Fixed, nobody looks: the weights are lost.
+  const Result lost =
+      run(cluster(2), with(learning("{kind: ssgd}"),
+                           {"workload.precision=fp16", "workload.loss_scale={initial: 1099511627776}", "training.stop={updates: 5}"}));
+  CHECK(lost.record.outcome == Outcome::diverged);
+}
+
+TEST_CASE("every optimizer under every scheme: learns, and to the same bits whatever the threads; mixed too") {
+  for (const char* optimizer : {"{kind: adam, learning_rate: 0.01}", "{kind: adamw, learning_rate: 0.01, weight_decay: 0.1}",
+                                "{kind: adagrad, learning_rate: 0.05}", "{kind: lars, learning_rate: 0.2, trust: 0.05, momentum: 0.5}"})
+    for (const std::string& scheme : with(schemes, {"{kind: local_sgd, steps: 3, momentum_at_sync: average}",
+                                                    "{kind: fedavg, fraction: 0.5, momentum_at_sync: average}"}))
+      for (const char* precision : {"fp32", "mixed"}) {
+        CAPTURE(optimizer);
+        CAPTURE(scheme);
+        CAPTURE(precision);
+        const Sets sets = with(learning(scheme), {std::string("training.optimizer=") + optimizer, "training.stop={epochs: 1.5}",
+                                                  std::string("workload.precision=") + precision});
+        RunOptions one, two;
+        one.threads = 1;
+        two.threads = 2;
+        const Result a = run(cluster(4), sets, one), b = run(cluster(4), sets, two);
+        CHECK(a.weights == b.weights);
+        CHECK(a.record.weights_key == b.record.weights_key);
+        CHECK(*a.record.final_train_loss < 1.35);  // ln 4 = 1.386 at the start
+      }
+}
+
+TEST_CASE("precision is part of what names a value") {
+  const Sets base = learning("{kind: ssgd}");
+  std::vector<std::string> keys;
+  for (const Sets& more : {Sets{}, Sets{"workload.precision=fp16"}, Sets{"workload.precision=mixed"}, Sets{"workload.precision=bf16"},
+                           Sets{"workload.precision=mixed", "workload.loss_scale={initial: 1024}"},
+                           Sets{"workload.precision=mixed", "workload.loss_scale={growth_every: 10}"}})
+    keys.push_back(run_timing(cluster(2), with(base, more)).record.weights_key.value_or(""));
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) CHECK(keys[i] != keys[j]);
+}
+
+TEST_CASE("device memory: weights, gradient, each optimizer's state, and activations, by precision") {
+  constexpr double parameters = 2 * 16 + 16 + 16 * 4 + 4;
+  struct Case {
+    const char *optimizer, *precision;
+    double bytes;  // a parameter
+  };
+  for (const Case& each :
+       {Case{"{kind: sgd, learning_rate: 1}", "fp32", 8}, Case{"{kind: sgd, learning_rate: 1, momentum: 0.9}", "fp32", 12},
+        Case{"{kind: adam, learning_rate: 1}", "fp32", 16}, Case{"{kind: adamw, learning_rate: 1}", "fp32", 16},
+        Case{"{kind: adagrad, learning_rate: 1}", "fp32", 12}, Case{"{kind: lars, learning_rate: 1}", "fp32", 12},
+        Case{"{kind: adam, learning_rate: 1}", "mixed", 4 + 2 + 2 + 8}, Case{"{kind: sgd, learning_rate: 1}", "bf16", 8}}) {
+    CAPTURE(each.optimizer);
+    CAPTURE(each.precision);
+    const auto blueprint = [&](const std::string& precision) {
+      const Scenario scenario = read_scenario_text(
+          cluster(2), "test.yaml", {std::string("training.optimizer=") + each.optimizer, "workload.precision=" + precision});
+      const Blueprint made(scenario, "auto");
+      return std::pair(made.fixed_bytes(), made.sample_bytes());
+    };
+    CHECK(blueprint(each.precision).first == parameters * each.bytes);
+    CHECK(blueprint(each.precision).second == blueprint("fp32").second * (each.precision == std::string("fp32") ? 1 : 0.5));
+  }
+}
+
+TEST_CASE("a schedule without its end is refused at its place") {
+  for (const char* kind : {"cosine", "polynomial"}) {
+    std::string said;
+    try {
+      run_timing(cluster(2), {std::string("training.schedule=") + kind});
+    } catch (const ScenarioErrors& wrong) {
+      said = wrong.what();
+    }
+    CAPTURE(said);
+    CHECK(said.find(std::string("training.schedule: ") + kind + ": needs to know when training ends") != std::string::npos);
+  }
+  CHECK(run_timing(cluster(2), {"training.schedule={kind: cosine, end: 1%}", "training.stop={epochs: 1}"}).record.epochs >= 1);
+}
