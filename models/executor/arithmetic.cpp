@@ -7,7 +7,8 @@
 
 namespace straggler {
 
-Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed)
+Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
+                       std::span<const float> initial)
     : model_(model),
       train_(data.train),
       features_(data.info.features),
@@ -18,7 +19,10 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
-      couples_(model.couples_samples()) {}
+      initial_(initial),
+      couples_(model.couples_samples()) {
+  if (!initial.empty() && initial.size() != length_) throw std::logic_error("weights to start from that are not as long as the model's");
+}
 
 void Arithmetic::prepare(const LineageNode& node) {
   const Formula& formula = node.formula;
@@ -87,7 +91,10 @@ int Arithmetic::in_place(const LineageNode& node) const {
 void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch) const {
   switch (node.formula.kind) {
     case Formula::Kind::initial:
-      model_.initialize(seed_, out);
+      if (initial_.empty())
+        model_.initialize(seed_, out);
+      else
+        std::copy(initial_.begin(), initial_.end(), out);
       return;
     case Formula::Kind::gradient:
       lane(node, 0, out, scratch);

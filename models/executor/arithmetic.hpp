@@ -38,7 +38,9 @@ inline constexpr std::size_t most_lanes = 16;
 
 class Arithmetic {
  public:
-  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed);
+  /// `initial`: the weights to start from; empty: the model's own.
+  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
+             std::span<const float> initial = {});
 
   /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
   /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
@@ -89,6 +91,7 @@ class Arithmetic {
   const Partition& partition_;
   const Kernels& kernels_;
   const std::uint64_t seed_;
+  const std::span<const float> initial_;
   const bool couples_;
   std::vector<KnownRule> rules_;
 };

@@ -29,7 +29,7 @@ struct Executor::Implementation {
   Implementation(Lineage& lineage_, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
                  const ExecutorOptions& options)
       : lineage(lineage_),
-        arithmetic(model, data, partition, kernels, options.seed),
+        arithmetic(model, data, partition, kernels, options.seed, options.initial_weights),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed) {}
@@ -79,6 +79,7 @@ void Executor::force(const Handle& value) { implementation_->force(implementatio
 std::span<const float> Executor::value(const Handle& handle) {
   LineageNode& node = implementation_->node_of(handle);
   implementation_->force(node);
+  if (Resources::passed_over(node)) throw std::logic_error("a value is asked for that was passed over and not restored");
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
 
@@ -92,6 +93,42 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
   implementation_->resources.store(node, buffer);
+}
+
+void Executor::pass_over(const Handle& value) {
+  Plan plan(implementation_->node_of(value));
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    LineageNode& node = plan[i];
+    plan.finish(i);
+    implementation_->resources.pass_over(node);
+  }
+}
+
+void Executor::pass_over(const Handle& weights, EvaluationSet set, const Evaluation& result) {
+  if (implementation_->evaluations.find(weights.key(), set)) return;
+  pass_over(weights);
+  implementation_->evaluations.remember(weights.key(), set, result);
+}
+
+std::vector<Executor::LiveValue> Executor::live_values() const {
+  std::vector<LiveValue> live;
+  implementation_->lineage.each([&live](const LineageNode& node) {
+    if (node.value) live.push_back({node.key, Resources::passed_over(node) ? nullptr : static_cast<const float*>(node.value)});
+  });
+  std::sort(live.begin(), live.end(), [](const LiveValue& a, const LiveValue& b) { return a.key < b.key; });
+  return live;
+}
+
+std::size_t Executor::length() const { return implementation_->arithmetic.length(); }
+
+bool Executor::restore(const Key& key, std::span<const float> values) {
+  LineageNode* const node = implementation_->lineage.find(key);
+  if (!node || !node->value || !Resources::passed_over(*node) || values.size() != length()) return false;
+  float* const buffer = implementation_->resources.fresh();
+  if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
+  std::copy(values.begin(), values.end(), buffer);
+  Resources::restore(*node, buffer);
+  return true;
 }
 
 ExecutorStatistics Executor::statistics() const { return implementation_->resources.statistics(); }

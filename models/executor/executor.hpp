@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
@@ -23,6 +24,7 @@ struct ExecutorOptions {
   std::size_t memory_budget = 0;      // bytes for values and workspaces; 0: three quarters of the machine's memory
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
+  std::span<const float> initial_weights = {};  // in place of the model's own; they outlive the executor
 };
 
 struct ExecutorStatistics {
@@ -44,6 +46,21 @@ class Executor final : public Evaluator, private ValueOwner {
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
   ExecutorStatistics statistics() const;
+
+  // For a run that goes on where another one stopped (checkpointing.hpp).
+  /// As `force`, without the arithmetic: what it would evaluate counts as evaluated, and has no value until `restore`.
+  void pass_over(const Handle& value);
+  /// As `evaluate`, which came to `result`.
+  void pass_over(const Handle& weights, EvaluationSet set, const Evaluation& result);
+  struct LiveValue {
+    Key key;
+    const float* values;  // [length()]; null: passed over
+  };
+  /// Of all live nodes that have been evaluated, in the order of their keys.
+  std::vector<LiveValue> live_values() const;
+  std::size_t length() const;
+  /// The value of a node that was passed over. False if there is none of that name. Throws MemoryBudgetExceeded.
+  bool restore(const Key& key, std::span<const float> values);
 
  private:
   void release(LineageNode& node) noexcept override;

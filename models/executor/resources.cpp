@@ -7,6 +7,8 @@ namespace {
 
 /// The value of a node whose buffer a consumer has taken over, until the node is released.
 float taken_over;
+/// The value of a node that was evaluated in another life of this run.
+float elsewhere;
 
 std::string size_text(std::size_t bytes) {
   const auto b = static_cast<double>(bytes);
@@ -53,8 +55,15 @@ void Resources::abandon(const LineageNode& node, float* buffer) noexcept {
   if (owner_of(node, buffer) < 0) buffers_.give(buffer);
 }
 
+void Resources::pass_over(LineageNode& node) noexcept {
+  node.value = &elsewhere;
+  lineage_.evaluated(node);
+}
+
+bool Resources::passed_over(const LineageNode& node) { return node.value == &elsewhere; }
+
 void Resources::release(LineageNode& node) noexcept {
-  if (node.value != &taken_over) buffers_.give(static_cast<float*>(node.value));
+  if (node.value != &taken_over && node.value != &elsewhere) buffers_.give(static_cast<float*>(node.value));
 }
 
 std::string Resources::refusal() const {

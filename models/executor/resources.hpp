@@ -28,6 +28,11 @@ class Resources {
   void abandon(const LineageNode& node, float* buffer) noexcept;
   /// Takes back a buffer that belongs to no node.
   void give(float* buffer) noexcept { buffers_.give(buffer); }
+  /// Counts as evaluated, without a value; the inputs are let go.
+  void pass_over(LineageNode& node) noexcept;
+  static bool passed_over(const LineageNode& node);
+  /// The value of a node that was passed over.
+  static void restore(LineageNode& node, float* buffer) noexcept { node.value = buffer; }
   /// The node's last reference is gone.
   void release(LineageNode& node) noexcept;
 

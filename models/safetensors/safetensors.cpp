@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 namespace straggler {
 namespace {
@@ -85,11 +87,19 @@ std::size_t count_at(const fs::path& path, const std::string& name, const Json& 
   return json.get<std::size_t>();
 }
 
+/// PyTorch counts the batches that a batch norm has seen, as an int64, which nobody needs.
+bool is_counter(const std::string& name, const Json& json) {
+  return json["dtype"] == "I64" && std::string_view(name).ends_with("num_batches_tracked");
+}
+
+/// A counter comes out as two numbers.
 TensorInfo tensor_of(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {
   const auto is_list = [&json](const char* key) { return json.contains(key) && json[key].is_array(); };
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
     fail(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
-  if (json["dtype"] != "F32") fail(path, fmt::format("tensor '{}' is of type {}; only F32 can be read", name, json["dtype"].dump()));
+  const bool counter = is_counter(name, json);
+  if (json["dtype"] != "F32" && !counter)
+    fail(path, fmt::format("tensor '{}' is of type {}; only F32 can be read", name, json["dtype"].dump()));
   TensorInfo tensor;
   tensor.name = name;
   std::size_t count = 1;
@@ -98,6 +108,10 @@ TensorInfo tensor_of(const fs::path& path, const std::string& name, const Json& 
     if (tensor.shape.back() != 0 && count > data_bytes / tensor.shape.back())
       fail(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
     count *= tensor.shape.back();
+  }
+  if (counter) {
+    tensor.shape.push_back(2);
+    count *= 2;
   }
   const std::size_t begin = count_at(path, name, json["data_offsets"][0]), end = count_at(path, name, json["data_offsets"][1]);
   if (begin > end || end > data_bytes)
@@ -109,12 +123,30 @@ TensorInfo tensor_of(const fs::path& path, const std::string& name, const Json& 
   return tensor;
 }
 
-void read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, SafetensorsFile& file) {
+/// Takes the tensors that `unwanted` names out, with their values.
+void remove(const std::set<std::string>& unwanted, SafetensorsFile& file) {
+  if (unwanted.empty()) return;
+  SafetensorsFile kept;
+  for (TensorInfo& tensor : file.tensors) {
+    if (unwanted.count(tensor.name) > 0) continue;
+    const auto from = file.values.begin() + static_cast<std::ptrdiff_t>(tensor.offset);
+    tensor.offset = kept.values.size();
+    kept.values.insert(kept.values.end(), from, from + static_cast<std::ptrdiff_t>(elements(tensor)));
+    kept.tensors.push_back(std::move(tensor));
+  }
+  file.tensors = std::move(kept.tensors);
+  file.values = std::move(kept.values);
+}
+
+/// Returns the names of counters.
+std::set<std::string> read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, SafetensorsFile& file) {
+  std::set<std::string> counters;
   const Json header = Json::parse(text, nullptr, false);
   if (!header.is_object()) fail(path, "its header is not JSON; give a safetensors file");
   for (const auto& [name, json] : header.items()) {
     if (name != "__metadata__") {
       file.tensors.push_back(tensor_of(path, name, json, data_bytes));
+      if (is_counter(name, json)) counters.insert(name);
       continue;
     }
     if (!json.is_object()) fail(path, "its __metadata__ is not a map; give a safetensors file");
@@ -133,6 +165,7 @@ void read_header(const fs::path& path, const std::string& text, std::size_t data
   if (at * sizeof(float) != data_bytes)
     fail(path,
          fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at * sizeof(float), data_bytes));
+  return counters;
 }
 
 }  // namespace
@@ -168,10 +201,11 @@ SafetensorsFile read_safetensors(const fs::path& path) {
   in.read(header.data(), static_cast<std::streamsize>(length));
   SafetensorsFile file;
   const std::size_t data_bytes = size - sizeof length - length;
-  read_header(path, header, data_bytes, file);
+  const std::set<std::string> counters = read_header(path, header, data_bytes, file);
   file.values.resize(data_bytes / sizeof(float));
   if (!in.read(reinterpret_cast<char*>(file.values.data()), static_cast<std::streamsize>(data_bytes)))
     fail(path, "reading failed; get a whole, undamaged file");
+  remove(counters, file);
   return file;
 }
 

@@ -24,7 +24,7 @@ struct SafetensorsFile {
 void write_safetensors(const std::filesystem::path& path, const std::vector<TensorInfo>& tensors, std::span<const float> values,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// Reads a file of FP32 tensors. Throws DataError ("PATH: what is wrong; what would be right").
+/// Reads a file of FP32 tensors; PyTorch's counters of batches (int64, "….num_batches_tracked") are left out. Throws DataError ("PATH: what is wrong; what would be right").
 SafetensorsFile read_safetensors(const std::filesystem::path& path);
 
 }  // namespace straggler

@@ -73,6 +73,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels});
   };
   model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
+  if (!scenario.workload.weights.empty()) {
+    try {
+      start = read_starting_weights(scenario.workload.weights, *model, scenario.seed);
+    } catch (const DataError& wrong) {
+      throw_error(scenario, "workload.model.weights", wrong.what());
+    }
+  }
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
     model_bytes = static_cast<std::uint64_t>(*spec.bytes);
@@ -179,6 +186,7 @@ Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
   else
     add(hasher, scenario.workload.data);
   add(hasher, scenario.workload.partition).add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
+  if (!start.values.empty()) hasher.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
   return add(hasher, scenario.workload.model).key();
 }
 

@@ -10,6 +10,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/starting_weights.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/backend/run_recorder.hpp"
 #include "sim/backend/simulated_cluster.hpp"
@@ -31,6 +32,7 @@ struct Blueprint {
 
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;
+  StartingWeights start;  // from workload.model.weights; empty: from the seed
   std::unique_ptr<UpdateRule> optimizer;
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;

@@ -2,18 +2,29 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "models/executor/checkpointing.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
+
+/// Saves the math now and then, so that a run can go on after it was killed.
+struct CheckpointRequest {
+  std::filesystem::path file;
+  CheckpointInterval interval;
+  bool resume = false;
+  std::string build;                                // who computes: bits of another build may differ
+  std::function<void(const CheckpointNote&)> tell;  // may be empty
+};
 
 struct RunOptions {
   bool timing_only = false;
@@ -22,6 +33,7 @@ struct RunOptions {
   std::string kernels = "auto";
   std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
+  std::optional<CheckpointRequest> checkpoint;  // with math only
 };
 
 /// How far a run is; called from the simulation every few thousand events and at each update.

@@ -15,6 +15,7 @@ MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenari
 std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
   options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
   options.seed = scenario.seed;
+  options.initial_weights = blueprint.start.values;
   return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
 }
 
@@ -22,6 +23,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
+  if (!blueprint.start.note.empty()) record.warnings.push_back(blueprint.start.note);
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }

@@ -142,11 +142,25 @@ void read_on_failure(Section& training, Kind& scheme) {
 
 }  // namespace
 
+namespace {
+
+/// The file beside a model's own parameters, absolute; empty: none.
+std::string read_weights(Section& model) {
+  Parameter parameter;
+  parameter.name = "weights";
+  parameter.type = ValueType::path;
+  const std::optional<Value> value = model.value(parameter);
+  return value ? std::get<std::string>(*value) : std::string();
+}
+
+}  // namespace
+
 WorkloadSpec read_workload(Section workload) {
   WorkloadSpec spec;
   ReadContext& context = workload.context();
   if (const YamlNode* model = workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like"))
-    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "");
+    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "",
+                           [&spec](Section& section) { spec.weights = read_weights(section); });
   const YamlNode* data = workload.require("data", "write data: {kind: fashion_mnist} or the like");
   spec.partition.name = "iid";
   if (data != nullptr) {

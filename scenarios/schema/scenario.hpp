@@ -207,6 +207,7 @@ struct ClusterSpec {
 
 struct WorkloadSpec {
   Kind model, data, partition;
+  std::string weights;  // path of the file that the model starts from; empty: its weights come from the seed
   bool reshuffle = true;
   bool fuse = true;  // gradients at the same weights that are averaged are evaluated as one batch
   CostSpec cost;

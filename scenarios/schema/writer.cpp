@@ -246,7 +246,9 @@ std::string cluster(const ClusterSpec& spec, const Vocabulary& vocabulary) {
 }
 
 std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
-  std::string out = "workload:\n  model: " + kind_map(spec.model, KindGroup::model, vocabulary).text() + "\n";
+  FlowMap model = kind_map(spec.model, KindGroup::model, vocabulary);
+  if (!spec.weights.empty()) model.add("weights", scalar(spec.weights));
+  std::string out = "workload:\n  model: " + model.text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";

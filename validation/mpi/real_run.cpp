@@ -195,7 +195,7 @@ class RankRun {
     task.stop = blueprint_->stop;
     task.evaluation = blueprint_->evaluation;
     task.interrupted = &interrupt_came;
-    task.length = blueprint_->model->parameters();
+    task.length = blueprint_->model->length();
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }
@@ -230,7 +230,7 @@ class RankRun {
   void write(const RunRecord& record, const std::vector<float>& weights) const {
     write_record(*folder_, record);
     write_file(*folder_, "scenario.yaml", write_scenario(scenario_));
-    write_model(*folder_, blueprint_->model->tensors(), weights);
+    write_model(*folder_, all_tensors(*blueprint_->model), weights);
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
     write_file(*folder_, "run.json", run_json(info));
