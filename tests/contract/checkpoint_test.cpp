@@ -1,5 +1,6 @@
 // Every scheme goes on from every checkpoint to the results of a run that nobody disturbed.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <filesystem>
@@ -20,8 +21,8 @@ struct Killed {};
 std::string account(const Result& result) {
   std::string text = summary_json(summarize(result.record));
   for (const CurvePoint& point : result.record.curve)
-    text += fmt::format("{} {} {} {} {} {}\n", point.update, point.time.ticks(), *point.train_loss, *point.train_accuracy,
-                        *point.test_loss, *point.test_accuracy);
+    text += fmt::format("{} {} {} {} {} {}\n", point.update, point.time.ticks(), *point.train_loss, *point.train_accuracy, *point.test_loss,
+                        *point.test_accuracy);
   for (const OrderRow& row : result.sink.order)
     text += fmt::format("{} {} {} {} {}\n", row.update, row.time.ticks(), row.worker, row.read_version, row.samples);
   for (const auto& [process, choice] : result.sink.choices) text += fmt::format("{} {}\n", process, choice);
@@ -95,7 +96,7 @@ TEST_CASE("a run that is killed again and again comes to the same results; fault
   const auto file = folder.path() / "run.checkpoint";
   const std::vector<std::vector<std::string>> cases = {
       {"training.evaluate.every={simulated_time: 30ms}"},
-      {"training.stop.target_accuracy=0.35", "training.evaluate.sustain=1"},
+      {"training.stop.target_accuracy=0.6", "training.evaluate.sustain=1", "training.evaluate.every={updates: 5}"},
       {"cluster.faults=[{kind: crash, worker: 1, at: 100ms, restart_after: 80ms}, {kind: slow, worker: 2, from: 20ms, to: 200ms, "
        "times_slower: 3}]"},
       {"training.scheme={kind: nonblocking, minibatch: 16}"}};

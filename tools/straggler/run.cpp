@@ -214,6 +214,7 @@ class Run {
   void finish_checkpoint(Outcome outcome) const {
     const fs::path& file = options_.checkpoint->file;
     std::error_code ignored;
+    fs::remove(fs::path(file) += ".part", ignored);  // a run that was killed while it wrote left that
     if (outcome != Outcome::interrupted)
       fs::remove(file, ignored);
     else if (fs::exists(file, ignored) && !common_.quiet)
