@@ -7,8 +7,7 @@
 
 namespace straggler {
 
-Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
-                       std::span<const float> initial)
+Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed)
     : model_(model),
       train_(data.train),
       features_(data.info.features),
@@ -19,9 +18,11 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
-      initial_(initial),
-      couples_(model.couples_samples()) {
-  if (!initial.empty() && initial.size() != length_) throw std::logic_error("weights to start from that are not as long as the model's");
+      couples_(model.couples_samples()) {}
+
+void Arithmetic::start_from(std::span<const float> weights) {
+  if (!weights.empty() && weights.size() != length_) throw std::logic_error("weights to start from that are not as long as the model's");
+  initial_ = weights;
 }
 
 void Arithmetic::prepare(const LineageNode& node) {
@@ -102,7 +103,10 @@ void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch)
     case Formula::Kind::elementwise:
       scratch.operands.clear();
       for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
-      combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
+      if (keep_first_statistics_)
+        combine_keeping_statistics(entry_of(node.formula.rule), node.formula.scalars, out, scratch);
+      else
+        combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
       return;
     case Formula::Kind::leaf:
       break;
@@ -117,6 +121,14 @@ void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const 
   const float* const towards = inputs[static_cast<std::size_t>(entry.gradient)];
   for (std::size_t i = parameters_; i < length_; ++i)
     out[i] = entry.statistics == StatisticsRule::carry ? towards[i] : inputs[0][i] + statistics_momentum * (towards[i] - inputs[0][i]);
+}
+
+void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out,
+                                            Scratch& scratch) const {
+  const float* const first = scratch.operands[0];
+  if (entry.statistics == StatisticsRule::combine) scratch.statistics.assign(first + parameters_, first + length_);  // `out` may be it
+  combine(entry, scratch.operands, scalars, out);
+  if (entry.statistics == StatisticsRule::combine) std::copy(scratch.statistics.begin(), scratch.statistics.end(), out + parameters_);
 }
 
 void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {

@@ -25,6 +25,7 @@ struct Scratch {
   std::vector<std::uint32_t> indices;
   std::vector<std::uint64_t> draws;
   std::vector<const float*> operands;
+  std::vector<float> statistics;
 };
 
 /// A gradient over more rows than this is cut into equal parts of at most as many.
@@ -38,9 +39,12 @@ inline constexpr std::size_t most_lanes = 16;
 
 class Arithmetic {
  public:
-  /// `initial`: the weights to start from; empty: the model's own.
-  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
-             std::span<const float> initial = {});
+  Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed);
+
+  /// Weights in place of the model's own initial ones; they outlive this.
+  void start_from(std::span<const float> weights);
+  /// Running statistics are not exchanged: of what is combined (StatisticsRule::combine) the first input's remain.
+  void keep_first_statistics() { keep_first_statistics_ = true; }
 
   /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
   /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
@@ -79,6 +83,7 @@ class Arithmetic {
   void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const;
   void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                float* out) const;
+  void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
   void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
@@ -91,9 +96,10 @@ class Arithmetic {
   const Partition& partition_;
   const Kernels& kernels_;
   const std::uint64_t seed_;
-  const std::span<const float> initial_;
   const bool couples_;
   std::vector<KnownRule> rules_;
+  std::span<const float> initial_;  // empty: the model's own
+  bool keep_first_statistics_ = false;
 };
 
 }  // namespace straggler

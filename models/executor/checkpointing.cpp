@@ -131,8 +131,9 @@ void Checkpointing::write(std::uint64_t version) {
   const Clock::time_point start = Clock::now();
   CheckpointNote note{CheckpointNote::What::written, version, 0, 0, {}};
   try {
+    executor_.bring_back();
     note.bytes = write_checkpoint(options_.file, log_, executor_.live_values(), executor_.length());
-  } catch (const DataError& error) {
+  } catch (const std::runtime_error& error) {  // DataError, MemoryBudgetExceeded
     note.what = CheckpointNote::What::failed;
     note.problem = error.what();
   }

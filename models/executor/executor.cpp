@@ -29,10 +29,13 @@ struct Executor::Implementation {
   Implementation(Lineage& lineage_, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
                  const ExecutorOptions& options)
       : lineage(lineage_),
-        arithmetic(model, data, partition, kernels, options.seed, options.initial_weights),
+        arithmetic(model, data, partition, kernels, options.seed),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
-        evaluations(data, options.train_subset, options.seed) {}
+        evaluations(data, options.train_subset, options.seed) {
+    arithmetic.start_from(options.initial_weights);
+    if (!options.exchange_statistics && model.statistics() > 0) arithmetic.keep_first_statistics();
+  }
 
   LineageNode& node_of(const Handle& handle) const {
     if (!handle.node())
@@ -41,8 +44,20 @@ struct Executor::Implementation {
     return *handle.node();
   }
 
+  /// Where memory is short, values that can be made again make room, one after the other; none of them is needed for `node`, so that this
+  /// ends.
   void force(LineageNode& node) {
-    if (node.value) return;
+    for (;;) {
+      try {
+        return force_once(node);
+      } catch (const MemoryBudgetExceeded&) {
+        if (!resources.set_aside_one(nullptr)) throw;
+      }
+    }
+  }
+
+  void force_once(LineageNode& node) {
+    if (Resources::has_value(node)) return;
     Plan plan(node);
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i]);
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node) == 1)) return evaluate_in_order(plan, arithmetic, resources);
@@ -70,8 +85,14 @@ Executor::~Executor() { implementation_->lineage.set_owner(nullptr); }
 Evaluation Executor::evaluate(const Handle& weights, EvaluationSet set) {
   if (const Evaluation* known = implementation_->evaluations.find(weights.key(), set)) return *known;
   const std::span<const float> values = value(weights);
-  return implementation_->evaluations.evaluate(weights.key(), values.data(), set, implementation_->arithmetic, implementation_->resources,
-                                               implementation_->pool);
+  for (;;) {
+    try {
+      return implementation_->evaluations.evaluate(weights.key(), values.data(), set, implementation_->arithmetic,
+                                                   implementation_->resources, implementation_->pool);
+    } catch (const MemoryBudgetExceeded&) {
+      if (!implementation_->resources.set_aside_one(weights.node())) throw;
+    }
+  }
 }
 
 void Executor::force(const Handle& value) { implementation_->force(implementation_->node_of(value)); }
@@ -110,10 +131,20 @@ void Executor::pass_over(const Handle& weights, EvaluationSet set, const Evaluat
   implementation_->evaluations.remember(weights.key(), set, result);
 }
 
+void Executor::bring_back() {
+  std::vector<LineageNode*> away;
+  implementation_->lineage.each([&away](LineageNode& node) {
+    if (node.value && !Resources::has_value(node)) away.push_back(&node);
+  });
+  for (LineageNode* node : away) implementation_->force_once(*node);
+}
+
 std::vector<Executor::LiveValue> Executor::live_values() const {
   std::vector<LiveValue> live;
   implementation_->lineage.each([&live](const LineageNode& node) {
-    if (node.value) live.push_back({node.key, Resources::passed_over(node) ? nullptr : static_cast<const float*>(node.value)});
+    if (node.value)
+      live.push_back(
+          {node.key, Resources::passed_over(node) || !Resources::has_value(node) ? nullptr : static_cast<const float*>(node.value)});
   });
   std::sort(live.begin(), live.end(), [](const LiveValue& a, const LiveValue& b) { return a.key < b.key; });
   return live;

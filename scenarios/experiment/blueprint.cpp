@@ -97,6 +97,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     return 0;
   });
   model_bytes = 4 * cost.parameters();
+  if (scenario.workload.exchange_statistics) statistics_bytes = 4 * cost.statistics;
 }
 
 PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
@@ -186,6 +187,7 @@ Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
   else
     add(hasher, scenario.workload.data);
   add(hasher, scenario.workload.partition).add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
+  if (model->statistics() > 0) hasher.add("batch_norm").add(std::uint64_t{scenario.workload.exchange_statistics});
   if (!start.values.empty()) hasher.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
   return add(hasher, scenario.workload.model).key();
 }

@@ -49,8 +49,9 @@ struct Blueprint {
   TrainingPlan plan;
   StopRule stop;
   EvaluationRule evaluation;
-  std::size_t servers = 0;        // that the scheme uses
-  std::uint64_t model_bytes = 0;  // on the wire
+  std::size_t servers = 0;             // that the scheme uses
+  std::uint64_t model_bytes = 0;       // on the wire
+  std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
@@ -62,6 +63,10 @@ struct Blueprint {
   double device_bytes(const Scenario& scenario) const;
   /// The part of it that does not grow with the batch.
   double fixed_bytes() const;
+  /// What each sample of a batch adds: its activations and its input.
+  double sample_bytes() const;
+  /// The largest batch of one worker whose training fits into so much memory; 0: none.
+  double largest_batch(double memory) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const Dataset* loaded) const;

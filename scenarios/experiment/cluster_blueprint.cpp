@@ -346,6 +346,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.compute = compute_plan(scenario);
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
+  out.statistics_bytes = statistics_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.servers = servers;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
@@ -377,27 +378,46 @@ double Blueprint::fixed_bytes() const {
   return 4 * parameters * static_cast<double>(2 + state.size());
 }
 
+double Blueprint::sample_bytes() const { return cost.activation_bytes() + cost.input_bytes; }
+
 double Blueprint::device_bytes(const Scenario& scenario) const {
   const std::int64_t whole = plan.batch + (plan.larger_batches > 0 ? 1 : 0);
   const std::int64_t batch = scheme_entry->minibatch(scenario.training.scheme.parameters).value_or(whole);
-  return fixed_bytes() + static_cast<double>(batch) * (cost.activation_bytes() + cost.input_bytes);
+  return fixed_bytes() + static_cast<double>(batch) * sample_bytes();
+}
+
+double Blueprint::largest_batch(double memory) const {
+  const double left = memory - fixed_bytes();
+  if (left < 0) return 0;
+  // Rounding may have pushed the quotient over a whole number.
+  double batch = std::floor(left / sample_bytes());
+  while (batch > 0 && fixed_bytes() + batch * sample_bytes() > memory) --batch;
+  return batch;
 }
 
 void Blueprint::check_memory(const Scenario& scenario) const {
   const double needed = device_bytes(scenario);
   const auto gigabytes = [](double bytes) { return format_number(std::ceil(bytes / 1e8) / 10) + " GB"; };
+  const bool in_pieces = scheme_entry->minibatch(scenario.training.scheme.parameters).has_value();
+  const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {
     const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                   [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
     if (!used || !device.memory || needed <= *device.memory) continue;
-    const double of_batch = cost.activation_bytes() + cost.input_bytes;
-    const double samples = std::floor((*device.memory - fixed_bytes()) / of_batch);
-    throw_error(scenario, "training.batch",
+    const double samples = largest_batch(*device.memory);
+    std::string remedy = "; not one sample fits: take a device with more memory, or a smaller model";
+    if (samples >= 1) {
+      remedy =
+          "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
+      if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(plan.workers));
+    }
+    throw_error(scenario,
+                in_pieces ? "training.scheme"
+                : global  ? "training.batch.global"
+                          : "training.batch.per_worker",
                 "training takes " + gigabytes(needed) +
                     " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +
-                    gigabytes(*device.memory) +
-                    (samples >= 1 ? "; a worker's batch may have " + format_number(samples) + " samples at most"
-                                  : "; not one sample fits: take a device with more memory"));
+                    gigabytes(*device.memory) + remedy);
   }
 }
 

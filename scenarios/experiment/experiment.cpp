@@ -30,6 +30,7 @@ struct Experiment::Implementation {
   Blueprint blueprint;
   Replay replay;
   std::vector<float> final_weights;
+  std::uint64_t recomputed = 0;
 };
 
 void Experiment::Implementation::follow(const RealRun& real) {
@@ -108,7 +109,10 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   if (saves) saves->finish();
   RunRecord& record = recorder.record();
   compare_with_replayed(record);
-  if (executor) final_weights = evaluate_final(record, *executor, recorder.latest()->value);
+  if (executor) {
+    final_weights = evaluate_final(record, *executor, recorder.latest()->value);
+    recomputed = executor->statistics().remade;
+  }
   return std::move(record);
 }
 
@@ -145,6 +149,7 @@ Experiment::~Experiment() = default;
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
 std::vector<TensorInfo> Experiment::tensors() const { return all_tensors(*implementation_->blueprint.model); }
+std::uint64_t Experiment::recomputed() const { return implementation_->recomputed; }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 
 void Experiment::write_graph(const std::string& path) const {
@@ -171,6 +176,11 @@ Explanation Experiment::explain() const {
     row.jitter = device.jitter.name;
     row.bytes_per_second = link.up;
     row.latency = link.latency;
+    row.memory = device.memory;
+    if (device.memory) {
+      row.memory_used = blueprint.device_bytes(scenario);
+      row.largest_batch = blueprint.largest_batch(*device.memory);
+    }
     row.rows = group.rows.size();
     out.groups.push_back(std::move(row));
   }
@@ -202,6 +212,8 @@ Explanation Experiment::explain() const {
   const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
   out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+  if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
+    out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start.note.empty()) out.warnings.push_back(blueprint.start.note);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {

@@ -65,6 +65,8 @@ struct Explanation {
     double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
     double bytes_per_second = 0, latency = 0;
+    std::optional<double> memory;  // bytes of the device
+    double memory_used = 0, largest_batch = 0;
     std::size_t rows = 0;  // of its population, whose times and links stand in place of these; 0: its workers are alike
   };
   std::vector<Group> groups;
@@ -92,6 +94,8 @@ class Experiment {
   /// After run(), with math: the final weights and how they are laid out.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
+  /// After run(): values that were computed again because the memory budget had no room to keep them.
+  std::uint64_t recomputed() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.

@@ -15,6 +15,7 @@ MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenari
 std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
   options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
   options.seed = scenario.seed;
+  options.exchange_statistics = scenario.workload.exchange_statistics;
   options.initial_weights = blueprint.start.values;
   return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
 }

@@ -176,6 +176,9 @@ WorkloadSpec read_workload(Section workload) {
   workload.not_yet("precision", "fp32");
   spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
   spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";
+  Section batch_norm = workload.section("batch_norm");
+  spec.exchange_statistics = batch_norm.flag("exchange", false);
+  batch_norm.finish();
   spec.cost = read_cost(workload.section("cost"));
   workload.finish();
   return spec;

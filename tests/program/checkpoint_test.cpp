@@ -95,7 +95,8 @@ TEST_CASE("killed again and again at any moment, a run goes on to the same bytes
       if (live(place, {"run", "long.yaml", "--out", "killed", "--checkpoint-every", "20ms", "--resume", "--threads", life % 2 ? "1" : "3"},
                alive))
         break;
-      CHECK_FALSE(fs::exists(place.folder() / "killed"));
+      // Only one that was killed on its last yards has results, and then all of them.
+      if (fs::exists(place.folder() / "killed")) CHECK(place.files("killed").size() == expected.size() + 1);
       resumed += place.read("err.txt").find("goes on from killed.checkpoint") != std::string::npos;
     }
     CHECK(resumed > 0);

@@ -207,7 +207,9 @@ class Run {
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
     if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights());
     const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
-    write_file(folder, "run.json", run_json({wall_seconds, record.events, threads, experiment.kernels()}));
+    RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
+    info.recomputed = experiment.recomputed();
+    write_file(folder, "run.json", run_json(info));
   }
 
   /// Nothing is left to go on from, unless the run was broken off.

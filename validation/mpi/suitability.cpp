@@ -23,6 +23,9 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
                 blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
+  if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
+    throw_error(scenario, "workload.batch_norm.exchange",
+                "real messages carry batch norm's running statistics with the weights, and their means are taken; write true");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
 
