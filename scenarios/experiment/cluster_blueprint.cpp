@@ -390,9 +390,8 @@ double Blueprint::largest_batch(double memory) const {
   const double left = memory - fixed_bytes();
   if (left < 0) return 0;
   // Rounding may have pushed the quotient over a whole number.
-  double batch = std::floor(left / sample_bytes());
-  while (batch > 0 && fixed_bytes() + batch * sample_bytes() > memory) --batch;
-  return batch;
+  const double batch = std::floor(left / sample_bytes());
+  return fixed_bytes() + batch * sample_bytes() > memory ? batch - 1 : batch;
 }
 
 void Blueprint::check_memory(const Scenario& scenario) const {

@@ -46,7 +46,7 @@ TEST_CASE("values that follow from others by a rule make room and are made again
     CHECK(counts.set_aside > 0);
     CHECK(counts.remade > 0);
     CHECK(counts.remade <= counts.set_aside);
-    CHECK(counts.peak_value_bytes <= 6 * value_bytes);
+    CHECK(counts.peak_value_bytes <= 6 * value_bytes + threads * workspace);
     CHECK(counts.nodes == 12);  // each counted once
     CHECK(tight.lineage.pending() == 0);
     // What follows from a value that was set aside.
@@ -124,7 +124,8 @@ TEST_CASE("random lineages within random budgets: the same bits as without a bud
       if (held.size() > 8) held.erase(held.begin() + static_cast<std::ptrdiff_t>(random.below(held.size())));
       const auto look = pick();
       try {
-        CHECK(same_bits(tight.value(look.second), plenty.value(look.first)));
+        const std::vector<float> value = tight.value(look.second);
+        CHECK(same_bits(value, plenty.value(look.first)));
       } catch (const MemoryBudgetExceeded&) {
         ++refused;
       }
