@@ -93,8 +93,8 @@ TEST_CASE("every model that learns") {
 TEST_CASE("an optimizer with state leaves less room; a scheme that works in pieces needs memory for one of them") {
   double plain = 0, momentum = 0;
   const Sets model = {"workload.cost={model: resnet18}", memory(1e18)};
-  REQUIRE(refusal(with(model, "training.optimizer={kind: sgd}"), &plain).empty());
-  REQUIRE(refusal(with(model, "training.optimizer={kind: sgd, momentum: 0.9}"), &momentum).empty());
+  REQUIRE(refusal(with(model, "training.optimizer={kind: sgd, learning_rate: 0.1}"), &plain).empty());
+  REQUIRE(refusal(with(model, "training.optimizer={kind: sgd, learning_rate: 0.1, momentum: 0.9}"), &momentum).empty());
   CHECK(momentum - plain == 4.0 * 11'173'962);
   double piece = 0;
   REQUIRE(refusal(with(model, "training.scheme={kind: nonblocking, minibatch: 10}"), &piece).empty());
