@@ -24,6 +24,11 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
   if (data.augment.any()) augmenter_.emplace(data.augment, data.info.shape, data.black);
 }
 
+void Arithmetic::start_from(std::span<const float> weights) {
+  if (!weights.empty() && weights.size() != model_length_) throw std::logic_error("weights to start from that are not as long as the model's");
+  initial_ = weights;
+}
+
 void Arithmetic::prepare(const LineageNode& node) {
   const Formula& formula = node.formula;
   switch (formula.kind) {
@@ -98,7 +103,10 @@ void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch)
     case Formula::Kind::elementwise:
       scratch.operands.clear();
       for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
-      combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
+      if (keep_first_statistics_)
+        combine_keeping_statistics(entry_of(node.formula.rule), node.formula.scalars, out, scratch);
+      else
+        combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
       return;
     case Formula::Kind::leaf:
       break;
@@ -156,7 +164,10 @@ void Arithmetic::advance_scaling(const float* before, bool finite, float* out) c
 }
 
 void Arithmetic::initialize(float* out) const {
-  model_.initialize(seed_, out);
+  if (initial_.empty())
+    model_.initialize(seed_, out);
+  else
+    std::copy(initial_.begin(), initial_.end(), out);
   std::fill(out + model_length_, out + length(), 0.0f);
   if (numerics_.dynamic()) out[scaling()] = numerics_.loss_scale;
 }
@@ -168,6 +179,14 @@ void Arithmetic::finish(const LineageNode& node, float* gradient) const {
   const bool finite = kernels_.round(numerics_.precision, parameters_, gradient, back, gradient);
   for (std::size_t i = parameters_; i < model_length_; ++i) gradient[i] *= back;
   if (numerics_.dynamic()) gradient[scaling()] = finite ? 1.0f : 0.0f;
+}
+
+void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out,
+                                            Scratch& scratch) const {
+  const float* const first = scratch.operands[0];
+  if (entry.statistics == StatisticsRule::combine) scratch.statistics.assign(first + parameters_, first + model_length_);  // `out` may be it
+  combine(entry, scratch.operands, scalars, out);
+  if (entry.statistics == StatisticsRule::combine) std::copy(scratch.statistics.begin(), scratch.statistics.end(), out + parameters_);
 }
 
 void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {

@@ -27,6 +27,7 @@ struct Scratch {
   std::vector<std::uint32_t> indices;
   std::vector<std::uint64_t> draws;
   std::vector<const float*> operands;
+  std::vector<float> statistics;
 };
 
 /// A gradient over more rows than this is cut into equal parts of at most as many.
@@ -42,6 +43,11 @@ class Arithmetic {
  public:
   Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
              const Numerics& numerics = {});
+
+  /// Weights in place of the model's own initial ones; they outlive this.
+  void start_from(std::span<const float> weights);
+  /// Running statistics are not exchanged: of what is combined (StatisticsRule::combine) the first input's remain.
+  void keep_first_statistics() { keep_first_statistics_ = true; }
 
   /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
   /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
@@ -96,6 +102,7 @@ class Arithmetic {
   void skip(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, float* out) const;
   /// The loss scale after an update, from the one before.
   void advance_scaling(const float* before, bool finite, float* out) const;
+  void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
   void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
@@ -112,6 +119,8 @@ class Arithmetic {
   const bool couples_;
   const Numerics numerics_;
   std::vector<KnownRule> rules_;
+  std::span<const float> initial_;  // empty: the model's own
+  bool keep_first_statistics_ = false;
 };
 
 }  // namespace straggler

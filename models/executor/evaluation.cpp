@@ -88,6 +88,11 @@ const Evaluation* Evaluations::find(const Key& weights, EvaluationSet set) const
   return nullptr;
 }
 
+void Evaluations::remember(const Key& weights, EvaluationSet set, const Evaluation& result) {
+  known_.push_back({weights, set, result});
+  if (known_.size() > remembered) known_.pop_front();
+}
+
 Evaluation Evaluations::evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic,
                                  Resources& resources, ThreadPool& pool) {
   const Samples over = samples(set);
@@ -103,8 +108,7 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
   const auto count = static_cast<double>(over.count);
   result.loss /= count;
   result.accuracy = static_cast<double>(correct) / count;
-  known_.push_back({key, set, result});
-  if (known_.size() > remembered) known_.pop_front();
+  remember(key, set, result);
   resources.count_evaluation();
   return result;
 }

@@ -18,6 +18,7 @@ class Evaluations {
 
   /// Null if this was not evaluated lately.
   const Evaluation* find(const Key& weights, EvaluationSet set) const;
+  void remember(const Key& weights, EvaluationSet set, const Evaluation& result);
   /// Throws std::invalid_argument for a set without samples, MemoryBudgetExceeded.
   Evaluation evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic, Resources& resources,
                       ThreadPool& pool);

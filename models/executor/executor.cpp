@@ -32,7 +32,10 @@ struct Executor::Implementation {
         arithmetic(model, data, partition, kernels, options.seed, options.numerics),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
-        evaluations(data, options.train_subset, options.seed) {}
+        evaluations(data, options.train_subset, options.seed) {
+    arithmetic.start_from(options.initial_weights);
+    if (!options.exchange_statistics && model.statistics() > 0) arithmetic.keep_first_statistics();
+  }
 
   LineageNode& node_of(const Handle& handle) const {
     if (!handle.node())
@@ -41,8 +44,20 @@ struct Executor::Implementation {
     return *handle.node();
   }
 
+  /// Where memory is short, values that can be made again make room, one after the other; none of them is needed for `node`, so that this
+  /// ends.
   void force(LineageNode& node) {
-    if (node.value) return;
+    for (;;) {
+      try {
+        return force_once(node);
+      } catch (const MemoryBudgetExceeded&) {
+        if (!resources.set_aside_one(nullptr)) throw;
+      }
+    }
+  }
+
+  void force_once(LineageNode& node) {
+    if (Resources::has_value(node)) return;
     Plan plan(node);
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i]);
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node) == 1)) return evaluate_in_order(plan, arithmetic, resources);
@@ -70,8 +85,14 @@ Executor::~Executor() { implementation_->lineage.set_owner(nullptr); }
 Evaluation Executor::evaluate(const Handle& weights, EvaluationSet set) {
   if (const Evaluation* known = implementation_->evaluations.find(weights.key(), set)) return *known;
   const std::span<const float> values = value(weights);
-  return implementation_->evaluations.evaluate(weights.key(), values.data(), set, implementation_->arithmetic, implementation_->resources,
-                                               implementation_->pool);
+  for (;;) {
+    try {
+      return implementation_->evaluations.evaluate(weights.key(), values.data(), set, implementation_->arithmetic,
+                                                   implementation_->resources, implementation_->pool);
+    } catch (const MemoryBudgetExceeded&) {
+      if (!implementation_->resources.set_aside_one(weights.node())) throw;
+    }
+  }
 }
 
 void Executor::force(const Handle& value) { implementation_->force(implementation_->node_of(value)); }
@@ -79,6 +100,7 @@ void Executor::force(const Handle& value) { implementation_->force(implementatio
 std::span<const float> Executor::value(const Handle& handle) {
   LineageNode& node = implementation_->node_of(handle);
   implementation_->force(node);
+  if (Resources::passed_over(node)) throw std::logic_error("a value is asked for that was passed over and not restored");
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
 
@@ -94,6 +116,52 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
   implementation_->resources.store(node, buffer);
+}
+
+void Executor::pass_over(const Handle& value) {
+  Plan plan(implementation_->node_of(value));
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    LineageNode& node = plan[i];
+    plan.finish(i);
+    implementation_->resources.pass_over(node);
+  }
+}
+
+void Executor::pass_over(const Handle& weights, EvaluationSet set, const Evaluation& result) {
+  if (implementation_->evaluations.find(weights.key(), set)) return;
+  pass_over(weights);
+  implementation_->evaluations.remember(weights.key(), set, result);
+}
+
+void Executor::bring_back() {
+  std::vector<LineageNode*> away;
+  implementation_->lineage.each([&away](LineageNode& node) {
+    if (node.value && !Resources::has_value(node)) away.push_back(&node);
+  });
+  for (LineageNode* node : away) implementation_->force_once(*node);
+}
+
+std::vector<Executor::LiveValue> Executor::live_values() const {
+  std::vector<LiveValue> live;
+  implementation_->lineage.each([&live](const LineageNode& node) {
+    if (node.value)
+      live.push_back(
+          {node.key, Resources::passed_over(node) || !Resources::has_value(node) ? nullptr : static_cast<const float*>(node.value)});
+  });
+  std::sort(live.begin(), live.end(), [](const LiveValue& a, const LiveValue& b) { return a.key < b.key; });
+  return live;
+}
+
+std::size_t Executor::length() const { return implementation_->arithmetic.length(); }
+
+bool Executor::restore(const Key& key, std::span<const float> values) {
+  LineageNode* const node = implementation_->lineage.find(key);
+  if (!node || !node->value || !Resources::passed_over(*node) || values.size() != length()) return false;
+  float* const buffer = implementation_->resources.fresh();
+  if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
+  std::copy(values.begin(), values.end(), buffer);
+  Resources::restore(*node, buffer);
+  return true;
 }
 
 ExecutorStatistics Executor::statistics() const { return implementation_->resources.statistics(); }

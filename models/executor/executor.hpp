@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
@@ -25,11 +26,14 @@ struct ExecutorOptions {
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
   Numerics numerics = {};
+  std::span<const float> initial_weights = {};  // in place of the model's own; they outlive the executor
+  bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's count
 };
 
 struct ExecutorStatistics {
   std::uint64_t nodes = 0, gradient_samples = 0, evaluations = 0;
   std::size_t values = 0, peak_value_bytes = 0;
+  std::uint64_t set_aside = 0, remade = 0;  // values that made room for others, and those of them that were computed again
 };
 
 /// One executor serves one lineage; it must be destroyed before it.
@@ -48,6 +52,23 @@ class Executor final : public Evaluator, private ValueOwner {
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
   ExecutorStatistics statistics() const;
+
+  // For a run that goes on where another one stopped (checkpointing.hpp).
+  /// As `force`, without the arithmetic: what it would evaluate counts as evaluated, and has no value until `restore`.
+  void pass_over(const Handle& value);
+  /// As `evaluate`, which came to `result`.
+  void pass_over(const Handle& weights, EvaluationSet set, const Evaluation& result);
+  struct LiveValue {
+    Key key;
+    const float* values;  // [length()]; null: passed over, or set aside
+  };
+  /// Computes what was set aside. Throws MemoryBudgetExceeded.
+  void bring_back();
+  /// Of all live nodes that have been evaluated, in the order of their keys.
+  std::vector<LiveValue> live_values() const;
+  std::size_t length() const;
+  /// The value of a node that was passed over. False if there is none of that name. Throws MemoryBudgetExceeded.
+  bool restore(const Key& key, std::span<const float> values);
 
  private:
   void release(LineageNode& node) noexcept override;

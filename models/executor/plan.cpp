@@ -3,6 +3,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "models/executor/resources.hpp"
+
 namespace straggler {
 namespace {
 
@@ -20,13 +22,13 @@ Plan::Plan(LineageNode& target) {
     node.mark = on_stack;
     stack.push_back({&node, 0});
   };
-  if (!target.value) enter(target);
+  if (!Resources::has_value(target)) enter(target);
   while (!stack.empty()) {
     Visit& visit = stack.back();
     LineageNode& node = *visit.node;
     if (visit.next < node.inputs.size()) {
       LineageNode& input = *node.inputs[visit.next++];
-      if (!input.value && input.mark == 0) enter(input);
+      if (!Resources::has_value(input) && input.mark == 0) enter(input);
       continue;
     }
     order_.push_back(&node);
@@ -46,7 +48,7 @@ void Plan::connect() {
   std::size_t edges = 0;
   for (std::size_t i = 0; i < order_.size(); ++i)
     for (const LineageNode* input : order_[i]->inputs)
-      if (!input->value) {
+      if (!Resources::has_value(*input)) {
         ++waiting_[i];
         ++first_consumer_[input->mark];  // of position mark - 1, counted one place further
         ++edges;
@@ -56,7 +58,7 @@ void Plan::connect() {
   std::vector<std::uint32_t> next(first_consumer_.begin(), first_consumer_.end() - 1);
   for (std::size_t i = 0; i < order_.size(); ++i)
     for (const LineageNode* input : order_[i]->inputs)
-      if (!input->value) consumers_[next[input->mark - 1]++] = static_cast<std::uint32_t>(i);
+      if (!Resources::has_value(*input)) consumers_[next[input->mark - 1]++] = static_cast<std::uint32_t>(i);
 }
 
 }  // namespace straggler

@@ -1,4 +1,5 @@
-// Which nodes must be evaluated for a value, in an order that one thread could follow, and who waits for whom.
+// Which nodes must be evaluated for a value (those that never were, and those whose value was set aside), in an order that one thread could
+// follow, and who waits for whom.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -2,6 +2,7 @@
 // thread at a time: by the only one, or under the pool's mutex.
 #pragma once
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "models/executor/arithmetic.hpp"
@@ -28,6 +29,17 @@ class Resources {
   void abandon(const LineageNode& node, float* buffer) noexcept;
   /// Takes back a buffer that belongs to no node.
   void give(float* buffer) noexcept { buffers_.give(buffer); }
+  /// Whether the node has a value in memory: it has been evaluated, and the value was not set aside.
+  static bool has_value(const LineageNode& node);
+  /// Gives up a value that no unevaluated node waits for and that can be made again by its rule from values that are there (or, the
+  /// initial weights, from the seed). The node holds those inputs again, and is evaluated once more when something asks for it: to the
+  /// same bits. False if there is none; `keep` is none.
+  bool set_aside_one(const LineageNode* keep);
+  /// Counts as evaluated, without a value; the inputs are let go.
+  void pass_over(LineageNode& node) noexcept;
+  static bool passed_over(const LineageNode& node);
+  /// The value of a node that was passed over.
+  static void restore(LineageNode& node, float* buffer) noexcept { node.value = buffer; }
   /// The node's last reference is gone.
   void release(LineageNode& node) noexcept;
 
@@ -42,11 +54,16 @@ class Resources {
   /// The place in node.inputs of the input whose buffer this is; -1 if it is a fresh one.
   int owner_of(const LineageNode& node, const float* buffer) const;
 
+  /// How the node's value could be made again, noted while memory is short.
+  void note_recipe(const LineageNode& node) noexcept;
+  bool can_be_remade(const std::vector<Key>& inputs) const;
+
   Lineage& lineage_;
   const Arithmetic& arithmetic_;
   BufferPool buffers_;
   std::vector<Scratch> scratch_;  // [threads]
   ExecutorStatistics counts_;
+  std::unordered_map<const LineageNode*, std::vector<Key>> recipes_;  // of values that follow cheaply from these
 };
 
 }  // namespace straggler

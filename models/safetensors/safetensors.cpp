@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "models/safetensors/typed.hpp"
 

@@ -108,6 +108,7 @@ double CostTable::activation_bytes() const {
 
 CostTable cost_table(const Model& model) {
   CostTable table;
+  table.statistics = model.statistics();
   const std::vector<TensorInfo> tensors = model.tensors();
   std::size_t next = 0;
   for (const LayerCost& layer : model.cost())
@@ -126,6 +127,7 @@ CostTable cost_table(const Architecture& architecture) {
     const double flops = 2 * multiply_adds(layer);
     if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}});
     CostLayer& row = table.layers.back();
+    if (layer.kind == LayerKind::batch_norm) table.statistics += 2 * layer.in.channels;  // mean and variance
     if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
     for (const TensorSpec& tensor : layer.tensors) {
       row.tensors.push_back({tensor.name, tensor.shape, offset});

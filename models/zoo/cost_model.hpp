@@ -20,7 +20,8 @@ struct CostLayer {
 /// In forward order.
 struct CostTable {
   std::vector<CostLayer> layers;
-  double input_bytes = 0;  // of one sample, fp32
+  double input_bytes = 0;      // of one sample, fp32
+  std::size_t statistics = 0;  // floats of running statistics (Model::statistics)
   std::size_t parameters() const;
   double forward_flops() const;     // of one sample
   double activation_bytes() const;  // of one sample

@@ -91,6 +91,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
   };
   numerics = numerics_of(scenario);
   model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
+  if (!scenario.workload.weights.empty()) {
+    try {
+      start = read_starting_weights(scenario.workload.weights, *model, scenario.seed);
+    } catch (const DataError& wrong) {
+      throw_error(scenario, "workload.model.weights", wrong.what());
+    }
+  }
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
     model_bytes = static_cast<std::uint64_t>(*spec.bytes);
@@ -108,6 +115,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     return 0;
   });
   model_bytes = number_bytes() * cost.parameters();
+  if (scenario.workload.exchange_statistics) statistics_bytes = 4 * cost.statistics;
 }
 
 PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
@@ -207,6 +215,8 @@ Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
   // Nothing of it in fp32, so that keys stay what they were.
   if (numerics.precision != Precision::fp32)
     hasher.add(std::string_view(scenario.workload.precision)).add(scenario.workload.loss_scale).add(std::uint64_t{numerics.growth_every});
+  if (model->statistics() > 0) hasher.add("batch_norm").add(std::uint64_t{scenario.workload.exchange_statistics});
+  if (!start.values.empty()) hasher.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
   return add(hasher, scenario.workload.model).key();
 }
 

@@ -11,6 +11,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/starting_weights.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/backend/run_recorder.hpp"
 #include "sim/backend/simulated_cluster.hpp"
@@ -32,6 +33,7 @@ struct Blueprint {
 
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;
+  StartingWeights start;  // from workload.model.weights; empty: from the seed
   std::unique_ptr<UpdateRule> optimizer;
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
@@ -49,8 +51,9 @@ struct Blueprint {
   TrainingPlan plan;
   StopRule stop;
   EvaluationRule evaluation;
-  std::size_t servers = 0;        // that the scheme uses
-  std::uint64_t model_bytes = 0;  // on the wire
+  std::size_t servers = 0;             // that the scheme uses
+  std::uint64_t model_bytes = 0;       // on the wire
+  std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
   Numerics numerics;
 
   /// Bytes of a number that is computed with or sent.
@@ -67,8 +70,10 @@ struct Blueprint {
   double device_bytes(const Scenario& scenario) const;
   /// The part of it that does not grow with the batch.
   double fixed_bytes() const;
-  /// What a sample of the batch adds.
+  /// What each sample of a batch adds: its activations and its input.
   double sample_bytes() const;
+  /// The largest batch of one worker whose training fits into so much memory; 0: none.
+  double largest_batch(double memory) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const Dataset* loaded) const;

@@ -348,6 +348,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
   out.state_bytes = model_bytes * 4 / number_bytes();
+  out.statistics_bytes = statistics_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.servers = servers;
@@ -395,20 +396,37 @@ double Blueprint::device_bytes(const Scenario& scenario) const {
   return fixed_bytes() + static_cast<double>(batch) * sample_bytes();
 }
 
+double Blueprint::largest_batch(double memory) const {
+  const double left = memory - fixed_bytes();
+  if (left < 0) return 0;
+  // Rounding may have pushed the quotient over a whole number.
+  const double batch = std::floor(left / sample_bytes());
+  return fixed_bytes() + batch * sample_bytes() > memory ? batch - 1 : batch;
+}
+
 void Blueprint::check_memory(const Scenario& scenario) const {
   const double needed = device_bytes(scenario);
   const auto gigabytes = [](double bytes) { return format_number(std::ceil(bytes / 1e8) / 10) + " GB"; };
+  const bool in_pieces = scheme_entry->minibatch(scenario.training.scheme.parameters).has_value();
+  const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {
     const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                   [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
     if (!used || !device.memory || needed <= *device.memory) continue;
-    const double samples = std::floor((*device.memory - fixed_bytes()) / sample_bytes());
-    throw_error(scenario, "training.batch",
+    const double samples = largest_batch(*device.memory);
+    std::string remedy = "; not one sample fits: take a device with more memory, or a smaller model";
+    if (samples >= 1) {
+      remedy =
+          "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
+      if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(plan.workers));
+    }
+    throw_error(scenario,
+                in_pieces ? "training.scheme"
+                : global  ? "training.batch.global"
+                          : "training.batch.per_worker",
                 "training takes " + gigabytes(needed) +
                     " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +
-                    gigabytes(*device.memory) +
-                    (samples >= 1 ? "; a worker's batch may have " + format_number(samples) + " samples at most"
-                                  : "; not one sample fits: take a device with more memory"));
+                    gigabytes(*device.memory) + remedy);
   }
 }
 

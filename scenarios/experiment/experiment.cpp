@@ -5,6 +5,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
+#include "scenarios/schema/writer.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
 namespace straggler {
@@ -19,6 +20,7 @@ struct Experiment::Implementation {
   /// Does what real ranks did.
   void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
+  std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   void describe(RunRecord& record, const Network& network) const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
   void compare_with_replayed(RunRecord& record) const;
@@ -28,6 +30,7 @@ struct Experiment::Implementation {
   Blueprint blueprint;
   Replay replay;
   std::vector<float> final_weights;
+  std::uint64_t recomputed = 0;
 };
 
 void Experiment::Implementation::follow(const RealRun& real) {
@@ -44,6 +47,21 @@ void Experiment::Implementation::follow(const RealRun& real) {
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
 }
 
+std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executor& executor, const Lineage& lineage) const {
+  const CheckpointRequest& request = *options.checkpoint;
+  Hasher hasher;
+  hasher.add(write_scenario(scenario)).add(std::uint64_t{replay.real.has_value()});
+  for (const std::vector<std::int32_t>& choices : replay.choices)
+    hasher.add(std::uint64_t{choices.size()}).add_bytes(choices.data(), choices.size() * sizeof(std::int32_t));
+  CheckpointOptions settings;
+  settings.file = request.file;
+  settings.interval = request.interval;
+  settings.resume = request.resume;
+  settings.identity = {hasher.key(), lineage.root(), std::string(blueprint.kernels->name), request.build};
+  settings.tell = request.tell;
+  return std::make_unique<Checkpointing>(executor, lineage, std::move(settings));
+}
+
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   std::optional<MathPlane> math;
   if (!options.timing_only) math.emplace(blueprint, scenario);
@@ -55,10 +73,13 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     settings.memory_budget = options.memory_budget;
     executor = math->executor(lineage, settings);
   }
+  std::unique_ptr<Checkpointing> saves;
+  if (executor && options.checkpoint) saves = checkpointing(*executor, lineage);
+  Evaluator* const evaluator = saves ? static_cast<Evaluator*>(saves.get()) : executor.get();
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
-                       executor.get(), sink, options.trace);
+                       evaluator, sink, options.trace);
   {
-    SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, executor.get());
+    SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
     if (!replay.choices.empty()) backend.replay(replay.choices);
     if (progress) {
       backend.simulation().set_pulse(256, [&] {
@@ -70,7 +91,8 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
         state.fraction = recorder.fraction_done(state.time);
         if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
         progress->progress(state);
-        if (progress->interrupted()) backend.interrupt();
+        // Before it has caught up there are no values that results could be made of, and little to wait for.
+        if (progress->interrupted() && !(saves && saves->catching_up())) backend.interrupt();
       });
     }
     try {
@@ -84,9 +106,13 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     }
     describe(recorder.record(), backend.network());
   }
+  if (saves) saves->finish();
   RunRecord& record = recorder.record();
   compare_with_replayed(record);
-  if (executor) final_weights = evaluate_final(record, *executor, recorder.latest()->value);
+  if (executor) {
+    final_weights = evaluate_final(record, *executor, recorder.latest()->value);
+    recomputed = executor->statistics().remade;
+  }
   return std::move(record);
 }
 
@@ -122,7 +148,8 @@ Experiment::~Experiment() = default;
 
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
-std::vector<TensorInfo> Experiment::tensors() const { return implementation_->blueprint.model->tensors(); }
+std::vector<TensorInfo> Experiment::tensors() const { return all_tensors(*implementation_->blueprint.model); }
+std::uint64_t Experiment::recomputed() const { return implementation_->recomputed; }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 
 void Experiment::write_graph(const std::string& path) const {
@@ -149,6 +176,11 @@ Explanation Experiment::explain() const {
     row.jitter = device.jitter.name;
     row.bytes_per_second = link.up;
     row.latency = link.latency;
+    row.memory = device.memory;
+    if (device.memory) {
+      row.memory_used = blueprint.device_bytes(scenario);
+      row.largest_batch = blueprint.largest_batch(*device.memory);
+    }
     row.rows = group.rows.size();
     out.groups.push_back(std::move(row));
   }
@@ -180,6 +212,9 @@ Explanation Experiment::explain() const {
   const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
   out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+  if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
+    out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
+  if (!blueprint.start.note.empty()) out.warnings.push_back(blueprint.start.note);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;

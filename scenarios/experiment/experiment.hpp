@@ -2,18 +2,29 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "models/executor/checkpointing.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
+
+/// Saves the math now and then, so that a run can go on after it was killed.
+struct CheckpointRequest {
+  std::filesystem::path file;
+  CheckpointInterval interval;
+  bool resume = false;
+  std::string build;                                // who computes: bits of another build may differ
+  std::function<void(const CheckpointNote&)> tell;  // may be empty
+};
 
 struct RunOptions {
   bool timing_only = false;
@@ -22,6 +33,7 @@ struct RunOptions {
   std::string kernels = "auto";
   std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
+  std::optional<CheckpointRequest> checkpoint;  // with math only
 };
 
 /// How far a run is; called from the simulation every few thousand events and at each update.
@@ -53,6 +65,8 @@ struct Explanation {
     double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
     double bytes_per_second = 0, latency = 0;
+    std::optional<double> memory;  // bytes of the device
+    double memory_used = 0, largest_batch = 0;
     std::size_t rows = 0;  // of its population, whose times and links stand in place of these; 0: its workers are alike
   };
   std::vector<Group> groups;
@@ -80,6 +94,8 @@ class Experiment {
   /// After run(), with math: the final weights and how they are laid out.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
+  /// After run(): values that were computed again because the memory budget had no room to keep them.
+  std::uint64_t recomputed() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.

@@ -16,6 +16,8 @@ std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions 
   options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
   options.seed = scenario.seed;
   options.numerics = blueprint.numerics;
+  options.exchange_statistics = scenario.workload.exchange_statistics;
+  options.initial_weights = blueprint.start.values;
   return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
 }
 
@@ -23,6 +25,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
+  if (!blueprint.start.note.empty()) record.warnings.push_back(blueprint.start.note);
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }

@@ -22,6 +22,8 @@ const char* difference(const Scenario& a, const Scenario& b) {
   if (a.training.optimizer != b.training.optimizer) return "training.optimizer";
   if (a.training.schedule != b.training.schedule) return "training.schedule";
   if (a.workload.model != b.workload.model) return "workload.model";
+  if (a.workload.weights != b.workload.weights) return "workload.model.weights";
+  if (a.workload.exchange_statistics != b.workload.exchange_statistics) return "workload.batch_norm.exchange";
   if (a.workload.data != b.workload.data) return "workload.data";
   if (a.workload.partition != b.workload.partition) return "workload.data.partition";
   if (a.workload.precision != b.workload.precision) return "workload.precision";

@@ -66,14 +66,16 @@ std::string run_json(const RunInfo& info) {
   "events_per_second": {},
   "threads": {},
   "kernels": {},
-{}  "peak_memory_bytes": {},
+{}  "recomputed_values": {},
+  "peak_memory_bytes": {},
   "version": {},
   "compiler": {},
   "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
 }}
 )",
-                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real, peak_memory_bytes(),
-                     json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
+                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real, info.recomputed,
+                     peak_memory_bytes(), json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores,
+                     machine.memory_bytes);
 }
 
 }  // namespace straggler

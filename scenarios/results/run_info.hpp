@@ -19,6 +19,7 @@ struct RunInfo {
   unsigned threads = 0;
   std::string kernels;
   std::optional<RealRunInfo> real = std::nullopt;
+  std::uint64_t recomputed = 0;  // values that were computed again for want of memory
 };
 
 /// The processor, as the operating system names it, and how many of its threads this process may use.

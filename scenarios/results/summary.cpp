@@ -58,6 +58,7 @@ void add_bytes(Fields& fields, const RunRecord& record) {
   fields.count("bytes_sent", record.bytes_sent);
   fields.count("bytes_received", record.bytes_received);
   fields.count("bytes_lost", record.bytes_lost);
+  fields.count("statistics_bytes", record.statistics_bytes);
   fields.count("samples_drawn", record.samples_drawn);
   fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
   fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));

@@ -173,11 +173,25 @@ void read_on_failure(Section& training, Kind& scheme) {
 
 }  // namespace
 
+namespace {
+
+/// The file beside a model's own parameters, absolute; empty: none.
+std::string read_weights(Section& model) {
+  Parameter parameter;
+  parameter.name = "weights";
+  parameter.type = ValueType::path;
+  const std::optional<Value> value = model.value(parameter);
+  return value ? std::get<std::string>(*value) : std::string();
+}
+
+}  // namespace
+
 WorkloadSpec read_workload(Section workload) {
   WorkloadSpec spec;
   ReadContext& context = workload.context();
   if (const YamlNode* model = workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like"))
-    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "");
+    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "",
+                           [&spec](Section& section) { spec.weights = read_weights(section); });
   const YamlNode* data = workload.require("data", "write data: {kind: fashion_mnist} or the like");
   spec.partition.name = "iid";
   if (data != nullptr) {
@@ -194,6 +208,9 @@ WorkloadSpec read_workload(Section workload) {
   read_precision(workload, spec);
   spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
   spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";
+  Section batch_norm = workload.section("batch_norm");
+  spec.exchange_statistics = batch_norm.flag("exchange", false);
+  batch_norm.finish();
   spec.cost = read_cost(workload.section("cost"));
   workload.finish();
   return spec;

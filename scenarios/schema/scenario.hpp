@@ -216,9 +216,11 @@ struct AugmentSpec {
 
 struct WorkloadSpec {
   Kind model, data, partition;
+  std::string weights;  // path of the file that the model starts from; empty: its weights come from the seed
   bool reshuffle = true;
   AugmentSpec augment;
-  bool fuse = true;  // gradients at the same weights that are averaged are evaluated as one batch
+  bool fuse = true;                  // gradients at the same weights that are averaged are evaluated as one batch
+  bool exchange_statistics = false;  // batch norm's running statistics travel beside gradients and weights, and are averaged
   CostSpec cost;
   double serial_per_epoch = 0;     // seconds for which all workers pause when the epoch counter passes
   std::string precision = "fp32";  // fp16, bf16, mixed

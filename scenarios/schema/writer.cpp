@@ -247,7 +247,9 @@ std::string cluster(const ClusterSpec& spec, const Vocabulary& vocabulary) {
 }
 
 std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
-  std::string out = "workload:\n  model: " + kind_map(spec.model, KindGroup::model, vocabulary).text() + "\n";
+  FlowMap model = kind_map(spec.model, KindGroup::model, vocabulary);
+  if (!spec.weights.empty()) model.add("weights", scalar(spec.weights));
+  std::string out = "workload:\n  model: " + model.text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   if (spec.augment.any()) data.add("augment", FlowMap().add("crop", number(spec.augment.crop)).add("flip", flag(spec.augment.flip)).text());
@@ -258,6 +260,7 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   if (spec.precision == "fp16" || spec.precision == "mixed") out += "  loss_scale: " + scale.text() + "\n";
   out += "  fuse: " + std::string(spec.fuse ? "auto" : "off") + "\n";
   out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
+  out += "  batch_norm: " + FlowMap().add("exchange", flag(spec.exchange_statistics)).text() + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";
   if (spec.cost.bytes)

@@ -18,13 +18,17 @@ SimulatedBackend::AllReduce::AllReduce(SimulatedBackend& backend)
                                               [this](CollectiveRank rank) { finish(rank); });
 }
 
-/// Buckets are of gradients: weights go in one piece.
+/// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
 std::size_t SimulatedBackend::AllReduce::pieces_of(const Payload& payload) const {
-  return std::holds_alternative<Gradient>(payload) ? std::max<std::size_t>(1, backend_.cluster_.buckets.size()) : 1;
+  const std::size_t main = std::holds_alternative<Gradient>(payload) ? std::max<std::size_t>(1, backend_.cluster_.buckets.size()) : 1;
+  return main + (backend_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
 std::uint64_t SimulatedBackend::AllReduce::bytes_of_piece(const Payload& payload, std::size_t piece) const {
-  return pieces_of(payload) == 1 ? backend_.bytes_of(payload) : backend_.cluster_.buckets[piece].bytes;
+  const std::uint64_t statistics = backend_.statistics_of(payload);
+  if (statistics > 0 && piece + 1 == pieces_of(payload)) return statistics;
+  const bool buckets = std::holds_alternative<Gradient>(payload) && !backend_.cluster_.buckets.empty();
+  return buckets ? backend_.cluster_.buckets[piece].bytes : backend_.main_bytes_of(payload);
 }
 
 bool SimulatedBackend::AllReduce::join(Operation& operation, Payload& payload, std::size_t pieces) {
@@ -121,6 +125,7 @@ void SimulatedBackend::AllReduce::begin(std::uint64_t bytes, bool last) {
   std::uint64_t workers_sent = 0;
   for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
   backend_.recorder_.bytes().sent += plan_->all - workers_sent;  // by servers
+  if (last && backend_.cluster_.statistics_bytes > 0) backend_.recorder_.bytes().statistics += plan_->all;
   under_way_ += plan_->all;
   if (stepwise_)
     stepwise_->start(*plan_->schedule, costs_, plan_->ranks);

@@ -14,11 +14,15 @@ MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payloa
   return std::make_unique<Delivery>(*this, from, to, std::move(payload));
 }
 
-std::uint64_t SimulatedBackend::bytes_of(const Payload& payload) const {
+std::uint64_t SimulatedBackend::main_bytes_of(const Payload& payload) const {
   if (const auto* weights = std::get_if<Weights>(&payload))
     return cluster_.model_bytes + cluster_.state_bytes * (*weights)->optimizer().size();
   if (const auto* samples = std::get_if<Samples>(&payload)) return (*samples)->bytes;
   return std::holds_alternative<Gradient>(payload) ? cluster_.model_bytes : 0;
+}
+
+std::uint64_t SimulatedBackend::statistics_of(const Payload& payload) const {
+  return std::holds_alternative<Weights>(payload) || std::holds_alternative<Gradient>(payload) ? cluster_.statistics_bytes : 0;
 }
 
 void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation) {
@@ -50,6 +54,7 @@ void SimulatedBackend::transmit(Delivery& delivery) {
   }
   delivery.stage = Delivery::Stage::flowing;
   count_sent(delivery.from, bytes);
+  recorder_.bytes().statistics += statistics_of(delivery.payload);
   begin_flight(delivery.from);
   begin_flight(delivery.to);
   if (sharded) return transmit_shards(delivery);

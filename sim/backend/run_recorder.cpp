@@ -135,6 +135,7 @@ void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   record_.bytes_sent = bytes_.sent;
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.lost;
+  record_.statistics_bytes = bytes_.statistics;
   record_.weights_key = latest_->value.key().text();
   std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
   record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
@@ -187,6 +188,7 @@ void RunRecorder::check_accounts() const {
   require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
   require(samples == record_.samples, "the workers' samples do not sum to those counted");
   require(record_.samples <= record_.samples_drawn, "more samples were counted than drawn");
+  require(record_.statistics_bytes <= record_.bytes_sent, "more bytes of running statistics were sent than bytes");
   require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }
 

@@ -47,7 +47,8 @@ class EvaluationSchedule {
 /// Bytes as they stand, for rows of the record.
 struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
-  std::uint64_t lost = 0;  // of messages that will not arrive; at the stop also of those under way
+  std::uint64_t statistics = 0;  // of those sent: running statistics
+  std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those under way
 };
 
 class RunRecorder {

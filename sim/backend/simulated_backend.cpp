@@ -362,6 +362,7 @@ bool SimulatedBackend::start_publish(PublishOperation& operation) {
     return false;
   }
   if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(weights->value);
+  if (evaluator_) evaluator_->published(weights->value, weights->version);
   if (serial_part_) serial_part_->published();
   if (membership_) membership_->published(operation.node().self());
   return true;

@@ -48,6 +48,7 @@ struct SimulatedCluster {
   ComputePlan compute;
   std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
   std::uint64_t model_bytes = 0;                // on the wire: one gradient or one model
+  std::uint64_t statistics_bytes = 0;           // of running statistics, which follow each gradient or model; 0: they stay
   std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
   Time per_message;                      // of processor time, on each side
   double handling_seconds_per_byte = 0;  // the same, for each byte

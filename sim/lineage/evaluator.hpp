@@ -19,6 +19,8 @@ class Evaluator {
   virtual Evaluation evaluate(const Handle& weights, EvaluationSet set) = 0;
   /// Evaluates all that `value` needs, so that the lineage does not grow without bound.
   virtual void force(const Handle& value) = 0;
+  /// A version was published; its stop has been looked at. Whoever saves what is known may do so now.
+  virtual void published(const Handle& /*weights*/, std::uint64_t /*version*/) {}
 };
 
 }  // namespace straggler

@@ -142,6 +142,16 @@ class Lineage {
   std::size_t pending() const { return pending_; }
 
   // For the executor.
+  /// The live node of that name, or null.
+  LineageNode* find(const Key& name) const {
+    const auto at = nodes_.find(name);
+    return at == nodes_.end() ? nullptr : at->second;
+  }
+  /// visit(node) for every live node, in no particular order.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const auto& [key, node] : nodes_) visit(*node);
+  }
   void set_owner(ValueOwner* owner) { owner_ = owner; }
   /// `node.value` is set now: its inputs are let go.
   void evaluated(LineageNode& node) noexcept;

@@ -97,6 +97,7 @@ struct RunRecord {
   std::uint64_t updates = 0, rounds = 0, samples = 0;
   double epochs = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
+  std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
   std::uint64_t samples_drawn = 0;             // by workers; those beyond `samples` were discarded, lost, or under way at the stop
   std::uint64_t events = 0;

@@ -41,6 +41,7 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "bytes_sent",
                               "bytes_received",
                               "bytes_lost",
+                              "statistics_bytes",
                               "samples_drawn",
                               "bytes_up_per_worker",
                               "bytes_down_per_worker",

@@ -9,6 +9,7 @@
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
@@ -49,6 +50,10 @@ po::options_description own_options() {
   add("timing-only", "when things happen, without the math: no accuracies, no data files needed");
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run: the same weights, whatever the times");
+  add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
+      "saves what was computed so far beside the results, in DIR.checkpoint, so that --resume can go on from it: every so much wall-clock "
+      "time, as 10min, or so many updates, as 5000. It goes when the run is through");
+  add("resume", "goes on from that checkpoint, to the same results; from the start if there is none");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
       "memory that the run may fill, as 8GiB (default: three quarters of the machine's)");
@@ -88,6 +93,64 @@ RunOptions run_options(const Arguments& arguments) {
   return options;
 }
 
+CheckpointInterval checkpoint_interval(const std::string& given) {
+  CheckpointInterval interval;
+  try {
+    if (given.find_first_not_of("0123456789") == std::string::npos)
+      interval.updates = parse_unsigned(given);
+    else
+      interval.seconds = parse_quantity(given, Dimension::time);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--checkpoint-every: {}; give a time such as 10min, or a number of updates such as 5000", error.what()));
+  }
+  if (!interval.given()) throw UsageError("--checkpoint-every is 0; give a time such as 10min, or a number of updates such as 5000");
+  return interval;
+}
+
+/// Beside the folder of the results.
+fs::path checkpoint_file(const fs::path& out) {
+  fs::path folder = fs::weakly_canonical(fs::absolute(out));
+  if (!folder.has_filename()) folder = folder.parent_path();
+  folder += ".checkpoint";
+  std::error_code error;
+  const fs::path shown = fs::relative(folder, error);
+  return error || shown.empty() || *shown.begin() == ".." ? folder : shown;
+}
+
+std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, const fs::path& out) {
+  const bool every = arguments.has("checkpoint-every");
+  if (!every && !arguments.flag("resume")) return std::nullopt;
+  if (arguments.flag("timing-only"))
+    throw UsageError(fmt::format("{} is about what the math has computed, and --timing-only computes nothing; leave one of them out",
+                                 every ? "--checkpoint-every" : "--resume"));
+  CheckpointRequest request;
+  request.file = checkpoint_file(out);
+  if (every) request.interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
+  request.resume = arguments.flag("resume");
+  request.build = fmt::format("straggler {} ({})", version(), compiler());
+  return request;
+}
+
+std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
+  const std::string size = readable_bytes(static_cast<double>(note.bytes)), update = readable_count(note.version);
+  using What = CheckpointNote::What;
+  switch (note.what) {
+    case What::found:
+      return fmt::format("goes on from {} ({}, update {}); the times up to there are taken again", file.string(), size, update);
+    case What::none:
+      return fmt::format("there is no {} to go on from: starts from the beginning", file.string());
+    case What::reached:
+      return fmt::format("has caught up with update {}", update);
+    case What::replaced:
+      return fmt::format("{} of an earlier run will be replaced; with --resume it would have been gone on from", file.string());
+    case What::failed:
+      return note.problem;
+    case What::written:
+      break;
+  }
+  return fmt::format("checkpoint at update {}: {} in {}, {:.2g} s", update, size, file.string(), note.seconds);
+}
+
 /// What the run needs and what it leaves, in the order in which things may be refused.
 class Run {
  public:
@@ -102,6 +165,13 @@ class Run {
     request_.force = arguments.flag("force");
     if (request_.out.empty()) throw UsageError("--out is empty; name a folder");
     refuse_to_replace_the_replayed();
+    options_.checkpoint = checkpoint_request(arguments, request_.out);
+    if (options_.checkpoint)
+      options_.checkpoint->tell = [this](const CheckpointNote& note) {
+        if (common_.quiet && note.what != CheckpointNote::What::failed) return;
+        if (progress_) progress_->clear();
+        fmt::print(stderr, "{}\n", checkpoint_text(note, options_.checkpoint->file));
+      };
   }
 
   int execute() {
@@ -110,6 +180,7 @@ class Run {
     Experiment experiment(scenario_, options_);
     Recorder recorder(folder, options_.trace);
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
+    progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
     const RunRecord record = experiment.run(&recorder, &progress);
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -117,6 +188,7 @@ class Run {
     recorder.finish(folder, scenario_.name);
     write(folder, experiment, record, wall_seconds);
     folder.commit();
+    if (options_.checkpoint) finish_checkpoint(record.outcome);
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
     fmt::print("{}", run_report(record, folder.out()));
     return exit_code(record.outcome);
@@ -135,7 +207,20 @@ class Run {
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
     if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights());
     const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
-    write_file(folder, "run.json", run_json({wall_seconds, record.events, threads, experiment.kernels()}));
+    RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
+    info.recomputed = experiment.recomputed();
+    write_file(folder, "run.json", run_json(info));
+  }
+
+  /// Nothing is left to go on from, unless the run was broken off.
+  void finish_checkpoint(Outcome outcome) const {
+    const fs::path& file = options_.checkpoint->file;
+    std::error_code ignored;
+    fs::remove(fs::path(file) += ".part", ignored);  // a run that was killed while it wrote left that
+    if (outcome != Outcome::interrupted)
+      fs::remove(file, ignored);
+    else if (fs::exists(file, ignored) && !common_.quiet)
+      fmt::print(stderr, "{} is kept: --resume goes on from it\n", file.string());
   }
 
   static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {
@@ -148,6 +233,7 @@ class Run {
   Common common_;
   Scenario scenario_;
   ResultFolder::Request request_;
+  Progress* progress_ = nullptr;  // while it runs
 };
 
 int execute(const std::vector<std::string>& given) {
@@ -162,7 +248,9 @@ const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes it
                           "  straggler run scenario.yaml\n"
                           "  straggler run scenario.yaml --out results/fast --set cluster.network.link.bandwidth=10Gbps --seed 2\n"
                           "  straggler run scenario.yaml --timing-only --trace\n"
-                          "  straggler run scenario.yaml --replay results/first --out results/again\n",
+                          "  straggler run scenario.yaml --replay results/first --out results/again\n"
+                          "  straggler run scenario.yaml --checkpoint-every 10min\n"
+                          "  straggler run scenario.yaml --resume\n",
                           execute};
 
 }  // namespace straggler::cli

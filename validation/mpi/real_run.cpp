@@ -147,6 +147,9 @@ class RankRun {
       for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
+    // Every vector on the wire has its statistics behind its parameters.
+    record.statistics_bytes =
+        record.bytes_sent / sizeof(float) / blueprint_->model->length() * blueprint_->model->statistics() * sizeof(float);
     const std::vector<float> weights = evaluate_final(record, *executor_, recorder.latest()->value);
     if (options_.emulated) warn_of_overruns(record, course.logs);
     sink.finish(*folder_, scenario_.name);
@@ -231,7 +234,7 @@ class RankRun {
   void write(const RunRecord& record, const std::vector<float>& weights) const {
     write_record(*folder_, record);
     write_file(*folder_, "scenario.yaml", write_scenario(scenario_));
-    write_model(*folder_, blueprint_->model->tensors(), weights);
+    write_model(*folder_, all_tensors(*blueprint_->model), weights);
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
     write_file(*folder_, "run.json", run_json(info));

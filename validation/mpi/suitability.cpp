@@ -25,6 +25,9 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
   if (scenario.workload.precision != "fp32")
     throw_error(scenario, "workload.precision", "real messages are in fp32, not " + scenario.workload.precision + "; remove it");
+  if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
+    throw_error(scenario, "workload.batch_norm.exchange",
+                "real messages carry batch norm's running statistics with the weights, and their means are taken; write true");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
 

@@ -1,0 +1,215 @@
+#include "models/executor/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace straggler {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "words are written as they lie in memory");
+
+constexpr std::array<char, 16> mark = {'s', 't', 'r', 'a', 'g', 'g', 'l', 'e', 'r', ' ', 's', 'a', 'v', 'e', ' ', '1'};
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+constexpr std::size_t buffer_bytes = 1 << 20;
+
+/// Floats lie in whole words.
+std::size_t padded(std::size_t length) { return (length + 1) / 2 * 2; }
+
+/// A file of words beside the one that it is to become.
+class Aside {
+ public:
+  explicit Aside(const fs::path& target) : target_(target), path_(target) {
+    path_ += ".part";
+    file_ = std::fopen(path_.c_str(), "wbe");
+    if (!file_) fail();
+    std::setvbuf(file_, nullptr, _IOFBF, buffer_bytes);
+  }
+  ~Aside() {
+    if (file_) std::fclose(file_);
+    std::error_code ignored;
+    if (!moved_) fs::remove(path_, ignored);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// Filled up to whole words with zeros.
+  void add(const void* data, std::size_t bytes) {
+    constexpr char zeros[word_bytes] = {};
+    put(data, bytes);
+    put(zeros, (word_bytes - bytes % word_bytes) % word_bytes);
+    hasher_.add_bytes(data, bytes);
+  }
+  void add(std::uint64_t word) { add(&word, sizeof word); }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  void add(const Key& key) {
+    add(key.high);
+    add(key.low);
+  }
+  void add(const std::string& text) {
+    add(std::uint64_t{text.size()});
+    add(text.data(), text.size());
+  }
+  /// Closes it with its hash and puts it into place. Returns its size.
+  std::uint64_t commit() {
+    const Key hash = hasher_.key();
+    put(&hash.high, word_bytes);
+    put(&hash.low, word_bytes);
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail();
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
+    if (std::rename(path_.c_str(), target_.c_str()) != 0) fail();
+    moved_ = true;
+    return bytes_;
+  }
+
+ private:
+  void put(const void* data, std::size_t bytes) {
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail();
+    bytes_ += bytes;
+  }
+  [[noreturn]] void fail() const {
+    throw DataError(fmt::format("{}: the checkpoint cannot be written ({}); make room, or choose another folder with --out",
+                                target_.string(), std::strerror(errno)));
+  }
+
+  fs::path target_, path_;
+  std::FILE* file_ = nullptr;
+  bool moved_ = false;
+  std::uint64_t bytes_ = 0;
+  Hasher hasher_;
+};
+
+}  // namespace
+
+void probe_checkpoint(const fs::path& file) { const Aside probe(file); }
+
+std::uint64_t write_checkpoint(const fs::path& file, const CheckpointHead& head, const std::vector<Executor::LiveValue>& values,
+                               std::size_t length) {
+  Aside out(file);
+  out.add(mark.data(), mark.size());
+  out.add(head.identity.scenario);
+  out.add(head.identity.root);
+  out.add(head.identity.kernels);
+  out.add(head.identity.build);
+  out.add(head.interval.seconds);
+  out.add(head.interval.updates);
+  out.add(head.version);
+  out.add(std::uint64_t{head.forced.size()});
+  for (const std::uint64_t version : head.forced) out.add(version);
+  out.add(std::uint64_t{head.evaluations.size()});
+  for (const LoggedEvaluation& each : head.evaluations) {
+    out.add(each.weights);
+    out.add(static_cast<std::uint64_t>(each.set));
+    out.add(each.result.loss);
+    out.add(each.result.accuracy);
+  }
+  out.add(std::uint64_t{values.size()});
+  out.add(std::uint64_t{length});
+  for (const Executor::LiveValue& each : values) {
+    out.add(each.key);
+    out.add(each.values, length * sizeof(float));
+  }
+  return out.commit();
+}
+
+CheckpointFile::CheckpointFile(const fs::path& file) : path_(file), file_(std::fopen(file.c_str(), "rbe")) {
+  if (!file_) throw DataError(fmt::format("{}: cannot be opened ({}); make it readable", path_.string(), std::strerror(errno)));
+  std::setvbuf(file_.get(), nullptr, _IOFBF, buffer_bytes);
+  verify();
+  read_head();
+}
+
+void CheckpointFile::fail(const char* sentence) const { throw DataError(fmt::format("{}: {}", path_.string(), sentence)); }
+
+void CheckpointFile::verify() {
+  constexpr const char* damaged = "is truncated or damaged; remove it, and the run starts from the beginning";
+  std::error_code error;
+  const std::uintmax_t size = fs::is_regular_file(path_, error) ? fs::file_size(path_, error) : 0;
+  std::array<char, mark.size()> first{};
+  if (size < first.size() || std::fread(first.data(), 1, first.size(), file_.get()) != first.size() || first != mark)
+    fail("is not a checkpoint that this program wrote; remove it, or choose another folder with --out");
+  if (size % word_bytes != 0 || size < mark.size() + 2 * word_bytes) fail(damaged);
+  bytes_ = size;
+  Hasher hasher;
+  hasher.add_bytes(first.data(), first.size());
+  std::vector<char> chunk(buffer_bytes);
+  for (std::uint64_t left = size - mark.size() - 2 * word_bytes; left > 0;) {
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk.size()));
+    if (std::fread(chunk.data(), 1, part, file_.get()) != part) fail(damaged);
+    hasher.add_bytes(chunk.data(), part);
+    left -= part;
+  }
+  Key stored;
+  if (std::fread(&stored.high, word_bytes, 1, file_.get()) != 1 || std::fread(&stored.low, word_bytes, 1, file_.get()) != 1 ||
+      stored != hasher.key())
+    fail(damaged);
+}
+
+void CheckpointFile::read(void* to, std::size_t bytes) {
+  if (std::fread(to, 1, bytes, file_.get()) != bytes) fail("cannot be read any more; keep it as it is while the run goes on from it");
+}
+
+std::uint64_t CheckpointFile::word() {
+  std::uint64_t word = 0;
+  read(&word, sizeof word);
+  return word;
+}
+
+std::string CheckpointFile::text() {
+  const std::uint64_t size = word();
+  std::string text((size + word_bytes - 1) / word_bytes * word_bytes, '\0');
+  read(text.data(), text.size());
+  text.resize(size);
+  return text;
+}
+
+/// The hash has told that all is there.
+void CheckpointFile::read_head() {
+  if (std::fseek(file_.get(), static_cast<long>(mark.size()), SEEK_SET) != 0) fail("cannot be read");
+  const auto key = [this] {
+    Key key;
+    key.high = word();
+    key.low = word();
+    return key;
+  };
+  head_.identity.scenario = key();
+  head_.identity.root = key();
+  head_.identity.kernels = text();
+  head_.identity.build = text();
+  head_.interval.seconds = std::bit_cast<double>(word());
+  head_.interval.updates = word();
+  head_.version = word();
+  head_.forced.resize(word());
+  for (std::uint64_t& version : head_.forced) version = word();
+  head_.evaluations.resize(word());
+  for (LoggedEvaluation& each : head_.evaluations) {
+    each.weights = key();
+    each.set = static_cast<EvaluationSet>(word());
+    each.result.loss = std::bit_cast<double>(word());
+    each.result.accuracy = std::bit_cast<double>(word());
+  }
+  values_ = word();
+  length_ = word();
+}
+
+bool CheckpointFile::next(Key& key, std::vector<float>& floats) {
+  if (taken_ == values_) return false;
+  ++taken_;
+  key.high = word();
+  key.low = word();
+  floats.resize(padded(length_));
+  read(floats.data(), floats.size() * sizeof(float));
+  floats.resize(length_);
+  return true;
+}
+
+}  // namespace straggler

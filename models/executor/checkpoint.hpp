@@ -1,0 +1,80 @@
+// A checkpoint on disk: what the math plane of a run had come to when a version was published.
+//
+// Little-endian words of 64 bits: a mark; who wrote it; the version; the log of what was asked for until then (checkpointing.hpp); then
+// every live value, key and floats; and a hash of all that. The file appears whole or not at all, and an older one goes only then.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/executor/executor.hpp"
+
+namespace straggler {
+
+/// What must be the same for two runs to be one.
+struct CheckpointIdentity {
+  Key scenario;                // as it was understood, and the choices that were forced on it
+  Key root;                    // of the lineage: data, model, seed
+  std::string kernels, build;  // bits depend on both
+};
+
+/// One of the two is above 0; none: no checkpoints.
+struct CheckpointInterval {
+  double seconds = 0;         // of wall-clock time
+  std::uint64_t updates = 0;  // published versions
+  bool given() const { return seconds > 0 || updates > 0; }
+};
+
+struct LoggedEvaluation {
+  Key weights;
+  EvaluationSet set = EvaluationSet::test;
+  Evaluation result;
+};
+
+struct CheckpointHead {
+  CheckpointIdentity identity;
+  CheckpointInterval interval;
+  std::uint64_t version = 0;
+  std::vector<std::uint64_t> forced;  // versions whose weights were evaluated for the sake of checkpoints; the last is `version`
+  std::vector<LoggedEvaluation> evaluations;
+};
+
+/// Throws DataError if none could be written there.
+void probe_checkpoint(const std::filesystem::path& file);
+/// Returns the size in bytes. Throws DataError; then what was there before is untouched.
+std::uint64_t write_checkpoint(const std::filesystem::path& file, const CheckpointHead& head,
+                               const std::vector<Executor::LiveValue>& values, std::size_t length);
+
+/// The values are read when they are asked for, from the file as it was when it was opened.
+class CheckpointFile {
+ public:
+  /// Reads it through once. Throws DataError if it is no checkpoint, truncated or damaged.
+  explicit CheckpointFile(const std::filesystem::path& file);
+
+  const CheckpointHead& head() const { return head_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t values() const { return values_; }
+  /// The next value; false after the last.
+  bool next(Key& key, std::vector<float>& floats);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  void verify();
+  void read_head();
+  void read(void* to, std::size_t bytes);
+  std::uint64_t word();
+  std::string text();
+  [[noreturn]] void fail(const char* sentence) const;
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::uint64_t bytes_ = 0, values_ = 0, length_ = 0, taken_ = 0;
+  CheckpointHead head_;
+};
+
+}  // namespace straggler
