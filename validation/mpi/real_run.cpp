@@ -108,7 +108,7 @@ class RankRun {
   /// Refuses ranks that would not compute the same.
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_);
-    const Key root = blueprint_->root_key(scenario_, &math_->data);
+    const Key root = blueprint_->root_key(scenario_, math_->data.get());
     const Key mine =
         Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
     Packer packer;
@@ -147,7 +147,9 @@ class RankRun {
       for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
-    const std::vector<float> weights = evaluate_final(record, *executor_, recorder.latest()->value);
+    evaluate_final(record, *executor_, recorder.latest()->value);
+    const std::span<const float> values = executor_->value(recorder.latest()->value);
+    const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
@@ -178,14 +180,14 @@ class RankRun {
   }
 
   void build() {
-    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, &math_->data));
+    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, math_->data.get()));
     ExecutorOptions settings;
     settings.threads = 1;
     settings.memory_budget =
         static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
     executor_ = math_->executor(*lineage_, settings);
     values_ = std::make_unique<RankValues>(*lineage_, *executor_);
-    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed);
+    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed);
     thread_ = std::make_unique<ComputeThread>(*gradient_);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
