@@ -73,9 +73,17 @@ std::vector<double> spread(double from, double to, std::size_t steps, bool logar
   return values;
 }
 
-std::string text_of(double value, const End& like) {
+/// Without the last digits, which are rounding's: 0.1 + 2 x 0.1 is 0.3.
+double twelve_digits(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 11);
+  return unit < 1 ? std::round(value / unit) / std::round(1 / unit) : std::round(value / unit) * unit;
+}
+
+std::string text_of(double exact, const End& like) {
+  const double value = twelve_digits(like.percent ? exact * 100 : exact);
   if (like.dimension) return format_quantity(value, *like.dimension);
-  return like.percent ? format_number(value * 100) + "%" : format_number(value);
+  return format_number(value) + (like.percent ? "%" : "");
 }
 
 }  // namespace
