@@ -6,6 +6,7 @@
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "scenarios/experiment/trajectory_store.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
 namespace straggler {
@@ -21,6 +22,9 @@ struct Experiment::Implementation {
   void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
+  FromStore run_from_store(ProgressListener* progress);
+  void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress, const std::function<bool()>& busy);
+  std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
   void describe(RunRecord& record, const Network& network) const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
   void compare_with_replayed(RunRecord& record) const;
@@ -62,58 +66,84 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   return std::make_unique<Checkpointing>(executor, lineage, std::move(settings));
 }
 
+/// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy`: says for how long nobody may interrupt; may be empty.
+void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
+                                          const std::function<bool()>& busy) {
+  SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
+  if (!replay.choices.empty()) backend.replay(replay.choices);
+  if (progress) {
+    backend.simulation().set_pulse(256, [&] {
+      ProgressListener::State state;
+      state.time = backend.simulation().now();
+      state.epochs = recorder.epochs();
+      state.updates = recorder.latest()->version;
+      state.samples = recorder.latest()->progress;
+      state.fraction = recorder.fraction_done(state.time);
+      if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
+      progress->progress(state);
+      if (progress->interrupted() && !(busy && busy())) backend.interrupt();
+    });
+  }
+  try {
+    backend.run(blueprint.stop.simulated_time, blueprint.evaluation.every_time);
+  } catch (const Deadlock& deadlock) {
+    throw RunFailed(deadlock.what());
+  } catch (const ReplayMismatch& mismatch) {
+    throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
+  } catch (const TimeOverflow& overflow) {
+    throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
+  }
+  describe(recorder.record(), backend.network());
+}
+
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(blueprint, scenario);
-  Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? &math->data : nullptr));
+  if (!options.timing_only) math.emplace(blueprint, scenario, options.data);
+  Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? math->data.get() : nullptr));
   std::unique_ptr<Executor> executor;
+  std::optional<StoringEvaluator> storing;
   if (math) {
     ExecutorOptions settings;
     settings.threads = options.threads;
     settings.memory_budget = options.memory_budget;
     executor = math->executor(lineage, settings);
+    if (options.store) storing.emplace(*options.store, *executor, train_subset());
   }
   std::unique_ptr<Checkpointing> saves;
   if (executor && options.checkpoint) saves = checkpointing(*executor, lineage);
-  Evaluator* const evaluator = saves ? static_cast<Evaluator*>(saves.get()) : executor.get();
+  Evaluator* const evaluator = saves     ? static_cast<Evaluator*>(saves.get())
+                               : storing ? static_cast<Evaluator*>(&*storing)
+                                         : executor.get();
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        evaluator, sink, options.trace);
-  {
-    SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
-    if (!replay.choices.empty()) backend.replay(replay.choices);
-    if (progress) {
-      backend.simulation().set_pulse(256, [&] {
-        ProgressListener::State state;
-        state.time = backend.simulation().now();
-        state.epochs = recorder.epochs();
-        state.updates = recorder.latest()->version;
-        state.samples = recorder.latest()->progress;
-        state.fraction = recorder.fraction_done(state.time);
-        if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
-        progress->progress(state);
-        // Before it has caught up there are no values that results could be made of, and little to wait for.
-        if (progress->interrupted() && !(saves && saves->catching_up())) backend.interrupt();
-      });
-    }
-    try {
-      backend.run(blueprint.stop.simulated_time, blueprint.evaluation.every_time);
-    } catch (const Deadlock& deadlock) {
-      throw RunFailed(deadlock.what());
-    } catch (const ReplayMismatch& mismatch) {
-      throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
-    } catch (const TimeOverflow& overflow) {
-      throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
-    }
-    describe(recorder.record(), backend.network());
-  }
+  // Before it has caught up there are no values that results could be made of, and little to wait for.
+  simulate(lineage, recorder, evaluator, progress, [&] { return saves && saves->catching_up(); });
   if (saves) saves->finish();
   RunRecord& record = recorder.record();
   compare_with_replayed(record);
   if (executor) {
-    final_weights = evaluate_final(record, *executor, recorder.latest()->value);
+    evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, recorder.latest()->value);
+    const std::span<const float> values = executor->value(recorder.latest()->value).first(executor->model_length());  // without registers
+    final_weights.assign(values.begin(), values.end());
     recomputed = executor->statistics().remade;
   }
   return std::move(record);
+}
+
+Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListener* progress) {
+  const std::shared_ptr<const Dataset> data =
+      options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  Lineage lineage(Math::none, blueprint.root_key(scenario, data.get()));
+  KnownEvaluations known(*options.store, train_subset());
+  RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
+                       &known, nullptr, false);
+  simulate(lineage, recorder, &known, progress, {});
+  evaluate_final(recorder.record(), known, recorder.latest()->value);
+  FromStore out;
+  out.missing = known.missing();
+  out.found = known.found();
+  if (out.missing.empty()) out.record = std::move(recorder.record());
+  return out;
 }
 
 void Experiment::Implementation::compare_with_replayed(RunRecord& record) const {
@@ -147,6 +177,7 @@ Experiment::Experiment(const Scenario& scenario, const RunOptions& options)
 Experiment::~Experiment() = default;
 
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
+Experiment::FromStore Experiment::run_from_store(ProgressListener* progress) { return implementation_->run_from_store(progress); }
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
 std::vector<TensorInfo> Experiment::tensors() const { return all_tensors(*implementation_->blueprint.model); }
 std::uint64_t Experiment::recomputed() const { return implementation_->recomputed; }

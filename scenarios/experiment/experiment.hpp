@@ -25,6 +25,8 @@ struct CheckpointRequest {
   std::string build;                                // who computes: bits of another build may differ
   std::function<void(const CheckpointNote&)> tell;  // may be empty
 };
+class DataCache;
+class TrajectoryStore;
 
 struct RunOptions {
   bool timing_only = false;
@@ -34,6 +36,8 @@ struct RunOptions {
   std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
   std::optional<CheckpointRequest> checkpoint;  // with math only
+  TrajectoryStore* store = nullptr;             // evaluations of other runs; null: none
+  DataCache* data = nullptr;                    // data sets of other runs; null: none
 };
 
 /// How far a run is; called from the simulation every few thousand events and at each update.
@@ -91,6 +95,14 @@ class Experiment {
   ~Experiment();
   /// Runs to the stop. `sink` may be null. Throws RunFailed, MemoryBudgetExceeded.
   RunRecord run(RecordSink* sink, ProgressListener* progress);
+  /// What a run with math comes to by the evaluations that the store knows, without any math.
+  struct FromStore {
+    std::optional<RunRecord> record;  // none: not all are known
+    std::vector<Key> missing;         // evaluations, in order; a stop at a target, once they are known, may make do with fewer
+    std::size_t found = 0;
+  };
+  /// Needs RunOptions::store. Throws RunFailed.
+  FromStore run_from_store(ProgressListener* progress);
   /// After run(), with math: the final weights and how they are laid out.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;

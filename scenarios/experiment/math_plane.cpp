@@ -5,10 +5,12 @@
 
 namespace straggler {
 
-MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario)
-    : blueprint(its_blueprint), scenario(its_scenario), data(blueprint.load_data(scenario)) {
+MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario, DataCache* cache)
+    : blueprint(its_blueprint),
+      scenario(its_scenario),
+      data(cache ? cache->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario))) {
   PartitionRequest request = blueprint.partition_request(scenario);
-  request.labels = data.train.labels;
+  request.labels = data->train.labels;
   partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);
 }
 
@@ -18,7 +20,7 @@ std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions 
   options.numerics = blueprint.numerics;
   options.exchange_statistics = scenario.workload.exchange_statistics;
   options.initial_weights = blueprint.start.values;
-  return std::make_unique<Executor>(lineage, *blueprint.model, data, *partition, *blueprint.kernels, options);
+  return std::make_unique<Executor>(lineage, *blueprint.model, *data, *partition, *blueprint.kernels, options);
 }
 
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint) {
@@ -30,16 +32,14 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }
 
-std::vector<float> evaluate_final(RunRecord& record, Executor& executor, const Handle& weights) {
-  const Evaluation train = executor.evaluate(weights, EvaluationSet::train);
-  const Evaluation test = executor.evaluate(weights, EvaluationSet::test);
+void evaluate_final(RunRecord& record, Evaluator& evaluator, const Handle& weights) {
+  const Evaluation train = evaluator.evaluate(weights, EvaluationSet::train);
+  const Evaluation test = evaluator.evaluate(weights, EvaluationSet::test);
   record.final_train_loss = train.loss;
   record.final_train_accuracy = train.accuracy;
   record.final_test_loss = test.loss;
   record.final_test_accuracy = test.accuracy;
   if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
-  const std::span<const float> values = executor.value(weights).first(executor.model_length());  // without registers
-  return {values.begin(), values.end()};
 }
 
 }  // namespace straggler

@@ -110,7 +110,7 @@ void require_devices(Section& top) {
 
 Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
   const Vocabulary& vocabulary = options.vocabulary == nullptr ? Vocabulary::from_registries() : *options.vocabulary;
-  ReadContext context{vocabulary, problems, file.parent_path()};
+  ReadContext context{vocabulary, problems, file.parent_path(), options.sets_of_file, options.sets_folder};
   Scenario scenario;
   scenario.file = file;
   Section top(context, &root, "", Place{});

@@ -89,13 +89,18 @@ std::string absolute_path(const fs::path& folder, const std::string& text) {
   return (path.has_filename() || !path.has_relative_path() ? path : path.parent_path()).string();  // "data/" is "data"
 }
 
+/// Where relative paths start that stand there; empty: the current folder.
+fs::path folder_of(const ReadContext& context, Place place) {
+  if (place.source == 0) return context.folder;
+  return place.source <= context.sets_of_file ? context.sets_folder : fs::path();
+}
+
 }  // namespace
 
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
   try {
     Value value = parse_value(parameter, text_of(node, parameter));
-    if (parameter.type == ValueType::path)
-      value = absolute_path(node.place.source == 0 ? context.folder : fs::path(), std::get<std::string>(value));
+    if (parameter.type == ValueType::path) value = absolute_path(folder_of(context, node.place), std::get<std::string>(value));
     return value;
   } catch (const std::invalid_argument& error) {
     context.problems.add(node.place, path, error.what());

@@ -28,6 +28,9 @@ struct ReadContext {
   const Vocabulary& vocabulary;
   Problems& problems;
   std::filesystem::path folder;  // of the scenario file: where relative paths that stand in it start
+  // The first so many --sets stand in a file of that folder; relative paths in the others start from the current one.
+  int sets_of_file = 0;
+  std::filesystem::path sets_folder = {};
 };
 
 /// "a number", "a list", "a map", "empty": what stands there, for messages.

@@ -9,7 +9,7 @@
 #include "scenarios/schema/yaml_tree.hpp"
 #include "sim/base/suggest.hpp"
 #include "validation/compare/claim.hpp"
-#include "validation/compare/flow_yaml.hpp"
+#include "scenarios/schema/flow_yaml.hpp"
 
 namespace straggler {
 

@@ -108,7 +108,7 @@ class RankRun {
   /// Refuses ranks that would not compute the same.
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_);
-    const Key root = blueprint_->root_key(scenario_, &math_->data);
+    const Key root = blueprint_->root_key(scenario_, math_->data.get());
     const Key mine =
         Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
     Packer packer;
@@ -150,7 +150,9 @@ class RankRun {
     // Every vector on the wire has its statistics behind its parameters.
     record.statistics_bytes =
         record.bytes_sent / sizeof(float) / blueprint_->model->length() * blueprint_->model->statistics() * sizeof(float);
-    const std::vector<float> weights = evaluate_final(record, *executor_, recorder.latest()->value);
+    evaluate_final(record, *executor_, recorder.latest()->value);
+    const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
+    const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
@@ -181,14 +183,14 @@ class RankRun {
   }
 
   void build() {
-    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, &math_->data));
+    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, math_->data.get()));
     ExecutorOptions settings;
     settings.threads = 1;
     settings.memory_budget =
         static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
     executor_ = math_->executor(*lineage_, settings);
     values_ = std::make_unique<RankValues>(*lineage_, *executor_);
-    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
+    gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
                                                  blueprint_->numerics);
     thread_ = std::make_unique<ComputeThread>(*gradient_);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};

@@ -1,4 +1,4 @@
-#include "validation/compare/flow_yaml.hpp"
+#include "scenarios/schema/flow_yaml.hpp"
 
 namespace straggler {
 

@@ -1,0 +1,22 @@
+#include "scenarios/experiment/data_cache.hpp"
+
+#include "scenarios/experiment/blueprint.hpp"
+
+namespace straggler {
+
+std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario) {
+  const Kind& data = scenario.workload.data;
+  const std::string& split = scenario.training.evaluate.split;
+  const std::lock_guard lock(mutex_);  // held while loading: who wants the same set waits for it
+  for (auto at = recent_.begin(); at != recent_.end(); ++at)
+    if (at->data == data && at->base == blueprint.base && at->seed == scenario.seed && at->split == split) {
+      recent_.splice(recent_.begin(), recent_, at);
+      return recent_.front().set;
+    }
+  auto set = std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  recent_.push_front({data, blueprint.base, scenario.seed, split, set});
+  if (recent_.size() > most_sets) recent_.pop_back();
+  return set;
+}
+
+}  // namespace straggler

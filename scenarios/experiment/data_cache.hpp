@@ -1,0 +1,33 @@
+// Data sets that several runs of one process share.
+#pragma once
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "models/data/dataset.hpp"
+#include "scenarios/schema/scenario.hpp"
+
+namespace straggler {
+
+struct Blueprint;
+
+/// Thread-safe. Keeps the last few sets.
+class DataCache {
+ public:
+  /// As Blueprint::load_data; the same set for scenarios that name the same data, seed and split.
+  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario);
+
+ private:
+  static constexpr std::size_t most_sets = 4;
+  struct Entry {
+    Kind data;
+    std::filesystem::path base;
+    std::uint64_t seed;
+    std::string split;
+    std::shared_ptr<const Dataset> set;
+  };
+  std::mutex mutex_;
+  std::list<Entry> recent_;  // most recently used first
+};
+
+}  // namespace straggler

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/sweep/sweep.hpp"
+
+namespace straggler {
+
+std::vector<SweepGroup> groups_of(const Sweep& sweep) {
+  std::size_t count = 1;
+  for (const Axis& axis : sweep.axes) {
+    count *= axis.values.size();
+    if (count * static_cast<std::size_t>(sweep.repeats) > most_points)
+      throw ScenarioErrors({sweep.places->line(whole_file, "axes", "make more than a million points; take fewer values")});
+  }
+  std::vector<SweepGroup> groups(count);
+  for (std::size_t g = 0; g < count; ++g) {
+    std::size_t stride = count, rest = g;
+    for (const auto& [path, yaml] : sweep.set) {
+      groups[g].set.emplace_back(path, yaml);
+      groups[g].places.push_back(whole_file);
+    }
+    for (const Axis& axis : sweep.axes) {
+      stride /= axis.values.size();
+      const std::vector<AxisValue>& values = axis.values[rest / stride];
+      rest %= stride;
+      for (std::size_t i = 0; i < axis.paths.size(); ++i) {
+        groups[g].labels.push_back(values[i].label);
+        groups[g].set.emplace_back(axis.paths[i], values[i].yaml);
+        groups[g].places.push_back(values[i].place);
+      }
+    }
+  }
+  return groups;
+}
+
+PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more) : sweep_(sweep), more_(std::move(more)) {
+  if (sweep.scenario.empty()) {
+    text_ = sweep.base;
+    file_ = sweep.file;
+    return;
+  }
+  file_ = sweep.scenario;
+  const Places places({file_.string()});
+  Problems problems(places);
+  text_ = read_text(file_, problems).value_or("");
+  problems.raise();
+}
+
+Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
+  std::vector<std::string> sets;
+  for (const auto& [path, yaml] : group.set) sets.push_back(path + "=" + yaml);
+  ReadOptions options;
+  options.sets_of_file = static_cast<int>(sets.size());
+  options.sets_folder = sweep_.folder;
+  const std::size_t own = sets.size();
+  sets.insert(sets.end(), more_.begin(), more_.end());
+  try {
+    Scenario scenario = read_scenario_text(text_, file_, sets, options);
+    scenario.seed += static_cast<std::uint64_t>(repeat);
+    return scenario;
+  } catch (const ScenarioErrors& errors) {
+    std::vector<std::string> lines = errors.lines;
+    for (std::string& line : lines)
+      for (std::size_t i = 0; i < own; ++i) {
+        const std::string asked = "--set " + sets[i] + ": ";
+        if (line.starts_with(asked)) line = sweep_.places->line(group.places[i], {}, line.substr(asked.size()));
+      }
+    throw ScenarioErrors(std::move(lines));
+  }
+}
+
+}  // namespace straggler

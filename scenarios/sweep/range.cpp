@@ -1,0 +1,133 @@
+#include "scenarios/sweep/range.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t most_values = 10'000;
+constexpr double slack = 1e-9;  // relative: an end that rounding just misses belongs to the range
+
+/// A plain number or a quantity with its unit.
+struct End {
+  double value = 0;
+  std::optional<Dimension> dimension;
+  bool percent = false;
+};
+
+std::optional<End> parse_end(const std::string& text) {
+  const auto attempt = [](const auto& parse) -> std::optional<double> {
+    try {
+      return parse();
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+  };
+  if (const auto plain = attempt([&] { return parse_number(text); })) return End{*plain, {}, false};
+  if (const auto share = attempt([&] { return parse_fraction(text); })) return End{*share, {}, true};
+  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
+    if (const auto value = attempt([&] { return parse_quantity(text, dimension); })) return End{*value, dimension, false};
+  return std::nullopt;
+}
+
+std::optional<End> read_end(Section& range, const char* key) {
+  const YamlNode* const node = range.require(key, std::string("write where the range ") + (key[0] == 'f' ? "begins" : "ends"));
+  if (node == nullptr) return std::nullopt;
+  if (node->type == YamlNode::Type::scalar)
+    if (const auto end = parse_end(node->text)) return end;
+  range.problem(key, "is " + what_stands(*node) + "; write a number, with its unit where one belongs");
+  return std::nullopt;
+}
+
+std::vector<double> geometric(double from, double to, double times) {
+  std::vector<double> values;
+  for (double x = from; values.size() <= most_values && (times > 1 ? x <= to * (1 + slack) : x >= to * (1 - slack)); x *= times)
+    values.push_back(x);
+  return values;
+}
+
+std::vector<double> arithmetic(double from, double to, double step) {
+  std::vector<double> values;
+  const double count = std::floor((to - from) / step * (1 + slack) + slack);
+  for (std::size_t i = 0; static_cast<double>(i) <= count && i <= most_values; ++i) values.push_back(from + step * static_cast<double>(i));
+  return values;
+}
+
+/// Between the ends of a logarithmic range nobody cares for more than four digits.
+double four_digits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::round(value / unit) * unit;
+}
+
+std::vector<double> spread(double from, double to, std::size_t steps, bool logarithmic) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double share = steps == 1 ? 0 : static_cast<double>(i) / static_cast<double>(steps - 1);
+    values.push_back(logarithmic ? four_digits(from * std::pow(to / from, share)) : from + (to - from) * share);
+  }
+  values.front() = from;
+  if (steps > 1) values.back() = to;
+  return values;
+}
+
+/// Without the last digits, which are rounding's: 0.1 + 2 x 0.1 is 0.3.
+double twelve_digits(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 11);
+  return unit < 1 ? std::round(value / unit) / std::round(1 / unit) : std::round(value / unit) * unit;
+}
+
+std::string text_of(double exact, const End& like) {
+  const double value = twelve_digits(like.percent ? exact * 100 : exact);
+  if (like.dimension) return format_quantity(value, *like.dimension);
+  return format_number(value) + (like.percent ? "%" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> read_range(Section range) {
+  const auto from = read_end(range, "from"), to = read_end(range, "to");
+  const auto times = range.measure("times", ValueType::number, Range::above(0));
+  const YamlNode* const step_node = range.find("step");
+  const auto steps = range.count("steps", Range::between(1, most_values));
+  const bool logarithmic = range.choice("scale", {"linear", "log"}, "linear") == "log";
+  const bool whole = range.flag("whole", false);
+  std::optional<End> step;
+  if (step_node != nullptr) step = read_end(range, "step");
+  range.finish();
+  if (!from || !to) return {};
+  const auto refuse = [&](std::string_view key, const std::string& what) {
+    range.problem(key, what);
+    return std::vector<std::string>();
+  };
+  if (from->dimension != to->dimension) return refuse("to", "has another unit than `from`; write both as times, as sizes or as rates");
+  if ((times ? 1 : 0) + (step_node ? 1 : 0) + (steps ? 1 : 0) != 1)
+    return refuse("from", "needs one of times (each value so many times the last), step (so much more than the last) or steps (how many)");
+  if (logarithmic && !steps) return refuse("scale", "goes with `steps`; write how many values there are to be");
+  std::vector<double> values;
+  if (times) {
+    if (*times == 1 || !(from->value > 0) || (*times > 1) != (to->value >= from->value))
+      return refuse("times", "never gets from `from` to `to`; write a factor above 1 to go up, below 1 to go down, from above 0");
+    values = geometric(from->value, to->value, *times);
+  } else if (step_node) {
+    if (!step) return {};
+    if (step->dimension != from->dimension || step->value == 0 || (step->value > 0) != (to->value >= from->value))
+      return refuse("step", "never gets from `from` to `to`; write a step in their unit and direction");
+    values = arithmetic(from->value, to->value, step->value);
+  } else {
+    if (logarithmic && !(from->value > 0 && to->value > 0)) return refuse("scale", "log needs a range above 0");
+    values = spread(from->value, to->value, static_cast<std::size_t>(*steps), logarithmic);
+  }
+  if (values.size() > most_values) return refuse("from", "gives more than 10,000 values; take larger steps");
+  std::vector<std::string> texts;
+  for (const double value : values) {
+    std::string text = text_of(whole ? std::round(value) : value, *from);
+    if (texts.empty() || texts.back() != text) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace straggler

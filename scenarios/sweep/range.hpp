@@ -1,0 +1,17 @@
+// `{from: 1, to: 64, times: 2}`: a range of values as a sweep writes it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/section.hpp"
+
+namespace straggler {
+
+/// The values of a range, as YAML scalars in the unit of its ends: geometric by `times`, arithmetic by `step`, or `steps` values, evenly
+/// spread (`scale: linear | log`; with log those between the ends are
+/// rounded to four digits). `whole: true` rounds each, and leaves out what repeats. Nothing, and problems at their places, if it is
+/// wrong.
+std::vector<std::string> read_range(Section range);
+
+}  // namespace straggler

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "scenarios/results/summary.hpp"
+#include "scenarios/schema/flow_yaml.hpp"
+#include "scenarios/schema/section.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/sweep/range.hpp"
+#include "scenarios/sweep/sweep.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+namespace {
+
+bool is_labelled(const YamlNode& node) {
+  return node.type == YamlNode::Type::map && node.keys.size() == 2 && node.find("label") != nullptr && node.find("value") != nullptr;
+}
+
+bool is_range(const YamlNode& node) {
+  return node.type == YamlNode::Type::map && (node.find("from") != nullptr || node.find("to") != nullptr);
+}
+
+AxisValue read_axis_value(ReadContext& context, const YamlNode& node, const std::string& path) {
+  if (is_labelled(node)) {
+    const YamlNode &label = *node.find("label"), &value = *node.find("value");
+    if (label.type != YamlNode::Type::scalar || label.text.empty())
+      context.problems.add(label.place, path, "label is " + what_stands(label) + "; write a short word for tables");
+    return {label.text, flow_yaml(value), value.place};
+  }
+  if (node.type == YamlNode::Type::null) context.problems.add(node.place, path, "is empty; write a value");
+  AxisValue value{{}, flow_yaml(node), node.place};
+  const YamlNode* const kind = node.type == YamlNode::Type::map ? node.find("kind") : nullptr;
+  value.label = kind && kind->type == YamlNode::Type::scalar ? kind->text : node.type == YamlNode::Type::scalar ? node.text : value.yaml;
+  return value;
+}
+
+/// Two values that are called alike are called by all that they are.
+void tell_apart(std::vector<AxisValue>& values) {
+  std::map<std::string, std::size_t> seen;
+  for (const AxisValue& value : values) ++seen[value.label];
+  for (AxisValue& value : values)
+    if (seen[value.label] > 1) value.label = value.yaml;
+}
+
+std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path) {
+  std::vector<AxisValue> values;
+  if (is_range(node)) {
+    for (std::string& text : read_range(Section(context, &node, path, node.place))) values.push_back({text, text, node.place});
+    return values;
+  }
+  if (node.type != YamlNode::Type::sequence) {
+    context.problems.add(node.place, path,
+                         "is " + what_stands(node) + "; write a list of values, or a range such as {from: 1, to: 64, times: 2}");
+    return values;
+  }
+  if (node.items.empty()) context.problems.add(node.place, path, "is an empty list; write at least one value");
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    values.push_back(read_axis_value(context, node.items[i], path + "[" + std::to_string(i) + "]"));
+  tell_apart(values);
+  std::set<std::string> different;
+  for (const AxisValue& value : values)
+    if (!different.insert(value.yaml).second)
+      context.problems.add(value.place, path, value.yaml + " stands there twice; write each value once");
+  return values;
+}
+
+void read_crossed(ReadContext& context, const YamlNode* axes, Sweep& sweep) {
+  if (axes == nullptr) return;
+  if (axes->type != YamlNode::Type::map) {
+    context.problems.add(axes->place, "axes", "is " + what_stands(*axes) + "; write a map from paths of the scenario to lists of values");
+    return;
+  }
+  for (std::size_t i = 0; i < axes->items.size(); ++i) {
+    Axis axis{{axes->keys[i].name}, {}};
+    for (AxisValue& value : read_axis(context, axes->items[i], "axes." + axes->keys[i].name)) axis.values.push_back({std::move(value)});
+    sweep.axes.push_back(std::move(axis));
+  }
+}
+
+void read_zipped(ReadContext& context, const YamlNode* zips, Sweep& sweep) {
+  if (zips == nullptr) return;
+  const char* const remedy = "; write a list of maps from paths to lists of equal length, as [{a.b: [1, 2], a.c: [3, 4]}]";
+  if (zips->type != YamlNode::Type::sequence) {
+    context.problems.add(zips->place, "zip", "is " + what_stands(*zips) + remedy);
+    return;
+  }
+  for (std::size_t z = 0; z < zips->items.size(); ++z) {
+    const YamlNode& zip = zips->items[z];
+    const std::string where = "zip[" + std::to_string(z) + "]";
+    if (zip.type != YamlNode::Type::map || zip.items.empty()) {
+      context.problems.add(zip.place, where, "is " + what_stands(zip) + remedy);
+      continue;
+    }
+    Axis axis;
+    for (std::size_t i = 0; i < zip.items.size(); ++i) {
+      std::vector<AxisValue> values = read_axis(context, zip.items[i], where + "." + zip.keys[i].name);
+      if (i == 0) axis.values.resize(values.size());
+      if (values.size() != axis.values.size()) {
+        context.problems.add(zip.keys[i].place, where + "." + zip.keys[i].name,
+                             "has " + std::to_string(values.size()) + " values, the list before it " + std::to_string(axis.values.size()) +
+                                 "; lists that are varied together have equal length");
+        break;
+      }
+      axis.paths.push_back(zip.keys[i].name);
+      for (std::size_t v = 0; v < values.size(); ++v) axis.values[v].push_back(std::move(values[v]));
+    }
+    sweep.axes.push_back(std::move(axis));
+  }
+}
+
+void refuse_double_paths(ReadContext& context, const Sweep& sweep, Place place) {
+  std::set<std::string> seen;
+  for (const Axis& axis : sweep.axes)
+    for (const std::string& path : axis.paths)
+      if (!seen.insert(path).second) context.problems.add(place, "axes", path + " is varied twice; name each path once");
+}
+
+std::string default_metric(const YamlNode* metric) { return metric ? metric->text : std::string(); }
+
+std::optional<UntilInterval> read_until(Section section) {
+  UntilInterval until;
+  until.relative =
+      section.required_measure("relative", ValueType::fraction, Range::above_to(0, 1), "write how wide the interval may be, as 2%");
+  until.metric = default_metric(section.find("metric"));
+  until.most = section.count("most", Range::between(2, 100'000)).value_or(30);
+  std::vector<std::string> known;
+  for (const SummaryField& field : summarize(RunRecord())) known.push_back(field.key);
+  if (!until.metric.empty() && std::find(known.begin(), known.end(), until.metric) == known.end())
+    section.problem("metric", unknown_name("metric", until.metric, known));
+  section.finish();
+  return until;
+}
+
+/// The inline scenario, back as text: it is read like a file of its own.
+std::string base_text(const YamlNode& base) {
+  std::string text;
+  for (std::size_t i = 0; i < base.items.size(); ++i) text += base.keys[i].name + ": " + flow_yaml(base.items[i]) + "\n";
+  return text;
+}
+
+void read_top(Section& top, Sweep& sweep) {
+  ReadContext& context = top.context();
+  const YamlNode* version = top.require("sweep", "write 'sweep: 1', the version of this format");
+  if (version != nullptr && (version->type != YamlNode::Type::scalar || version->text != "1"))
+    context.problems.add(version->place, "sweep", "is " + what_stands(*version) + "; this program reads version 1 of the format only");
+  top.require("name", "write a name for the results, as worker-counts");
+  sweep.name = top.word("name");
+  const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
+  if (!std::all_of(sweep.name.begin(), sweep.name.end(), legal))
+    top.problem("name", "has characters other than letters, digits, - and _; a folder is named after it");
+  const YamlNode* const base = top.find("base");
+  const std::string scenario = top.word("scenario");
+  if ((base != nullptr) == !scenario.empty())
+    top.problem(base ? "base" : "sweep", "needs either scenario: FILE or an inline base: {…}; write one of them");
+  if (!scenario.empty()) sweep.scenario = (sweep.folder / scenario).lexically_normal();
+  if (base != nullptr && base->type != YamlNode::Type::map)
+    top.problem("base", "is " + what_stands(*base) + "; write a whole scenario there");
+  else if (base != nullptr)
+    sweep.base = base_text(*base);
+  read_crossed(context, top.find("axes"), sweep);
+  read_zipped(context, top.find("zip"), sweep);
+  refuse_double_paths(context, sweep, top.place_of("axes"));
+  sweep.repeats = top.count("repeats", Range::between(1, 100'000)).value_or(1);
+  if (top.find("until_ci") != nullptr) sweep.until = read_until(top.section("until_ci"));
+  sweep.timing_only = top.flag("timing_only", false);
+  if (const YamlNode* const set = top.find("set"); set != nullptr) {
+    if (set->type != YamlNode::Type::map)
+      top.problem("set", "is " + what_stands(*set) + "; write a map from paths of the scenario to values");
+    else
+      for (std::size_t i = 0; i < set->items.size(); ++i) sweep.set.emplace_back(set->keys[i].name, flow_yaml(set->items[i]));
+  }
+  top.finish();
+}
+
+}  // namespace
+
+std::vector<std::string> Sweep::columns() const {
+  std::vector<std::string> all;
+  for (const Axis& axis : axes) all.insert(all.end(), axis.paths.begin(), axis.paths.end());
+  return all;
+}
+
+Sweep read_sweep(const std::filesystem::path& file) {
+  const auto places = std::make_shared<Places>(std::vector<std::string>{file.string()});
+  Problems problems(*places);
+  Sweep sweep;
+  sweep.file = file;
+  sweep.folder = file.parent_path();
+  sweep.places = places;
+  std::optional<YamlNode> root;
+  if (const std::optional<std::string> text = read_text(file, problems, {"sweep", "sweep: 1"})) root = parse_yaml(*text, 0, problems);
+  if (root && root->type != YamlNode::Type::map) {
+    problems.add(root->place, "sweep", "is " + what_stands(*root) + "; write a map (keys with values) that begins with 'sweep: 1'");
+  } else if (root) {
+    ReadContext context{Vocabulary::from_registries(), problems, sweep.folder};
+    Section top(context, &*root, "", Place{});
+    read_top(top, sweep);
+  }
+  problems.raise();
+  return sweep;
+}
+
+}  // namespace straggler

@@ -1,0 +1,135 @@
+#include "scenarios/sweep/sqlite.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace straggler {
+namespace {
+
+constexpr int patience = 60'000;  // ms that one process waits for another's write
+
+std::string remedy(int code, const std::filesystem::path& file) {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process holds it for more than a minute; wait for that one, or name another file";
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return "it is damaged, or no file of ours; move it away (`mv '" + file.string() + "' '" + file.string() +
+             ".damaged'`) and start anew";
+    case SQLITE_FULL:
+      return "the disk is full; free some space and go on with --resume: what was finished is kept";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      return "it cannot be written there; check the folder and its permissions, or name another file";
+    case SQLITE_IOERR:
+      return "the disk failed or is full; free some space and go on with --resume: what was finished is kept";
+    default:
+      return "name another file";
+  }
+}
+
+}  // namespace
+
+Database::Database(const std::filesystem::path& file, std::string noun) : file_(file), noun_(std::move(noun)) {
+  const int code =
+      sqlite3_open_v2(file.string().c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  try {
+    if (code != SQLITE_OK) fail(code);
+    sqlite3_busy_timeout(handle_, patience);
+    // Write-ahead: readers and one writer do not wait for each other, and a killed process leaves nothing half written.
+    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  } catch (...) {
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+void Database::run(const char* sql) {
+  if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) fail(code);
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
+
+void Database::fail(int code) const {
+  throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), noun_,
+                                 handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), remedy(code, file_)));
+}
+
+Statement::Statement(Database& database, const char* sql) : database_(database) {
+  if (const int code = sqlite3_prepare_v2(database.handle_, sql, -1, &handle_, nullptr); code != SQLITE_OK) database.fail(code);
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+Statement& Statement::bind(int at, std::int64_t value) {
+  sqlite3_bind_int64(handle_, at + 1, value);
+  return *this;
+}
+
+Statement& Statement::bind(int at, double value) {
+  sqlite3_bind_double(handle_, at + 1, value);
+  return *this;
+}
+
+Statement& Statement::bind(int at, std::string_view text) {
+  sqlite3_bind_text64(handle_, at + 1, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind_bytes(int at, const void* data, std::size_t bytes) {
+  sqlite3_bind_blob64(handle_, at + 1, data, bytes, SQLITE_TRANSIENT);
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  sqlite3_reset(handle_);
+  database_.fail(code);
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+  reset();
+}
+
+void Statement::reset() { sqlite3_reset(handle_); }
+
+std::int64_t Statement::count(int column) const { return sqlite3_column_int64(handle_, column); }
+double Statement::number(int column) const { return sqlite3_column_double(handle_, column); }
+bool Statement::null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
+
+std::string Statement::text(int column) const {
+  const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  return text ? std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))) : std::string();
+}
+
+std::string_view Statement::bytes(int column) const {
+  const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_, column));
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+}
+
+Transaction::Transaction(Database& database) : database_(database) { database.run("BEGIN IMMEDIATE"); }
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.run("ROLLBACK");
+  } catch (const ResultsError&) {  // the failure that led here has been told
+  }
+}
+
+void Transaction::commit() {
+  database_.run("COMMIT");
+  open_ = false;
+}
+
+}  // namespace straggler

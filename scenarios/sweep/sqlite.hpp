@@ -1,0 +1,82 @@
+// The door to SQLite: statements that close themselves, errors that say which file and what to do.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scenarios/results/out_file.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace straggler {
+
+class Database {
+ public:
+  /// Opens or makes the file; several processes of one host may use it at once (they wait for each other, up to a minute). `noun`: what it
+  /// is, for messages ("the store"). Throws ResultsError.
+  Database(const std::filesystem::path& file, std::string noun);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// One or more statements without results. Throws ResultsError.
+  void run(const char* sql);
+  const std::filesystem::path& file() const { return file_; }
+  /// Rows that the last statement changed.
+  std::int64_t changes() const;
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  friend class Statement;
+  std::filesystem::path file_;
+  std::string noun_;
+  sqlite3* handle_ = nullptr;
+};
+
+/// A prepared statement; parameters and columns are numbered from 0.
+class Statement {
+ public:
+  Statement(Database& database, const char* sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(int at, std::int64_t value);
+  Statement& bind(int at, double value);
+  Statement& bind(int at, std::string_view text);  // copied
+  Statement& bind_bytes(int at, const void* data, std::size_t bytes);
+  /// True: a row. Throws ResultsError.
+  bool step();
+  /// Runs to the end and makes ready for the next use.
+  void run();
+  void reset();
+
+  std::int64_t count(int column) const;
+  double number(int column) const;
+  std::string text(int column) const;
+  std::string_view bytes(int column) const;  // until the next step
+  bool null(int column) const;
+
+ private:
+  Database& database_;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+/// BEGIN IMMEDIATE … COMMIT; rolls back unless `commit` was called.
+class Transaction {
+ public:
+  explicit Transaction(Database& database);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace straggler

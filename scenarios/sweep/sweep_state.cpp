@@ -1,0 +1,146 @@
+#include "scenarios/sweep/sweep_state.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace straggler {
+namespace {
+
+/// When a process began, in clock ticks since the machine did: tells it from a later one of the same number. 0: there is none.
+std::int64_t birth(pid_t process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string word;
+  for (int field = 3; field <= 22; ++field) rest >> word;
+  return std::strtoll(word.c_str(), nullptr, 10);
+}
+
+/// A line a field: key, kind, value; none of them holds a tab or a line end.
+std::string text_of(const std::vector<SummaryField>& fields) {
+  std::string text;
+  for (const SummaryField& field : fields)
+    text += field.key + '\t' + std::to_string(static_cast<int>(field.kind)) + '\t' + field.value + '\n';
+  return text;
+}
+
+std::vector<SummaryField> fields_of(const std::string& text) {
+  std::vector<SummaryField> fields;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    if (second == std::string::npos) continue;
+    SummaryField field;
+    field.key = line.substr(0, first);
+    field.kind = static_cast<SummaryField::Kind>(line[first + 1] - '0');
+    field.value = line.substr(second + 1);
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+}  // namespace
+
+SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the state of the sweep") {
+  database_.run(
+      "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, fields TEXT NOT NULL, wall REAL) WITHOUT ROWID;"
+      "CREATE TABLE IF NOT EXISTS claims (id TEXT PRIMARY KEY, process INTEGER, born INTEGER) WITHOUT ROWID;"
+      "CREATE TABLE IF NOT EXISTS places (number INTEGER, repeat INTEGER, seed INTEGER, labels TEXT, id TEXT, PRIMARY KEY (number, "
+      "repeat));"
+      "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT)");
+}
+
+std::optional<FinishedPoint> SweepState::find(const std::string& id) {
+  Statement select(database_, "SELECT fields, wall FROM points WHERE id = ?");
+  select.bind(0, std::string_view(id));
+  if (!select.step()) return std::nullopt;
+  return FinishedPoint{fields_of(select.text(0)), select.number(1)};
+}
+
+void SweepState::record(const std::string& id, const FinishedPoint& point) {
+  const std::string fields = text_of(point.fields);
+  Transaction transaction(database_);
+  Statement insert(database_, "INSERT OR REPLACE INTO points (id, fields, wall) VALUES (?, ?, ?)");
+  insert.bind(0, std::string_view(id)).bind(1, std::string_view(fields)).bind(2, point.wall_seconds).run();
+  release(id);
+  transaction.commit();
+}
+
+bool SweepState::claim(const std::string& id) {
+  Transaction transaction(database_);
+  {
+    Statement select(database_, "SELECT process, born FROM claims WHERE id = ?");
+    select.bind(0, std::string_view(id));
+    if (select.step()) {
+      const auto process = static_cast<pid_t>(select.count(0));
+      if (process != ::getpid() && birth(process) == select.count(1)) return false;
+    }
+  }
+  Statement insert(database_, "INSERT OR REPLACE INTO claims (id, process, born) VALUES (?, ?, ?)");
+  insert.bind(0, std::string_view(id)).bind(1, std::int64_t{::getpid()}).bind(2, birth(::getpid())).run();
+  transaction.commit();
+  return true;
+}
+
+void SweepState::release(const std::string& id) {
+  Statement remove(database_, "DELETE FROM claims WHERE id = ?");
+  remove.bind(0, std::string_view(id)).run();
+}
+
+std::size_t SweepState::points() {
+  Statement count(database_, "SELECT count(*) FROM points");
+  count.step();
+  return static_cast<std::size_t>(count.count(0));
+}
+
+std::vector<std::string> SweepState::description() {
+  std::vector<std::string> lines;
+  Statement select(database_, "SELECT text FROM description ORDER BY line");
+  while (select.step()) lines.push_back(select.text(0));
+  return lines;
+}
+
+void SweepState::describe(const std::vector<std::string>& lines) {
+  Transaction transaction(database_);
+  database_.run("DELETE FROM description");
+  Statement insert(database_, "INSERT INTO description (text) VALUES (?)");
+  for (const std::string& line : lines) insert.bind(0, std::string_view(line)).run();
+  transaction.commit();
+}
+
+void SweepState::place(const std::vector<PlacedPoint>& points) {
+  Transaction transaction(database_);
+  database_.run("DELETE FROM places");
+  Statement insert(database_, "INSERT INTO places (number, repeat, seed, labels, id) VALUES (?, ?, ?, ?, ?)");
+  for (const PlacedPoint& point : points) {
+    std::string labels;
+    for (const std::string& label : point.labels) labels += label + '\n';
+    insert.bind(0, static_cast<std::int64_t>(point.group)).bind(1, point.repeat).bind(2, static_cast<std::int64_t>(point.seed));
+    insert.bind(3, std::string_view(labels)).bind(4, std::string_view(point.id)).run();
+  }
+  transaction.commit();
+}
+
+std::vector<PlacedPoint> SweepState::placed() {
+  std::vector<PlacedPoint> points;
+  Statement select(database_, "SELECT number, repeat, seed, labels, id FROM places ORDER BY number, repeat");
+  while (select.step()) {
+    PlacedPoint point;
+    point.group = static_cast<std::size_t>(select.count(0));
+    point.repeat = select.count(1);
+    point.seed = static_cast<std::uint64_t>(select.count(2));
+    std::istringstream labels(select.text(3));
+    for (std::string label; std::getline(labels, label);) point.labels.push_back(std::move(label));
+    point.id = select.text(4);
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+}  // namespace straggler

@@ -1,0 +1,56 @@
+// What a sweep has finished, in sweep.sqlite of its folder.
+//
+// Invariants:
+//  - A point is either finished and recorded, with all its scalars, or not there.
+//  - A point's id is a hash of its whole scenario, of what is run and of the program, so that a changed sweep keeps what still holds.
+//  - A point that a living process of this host works on is claimed by it; claims of dead processes count for nothing.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/results/summary.hpp"
+#include "scenarios/sweep/sqlite.hpp"
+
+namespace straggler {
+
+struct FinishedPoint {
+  std::vector<SummaryField> fields;
+  double wall_seconds = 0;
+};
+
+/// Where a finished point stands in the sweep as it was last run.
+struct PlacedPoint {
+  std::size_t group = 0;
+  std::int64_t repeat = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::string> labels;  // of the swept paths
+  std::string id;
+};
+
+class SweepState {
+ public:
+  explicit SweepState(const std::filesystem::path& file);
+
+  std::optional<FinishedPoint> find(const std::string& id);
+  void record(const std::string& id, const FinishedPoint& point);
+  /// False: another living process works on it.
+  bool claim(const std::string& id);
+  void release(const std::string& id);
+  std::size_t points();
+
+  /// What the sweep was when it was last run, line by line; empty: it was not. Then what it is now.
+  std::vector<std::string> description();
+  void describe(const std::vector<std::string>& lines);
+  /// The finished points of the sweep as it is now, in its order.
+  void place(const std::vector<PlacedPoint>& points);
+  std::vector<PlacedPoint> placed();
+
+ private:
+  Database database_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include "scenarios/results/text.hpp"
+#include "scenarios/sweep/evaluation_file.hpp"
+#include "sim/base/suggest.hpp"
+#include "tools/straggler/command.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path file_of(const Arguments& arguments) {
+  if (arguments.has("store")) return arguments.get<std::string>("store");
+  if (fs::path usual = EvaluationFile::default_file(); !usual.empty()) return usual;
+  throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so that there is no usual place; name the file with --store");
+}
+
+int execute(const std::vector<std::string>& given) {
+  po::options_description own("Options", 110);
+  own.add_options()("store", po::value<std::string>()->value_name("FILE"), "the file (default: in the user's cache folder)");
+  Arguments arguments(store_command, own);
+  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  const std::string& what = arguments.positional().front();
+  if (what != "info" && what != "clear") throw UsageError(unknown_name("what to do", what, {"info", "clear"}));
+  const fs::path file = file_of(arguments);
+  if (!fs::exists(file)) {
+    fmt::print("{}: no store yet; a sweep makes one\n", file.string());
+    return Exit::done;
+  }
+  EvaluationFile store(file);
+  if (what == "clear") store.clear();
+  const EvaluationFile::Facts facts = store.facts();
+  fmt::print("{}\n{} evaluations, {} of them by this program's math; {} of at most {}\n", store.file().string(),
+             readable_count(facts.evaluations), readable_count(facts.of_this_program), readable_bytes(static_cast<double>(facts.bytes)),
+             readable_bytes(static_cast<double>(facts.cap)));
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command store_command{"store", "info|clear", "what earlier sweeps have evaluated, kept for later ones",
+                            "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute};
+
+}  // namespace straggler::cli
