@@ -101,7 +101,7 @@ TEST_CASE("an inline scenario") {
   std::string inline_scenario;
   std::istringstream lines(small_scenario);
   for (std::string line; std::getline(lines, line);) inline_scenario += "  " + line + "\n";
-  const Sweep sweep =
-      read_sweep(files.write("sweep.yaml", "sweep: 1\nname: try\nbase:\n" + inline_scenario + "axes:\n  cluster.workers[0].count: [1, 2]\n"));
+  const Sweep sweep = read_sweep(
+      files.write("sweep.yaml", "sweep: 1\nname: try\nbase:\n" + inline_scenario + "axes:\n  cluster.workers[0].count: [1, 2]\n"));
   CHECK(PointReader(sweep, {}).read(groups_of(sweep)[1], 0).workers() == 2);
 }

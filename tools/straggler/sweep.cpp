@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <set>
 #include <thread>
 
@@ -209,6 +210,7 @@ class SweepCommand {
   }
 
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
+    std::fflush(stdout);
     for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed: {}\n", failure);
     if (common_.quiet) return;
     const SweepProgress& progress = outcome.progress;
