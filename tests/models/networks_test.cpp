@@ -3,7 +3,8 @@
 // evaluation with the running statistics.
 //
 // The plain implementations in double must agree to 1e-9 (the file has 12 digits). Engines in float must agree to 1e-5: PyTorch's own
-// float32 is off by less than 1e-6, as the file says, from rounding alone.
+// float32 is off by less than 5e-6, as the file says, from rounding alone. What is said of a gradient holds for the whole, and of each
+// tensor by itself as far as PyTorch's float32 gets it right.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -88,24 +89,21 @@ double norm_of(const std::vector<double>& values) {
   return std::sqrt(squares);
 }
 
-/// How far a tensor is from what the file has of it (all numbers, or norm, sum and eight of them), relative to its norm, but at least to
-/// `least`: the largest of three estimates. An error e of n numbers changes their norm by up to e and their sum by up to e √n; and eight
-/// of them are off by e / √n, in their root mean square, as all are.
+/// How far a tensor is from what the file has of it, in the Euclidean norm: all numbers, or estimated by norm, sum and eight of them. An
+/// error e of n numbers changes their norm by up to e and their sum by up to e √n; and eight of them are off by e √(8 / n), as all are.
 template <class Scalar>
-double off(const Scalar* tensor, std::size_t count, const std::vector<double>& expected, bool whole, double least) {
+double error_of(const Scalar* tensor, std::size_t count, const std::vector<double>& expected, bool whole) {
   std::vector<double> own = as<double>(std::vector<Scalar>(tensor, tensor + count));
   if (whole) {
     for (std::size_t i = 0; i < count; ++i) own[i] -= expected.at(i);
-    return norm_of(own) / std::max(norm_of(expected), least);
+    return norm_of(own);
   }
   double sum = 0;
   std::vector<double> sampled;
   for (const double value : own) sum += value;
   for (std::size_t k = 0; k < 8; ++k) sampled.push_back(own[k * count / 8] - expected.at(2 + k));
   const double root = std::sqrt(static_cast<double>(count));
-  const double error =
-      std::max({std::abs(norm_of(own) - expected[0]), std::abs(sum - expected[1]) / root, norm_of(sampled) * root / std::sqrt(8.0)});
-  return error / std::max(expected[0], least);
+  return std::max({std::abs(norm_of(own) - expected[0]), std::abs(sum - expected[1]) / root, norm_of(sampled) * root / std::sqrt(8.0)});
 }
 
 /// Something that computes a network, in some scalar.
@@ -123,6 +121,7 @@ class Follower {
       : subject_(std::move(subject)),
         reference_(reference),
         tolerance_(tolerance),
+        tensor_tolerance_(std::is_same_v<Scalar, double> ? tolerance : std::max(tolerance, 5 * reference.float32.at(5))),
         layout_(subject_.architecture),
         weights_(as<Scalar>(recipe_weights(subject_.architecture, reference.seed, reference.saturated))),
         gradient_(weights_.size()),
@@ -153,8 +152,6 @@ class Follower {
     CHECK(correct == static_cast<std::uint64_t>(reference_.evaluation[1]));
   }
 
-  ~Follower() { MESSAGE(worst_); }
-
  private:
   RecipeBatch batch(std::size_t step) const { return recipe_batch(subject_.architecture, reference_.seed, step, reference_.rows); }
 
@@ -170,22 +167,24 @@ class Follower {
     REQUIRE((found == reference_.tensors.end() ? 0 : found->second.size()) == infos.size());
     if (infos.empty()) return;
     const bool whole = what == "whole";
-    std::vector<double> norms;
+    std::vector<double> norms, errors;
     for (const std::vector<double>& expected : found->second) norms.push_back(whole ? norm_of(expected) : expected[0]);
-    // Some tensors' gradients nearly cancel: what they lose in digits is no more than others' rounding.
-    const double least = 0.01 * norm_of(norms);
+    const double norm = norm_of(norms);
     for (std::size_t t = 0; t < infos.size(); ++t) {
-      const double error = off(values.data() + infos[t].offset, elements(infos[t]), found->second[t], whole, least);
+      errors.push_back(error_of(values.data() + infos[t].offset, elements(infos[t]), found->second[t], whole));
       CAPTURE(what);
       CAPTURE(infos[t].name);
-      CHECK(error <= tolerance_);
-      worst_ = std::max(worst_, error);
+      CHECK(errors[t] <= tensor_tolerance_ * std::max(norms[t], 0.01 * norm));
     }
+    CAPTURE(what);
+    CHECK(norm_of(errors) <= tolerance_ * norm);
   }
 
   Subject<Scalar> subject_;
   const Reference& reference_;
-  double tolerance_, worst_ = 0;
+  const double tolerance_;
+  /// Some tensors' gradients nearly cancel; those of PyTorch's float32 are off by more than the whole, too.
+  const double tensor_tolerance_;
   NetworkLayout layout_;
   std::vector<Scalar> weights_, gradient_, velocity_;
 };
@@ -243,7 +242,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
   for (const auto& [name, reference] : references()) {
     if (sanitized && huge(reference)) continue;
     CAPTURE(name);
-    for (const double noise : reference.float32) CHECK(noise < 3e-6);  // else the file is of no use for 1e-5
+    for (std::size_t i = 0; i < 5; ++i) CHECK(reference.float32.at(i) < 5e-6);  // else the file is of no use for 1e-5
     std::size_t computed = 0;
     for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries())
       for (const Kernels* kernels : all_kernels()) {
