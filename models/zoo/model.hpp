@@ -79,10 +79,18 @@ class Model {
 /// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).
 inline constexpr float statistics_momentum = 0.1f;
 
+/// How convolutions are computed, where an engine has the choice.
+enum class ConvolutionRule {
+  automatic,  // the fastest
+  direct,     // sums of products, as they are defined
+  winograd,   // Lavin & Gray 2016, where there is one: faster for 3x3 windows, and coarser in the last digits
+};
+
 /// What every model is made for.
 struct ModelSetting {
   const Kernels& kernels;
   Precision precision = Precision::fp32;
+  ConvolutionRule convolution = ConvolutionRule::automatic;
 };
 
 struct ModelEntry {
