@@ -48,6 +48,7 @@ inline constexpr std::size_t conv_block = 6144;
 struct Convolution {
   PlaneWindow slide;
   std::size_t in_channels = 1, out_channels = 1, groups = 1;
+  bool direct = false;  // sums of products as they are defined, whatever is faster
 
   std::size_t group_in() const { return in_channels / groups; }
   std::size_t group_out() const { return out_channels / groups; }
@@ -55,7 +56,7 @@ struct Convolution {
   /// Whether forward and backward by the input may take the way with fewer multiplications (winograd.inc.hpp).
   bool winograd() const {
     const std::size_t side = slide.window_height;
-    return (side == 3 || side == 5) && slide.window_width == side && slide.stride == 1 && slide.pad_height < side &&
+    return !direct && (side == 3 || side == 5) && slide.window_width == side && slide.stride == 1 && slide.pad_height < side &&
            slide.pad_width < side && group_in() >= 12 && group_out() >= 12;
   }
   /// Floats of scratch memory that any of its kernels may use.

@@ -22,6 +22,11 @@ Shape image_of(const ImageNetwork& network, const DataInfo& data) {
   return image;
 }
 
+ConvolutionRule rule_of(const std::string& name) {
+  if (name == "direct") return ConvolutionRule::direct;
+  return name == "winograd" ? ConvolutionRule::winograd : ConvolutionRule::automatic;
+}
+
 }  // namespace
 
 ModelEntry image_network_entry(ImageNetwork network) {
@@ -32,9 +37,16 @@ ModelEntry image_network_entry(ImageNetwork network) {
                        .type = ValueType::choice,
                        .fallback = "auto",
                        .meaning = "who computes it; auto: the fastest that can",
-                       .choices = {"auto", "panels", "onednn", "reference"}}};
+                       .choices = {"auto", "panels", "onednn", "reference"}},
+                      {.name = "convolution",
+                       .type = ValueType::choice,
+                       .fallback = "auto",
+                       .meaning = "auto: by Winograd's algorithm where that is faster, which rounds more coarsely",
+                       .choices = {"auto", "direct", "winograd"}}};
   entry.make = [network = std::move(network)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
-    return make_network(network.architecture(image_of(network, data), data.classes), setting, parameters.text("engine"));
+    ModelSetting own = setting;
+    own.convolution = rule_of(parameters.text("convolution"));
+    return make_network(network.architecture(image_of(network, data), data.classes), own, parameters.text("engine"));
   };
   return entry;
 }

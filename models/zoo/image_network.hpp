@@ -15,7 +15,8 @@ struct ImageNetwork {
   std::function<Architecture(const Shape& image, std::size_t classes)> architecture;
 };
 
-/// Takes the images of the data set, of whatever shape. Parameter `engine`: who computes it.
+/// Takes the images of the data set, of whatever shape. Parameters `engine`: who computes it;
+/// `convolution`: how.
 ModelEntry image_network_entry(ImageNetwork network);
 
 }  // namespace straggler

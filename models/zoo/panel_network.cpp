@@ -39,6 +39,7 @@ PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& settin
   if (steps_.empty())
     throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; take another engine");
   classes_ = steps_.back().out;
+  for (PanelStep& step : steps_) step.conv.direct = setting.convolution == ConvolutionRule::direct;
 }
 
 std::unique_ptr<Workspace> PanelNetwork::workspace() const {

@@ -45,6 +45,7 @@ std::vector<Case> cases() {
       // Enough channels for Winograd: tiles that fit and that do not, and every padding that its gradient has.
       {33, {window(7, 9, 5, 5, 1, 2, 2), 12, 13, 1}},
       {5, {window(6, 6, 5, 5, 1, 0, 0), 16, 12, 1}},
+      {5, {window(6, 6, 5, 5, 1, 2, 2), 14, 12, 1, true}},
       {17, {window(9, 10, 3, 3, 1, 1, 1), 12, 40, 1}},
       {3, {window(5, 4, 3, 3, 1, 2, 0), 24, 24, 2}},
   };

@@ -246,6 +246,24 @@ TEST_CASE("in half precision the loss is near that of single precision, but not 
   CHECK(half.workspace_bytes(40) == single.workspace_bytes(40) + weights.size() * sizeof(float));
 }
 
+TEST_CASE("the FedAvg CNN by direct convolutions and by Winograd's differ in their last digits") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(kernels->name);
+    const auto gradient_of = [&](const char* convolution) {
+      const std::unique_ptr<Model> model =
+          make_model("fedavg_cnn", {{"engine", "panels"}, {"convolution", convolution}}, images({1, 8, 8}, 10), {*kernels});
+      const std::vector<float> x = numbers(8 * 64, 1), scale(8, 0.125f), weights = initial(*model);
+      const std::vector<std::int32_t> labels = labels_below(10, 8, 2);
+      std::vector<float> gradient(weights.size());
+      model->gradient(weights.data(), {8, x.data(), labels.data(), scale.data()}, false, gradient.data(), *model->workspace());
+      return gradient;
+    };
+    const std::vector<float> direct = gradient_of("direct"), winograd = gradient_of("auto");
+    CHECK(distance(winograd, as<double>(direct)) < 1e-5);
+    CHECK((winograd == direct) == (kernels->name == "generic"));  // which knows no other way
+  }
+}
+
 TEST_CASE("the engine panels takes chains of its layers alone") {
   const ModelSetting setting{select_kernels("auto")};
   CHECK(panel_steps(all_layers()).size() == 8);
