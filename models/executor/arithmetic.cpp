@@ -134,7 +134,7 @@ void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const 
   if (!dynamic) return;
   if (advance)
     advance_scaling(inputs[0] + scaling(), finite, out + scaling());
-  else
+  else if (towards != out)
     std::copy_n(towards + scaling(), 2, out + scaling());
 }
 

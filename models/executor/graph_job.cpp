@@ -158,8 +158,9 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
   Lanes& lanes = lanes_[item.position];
   lanes.buffers[item.lane] = buffer;
   if (--lanes.missing == 0) {  // the last one adds them up
+    const LineageNode& node = plan_[item.position];
     lock.unlock();
-    arithmetic_.add_lanes(plan_[item.position], lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
+    arithmetic_.add_lanes(node, lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
     lock.lock();
     const std::vector<float*> all = std::move(lanes.buffers);
     lanes_.erase(item.position);

@@ -30,8 +30,7 @@ STRAGGLER_INLINE Vector rounded_to_bf16(Vector x) {
   const Integers number = reinterpret_cast<Integers>(chosen(size > 0x7F800000, Integers{}, bits));
   // As two halves, so that no sum leaves the 32 bits: a carry out of the lower half goes to the upper one.
   const Integers carry = ((number & 0xFFFF) + 0x7FFF + ((number >> 16) & 1)) >> 16;
-  const Integers nearest =
-      reinterpret_cast<Integers>(reinterpret_cast<Integers>(number & static_cast<std::int32_t>(0xFFFF0000u)) + (carry << 16));
+  const Integers nearest = (number & static_cast<std::int32_t>(0xFFFF0000u)) + (carry << 16);
   return chosen(size > 0x7F800000, (bits | 0x400000) & static_cast<std::int32_t>(0xFFFF0000u), nearest);
 }
 

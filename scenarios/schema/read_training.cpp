@@ -128,7 +128,7 @@ void read_precision(Section& workload, WorkloadSpec& spec) {
   spec.loss_scale = scale.measure("initial", ValueType::number, Range::between(1, 0x1p40)).value_or(dynamic ? default_scale : 1);
   spec.growth_every = scale.count("growth_every", Range::between(1, 1e6)).value_or(dynamic ? default_growth : 0);
   scale.finish();
-  if (!scale.given()) return;
+  if (!scale.given() || scale.node()->type != YamlNode::Type::map) return;
   int exponent = 0;
   if (spec.precision != "mixed" && spec.precision != "fp16")
     workload.problem("loss_scale",

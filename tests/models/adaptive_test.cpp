@@ -174,7 +174,7 @@ TEST_CASE("lars scales each tensor's rate by its trust ratio; vectors and tensor
 
 TEST_CASE("squared norms come out the same wherever the memory lies, and from any length") {
   for (const Kernels* kernels : all_kernels())
-    for (const std::size_t size : {0, 1, 15, 17, 1023, 1025, 5000}) {
+    for (const std::size_t size : {0u, 1u, 15u, 17u, 1023u, 1025u, 5000u}) {
       CAPTURE(kernels->name);
       CAPTURE(size);
       const std::vector<float> x = numbers(size, 3);
@@ -257,7 +257,9 @@ TEST_CASE("ten steps of adam, adamw and adagrad on an mlp equal PyTorch's, in ev
        {"adagrad", {{"learning_rate", 0.05}, {"rate_decay", 0.1}, {"weight_decay", 0.1}, {"initial", 0.01}, {"epsilon", 1e-6}}}}};
   REQUIRE(reference.size() == cases.size());
   for (const Kernels* kernels : all_kernels())
-    for (const auto& [name, optimizer] : cases) {
+    for (const auto& each : cases) {
+      const std::string& name = each.first;
+      const auto& optimizer = each.second;
       CAPTURE(kernels->name);
       CAPTURE(name);
       const std::vector<double>&losses = reference.at(name).at("loss"), &expected = reference.at(name).at("weight");

@@ -46,7 +46,7 @@ TEST_CASE("fp16, bf16 and mixed halve the bytes of every scheme and train about 
     CAPTURE(scheme);
     const Result whole = run(cluster(4), learning(scheme));
     for (const char* precision : {"fp16", "bf16", "mixed"}) {
-      CAPTURE(precision);
+      CAPTURE(std::string(precision));
       const Result half = run(cluster(4), with(learning(scheme), {std::string("workload.precision=") + precision}));
       CHECK(half.record.updates == whole.record.updates);
       CHECK(2 * half.record.bytes_sent == whole.record.bytes_sent);
@@ -86,13 +86,13 @@ TEST_CASE("a loss scale that is far too large costs updates only, and leaves the
 
 TEST_CASE("every optimizer under every scheme: learns, and to the same bits whatever the threads; mixed too") {
   for (const char* optimizer : {"{kind: adam, learning_rate: 0.01}", "{kind: adamw, learning_rate: 0.01, weight_decay: 0.1}",
-                                "{kind: adagrad, learning_rate: 0.05}", "{kind: lars, learning_rate: 0.2, trust: 0.05, momentum: 0.5}"})
+                                "{kind: adagrad, learning_rate: 0.05}", "{kind: lars, learning_rate: 0.5, trust: 0.1, momentum: 0.5}"})
     for (const std::string& scheme : with(schemes, {"{kind: local_sgd, steps: 3, momentum_at_sync: average}",
                                                     "{kind: fedavg, fraction: 0.5, momentum_at_sync: average}"}))
       for (const char* precision : {"fp32", "mixed"}) {
-        CAPTURE(optimizer);
+        CAPTURE(std::string(optimizer));
         CAPTURE(scheme);
-        CAPTURE(precision);
+        CAPTURE(std::string(precision));
         const Sets sets = with(learning(scheme), {std::string("training.optimizer=") + optimizer, "training.stop={epochs: 1.5}",
                                                   std::string("workload.precision=") + precision});
         RunOptions one, two;
