@@ -20,6 +20,13 @@ void line(const char* label, const std::string& value) {
   if (!value.empty()) fmt::print("{:<16}  {}\n", label, value);
 }
 
+/// What training takes of the device's memory, if that is known.
+std::string device_memory(const Explanation::Group& group) {
+  if (!group.memory) return {};
+  return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
+                     readable_bytes(*group.memory), readable_number(group.largest_batch));
+}
+
 void print_groups(const Scenario& scenario, const Explanation& explanation) {
   std::int64_t workers = 0;
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
@@ -30,7 +37,7 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
-             (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
+             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
 }
 
 /// What the protocol's segments make of links, and of the first group's for one message.
