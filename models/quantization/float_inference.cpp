@@ -127,7 +127,7 @@ Score score(const float* scores, std::size_t samples, std::size_t classes, const
 }
 
 std::size_t block_samples(const InferenceNetwork& network) {
-  constexpr std::size_t budget = 1 << 21, most = 64;  // floats; samples
+  constexpr std::size_t budget = 1 << 23, most = 64;  // floats; samples
   std::size_t floats = 0;
   for (ValueIndex value = 0; value < network.values(); ++value) floats += network.shape(value).size();
   return std::clamp<std::size_t>(budget / floats, 1, most);

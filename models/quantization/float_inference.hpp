@@ -43,7 +43,7 @@ struct Score {
 /// scores[samples][classes]; `predicted`, if not null: [samples], the class with the largest score.
 Score score(const float* scores, std::size_t samples, std::size_t classes, const std::int32_t* labels, std::int32_t* predicted = nullptr);
 
-/// Samples that go through a network together: what its values take then fits a few MiB, if a sample's do.
+/// Samples that go through a network together: as many as fill the panels of small layers, in 32 MiB.
 std::size_t block_samples(const InferenceNetwork& network);
 
 }  // namespace straggler

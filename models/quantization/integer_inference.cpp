@@ -159,18 +159,17 @@ void IntegerInference::product(const InferenceStep& step, const Made& made, std:
         const std::size_t channel = group * outputs + o, plane = channel * patches.places();
         const std::int32_t bias = made.biases[channel];
         const Multiplier by = made.multipliers[channel];
-        std::int32_t* const sums = values.sums.data() + o * panel_rows;
+        const std::int32_t* const sums = values.sums.data() + o * panel_rows;
         if (made.makes_scores) {
           for (std::size_t lane = 0; lane < panel.count; ++lane)
             values.scores[plane + panel.to[lane]] = static_cast<std::int32_t>(requantize(sums[lane] + bias, by));
           continue;
         }
-        for (std::size_t lane = 0; lane < panel_rows; ++lane) {
-          const std::int64_t q = requantize(sums[lane] + bias, by) + made.zero;
-          sums[lane] = static_cast<std::int32_t>(std::clamp<std::int64_t>(q, made.least, made.most));
-        }
         std::uint8_t* const out = values.of[value].data() + plane;
-        for (std::size_t lane = 0; lane < panel.count; ++lane) out[panel.to[lane]] = static_cast<std::uint8_t>(sums[lane]);
+        for (std::size_t lane = 0; lane < panel.count; ++lane) {
+          const std::int64_t q = requantize(sums[lane] + bias, by) + made.zero;
+          out[panel.to[lane]] = static_cast<std::uint8_t>(std::clamp<std::int64_t>(q, made.least, made.most));
+        }
       }
     }
   }

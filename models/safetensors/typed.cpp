@@ -77,13 +77,14 @@ Entry entry_at(const fs::path& path, const std::string& name, const Json& json, 
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
     fail(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
   Entry entry{{name, type_at(path, name, json["dtype"]), {}, {}}, 0, 0};
-  std::size_t bytes = size_of(entry.tensor.type);
+  std::size_t count = 1;  // never more than there are bytes: no product below overflows
   for (const Json& size : json["shape"]) {
     entry.tensor.shape.push_back(count_at(path, name, size));
-    if (entry.tensor.shape.back() != 0 && bytes > data_bytes / entry.tensor.shape.back())
+    if (entry.tensor.shape.back() != 0 && count > data_bytes / entry.tensor.shape.back())
       fail(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
-    bytes *= entry.tensor.shape.back();
+    count *= entry.tensor.shape.back();
   }
+  const std::size_t bytes = count * size_of(entry.tensor.type);
   entry.begin = count_at(path, name, json["data_offsets"][0]);
   entry.end = count_at(path, name, json["data_offsets"][1]);
   if (entry.begin > entry.end || entry.end > data_bytes)

@@ -135,6 +135,7 @@ TEST_CASE("quantize: bad usage and files that do not fit are one line each, exit
       {good + "--calibration-samples 3001", "there are 3000 training samples"},
       {good + "--out taken", "taken: holds something that no quantization wrote"},
       {good + "--out spiral.yaml", "spiral.yaml: is a file"},
+      {good + "--kernels abacus", "unknown --kernels 'abacus'"},
       {good + "--weigths", "did you mean '--weights'?"},
       {good + "more", "unexpected argument 'more'"},
   };

@@ -106,9 +106,17 @@ std::string model_file_of(const QuantizationChoice& choice, const QuantizedParts
   return fmt::format("{}{}.safetensors", model_prefix, what.empty() ? "biases" : what);
 }
 
+std::string kernels_of(const Arguments& arguments) {
+  if (!arguments.has("kernels")) return "auto";
+  std::vector<std::string> known{"auto"};
+  for (const std::string_view name : available_kernels()) known.emplace_back(name);
+  return known[choice_of(arguments, "kernels", known)];
+}
+
 class Quantization {
  public:
-  explicit Quantization(const Arguments& arguments) : arguments_(arguments), parts_(parts_of(arguments)), bits_(all_bits(arguments)) {
+  explicit Quantization(const Arguments& arguments)
+      : arguments_(arguments), parts_(parts_of(arguments)), bits_(all_bits(arguments)), kernels_(kernels_of(arguments)) {
     for (const int bits : bits_) choices_.push_back(choice(bits));
     for (std::size_t i = 1; i < choices_.size(); ++i)
       if (model_file_of(choices_[i], parts_) == model_file_of(choices_[0], parts_))
@@ -124,7 +132,7 @@ class Quantization {
 
   int execute() {
     const auto start = std::chrono::steady_clock::now();
-    const Blueprint blueprint(scenario_, arguments_.has("kernels") ? arguments_.get<std::string>("kernels") : "auto");
+    const Blueprint blueprint(scenario_, kernels_);
     const Architecture* const architecture = blueprint.model->architecture();
     if (!architecture)
       throw_error(scenario_, "workload.model",
@@ -247,6 +255,7 @@ class Quantization {
   const Arguments& arguments_;
   const QuantizedParts parts_;
   const std::vector<int> bits_;
+  const std::string kernels_;
   std::vector<QuantizationChoice> choices_;  // [bits]
   Scenario scenario_;
   fs::path out_;
