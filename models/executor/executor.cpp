@@ -29,7 +29,7 @@ struct Executor::Implementation {
   Implementation(Lineage& lineage_, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
                  const ExecutorOptions& options)
       : lineage(lineage_),
-        arithmetic(model, data, partition, kernels, options.seed),
+        arithmetic(model, data, partition, kernels, options.seed, true),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed) {}
@@ -79,6 +79,7 @@ void Executor::force(const Handle& value) { implementation_->force(implementatio
 std::span<const float> Executor::value(const Handle& handle) {
   LineageNode& node = implementation_->node_of(handle);
   implementation_->force(node);
+  implementation_->arithmetic.make_dense(node);
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
 
@@ -91,7 +92,7 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
-  implementation_->resources.store(node, buffer);
+  implementation_->resources.store(node, buffer, false);
 }
 
 ExecutorStatistics Executor::statistics() const { return implementation_->resources.statistics(); }

@@ -19,7 +19,7 @@ std::string size_text(std::size_t bytes) {
 }  // namespace
 
 Resources::Resources(Lineage& lineage, const Arithmetic& arithmetic, std::size_t budget, unsigned threads)
-    : lineage_(lineage), arithmetic_(arithmetic), buffers_(arithmetic.length(), budget), scratch_(threads) {}
+    : lineage_(lineage), arithmetic_(arithmetic), buffers_(arithmetic.buffer_floats(), budget), scratch_(threads) {}
 
 bool Resources::prepare(Scratch& scratch, std::size_t rows) {
   if (rows <= scratch.rows) return true;
@@ -28,8 +28,17 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows) {
   return true;
 }
 
+bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densified) {
+  if (!prepare(scratch, rows)) return false;
+  while (scratch.densified.size() < densified) {
+    if (!buffers_.charge(arithmetic_.length() * sizeof(float))) return false;
+    scratch.densified.push_back(allocate_aligned(arithmetic_.length()));
+  }
+  return true;
+}
+
 float* Resources::begin(const LineageNode& node, Scratch& scratch) {
-  if (!prepare(scratch, arithmetic_.largest_part(node))) return nullptr;
+  if (!prepare(scratch, arithmetic_.largest_part(node), arithmetic_.densified(node))) return nullptr;
   if (const int at = arithmetic_.in_place(node); at >= 0)
     if (const LineageNode& input = *node.inputs[static_cast<std::size_t>(at)]; input.references == 1)
       return static_cast<float*>(input.value);
@@ -41,9 +50,10 @@ int Resources::owner_of(const LineageNode& node, const float* buffer) const {
   return at >= 0 && node.inputs[static_cast<std::size_t>(at)]->value == buffer ? at : -1;
 }
 
-void Resources::store(LineageNode& node, float* buffer) noexcept {
+void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
   if (const int at = owner_of(node, buffer); at >= 0) node.inputs[static_cast<std::size_t>(at)]->value = &taken_over;
   node.value = buffer;
+  node.sparse = sparse;
   ++counts_.nodes;
   counts_.gradient_samples += Arithmetic::samples(node);
   lineage_.evaluated(node);
@@ -54,6 +64,7 @@ void Resources::abandon(const LineageNode& node, float* buffer) noexcept {
 }
 
 void Resources::release(LineageNode& node) noexcept {
+  node.sparse = false;
   if (node.value != &taken_over) buffers_.give(static_cast<float*>(node.value));
 }
 

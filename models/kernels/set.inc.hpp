@@ -18,6 +18,7 @@ namespace {
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
+#include "models/kernels/negative_sampling.inc.hpp"
 // clang-format on
 }  // namespace
 
@@ -33,5 +34,6 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        weighted_sum,
                        mean,
                        momentum,
-                       descend};
+                       descend,
+                       negative_sampling};
 }  // namespace straggler::STRAGGLER_KERNELS
