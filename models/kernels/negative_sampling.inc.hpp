@@ -48,8 +48,8 @@ struct LogisticLoss {
   }
 };
 
-/// σ(s), within 2.5 units in the last place where it is a normal number (`exponential` has 1.01 of them, sum and quotient half a unit
-/// each); e: e^-|s|.
+/// σ(s), with a relative error below 2.5e-7 where it is a normal number (`exponential` is off by 1.01 units in the last place, sum and
+/// quotient by half a unit each); e: e^-|s|.
 STRAGGLER_INLINE Vector sigmoid_of(Vector s, Vector e) { return (s < 0.0f ? e : all(1.0f)) / (e + 1.0f); }
 
 /// Of one pair: what the gradient takes of each row, factors[j] = scale (σ(u · v[j]) - (j is the context)).

@@ -39,7 +39,7 @@ class SkipGram final : public Model {
     return {{"input", words_ * width_, 0, width * sizeof(float)},
             {"output", words_ * width_, 2 * width * targets, (width + 1) * targets * sizeof(float)}};
   }
-  std::size_t workspace_bytes(std::size_t /*rows*/) const override { return sizeof(Pointers) + 3 * block_pairs * targets_ * sizeof(float*); }
+  std::size_t workspace_bytes(std::size_t /*rows*/) const override { return sizeof(Pointers) + block_pairs * targets_ * (2 * sizeof(float*) + 2 * sizeof(float)); }
   void initialize(std::uint64_t seed, float* weights) const override {
     RandomStream stream(seed, "model/input.weight");
     for (std::size_t i = 0; i < words_ * width_; ++i)
@@ -73,10 +73,14 @@ class SkipGram final : public Model {
 
  private:
   struct Pointers final : Workspace {
-    explicit Pointers(std::size_t targets)
-        : outputs(block_pairs * targets), output_gradients(block_pairs * targets), scores(block_pairs * targets) {}
+    explicit Pointers(std::size_t per_pair)
+        : targets(block_pairs * per_pair),
+          outputs(block_pairs * per_pair),
+          output_gradients(block_pairs * per_pair),
+          scores(block_pairs * per_pair) {}
     const float* centres[block_pairs];
     float* centre_gradients[block_pairs];
+    std::vector<std::uint32_t> targets;  // words
     std::vector<const float*> outputs;
     std::vector<float*> output_gradients;
     std::vector<float> scores;
@@ -89,9 +93,10 @@ class SkipGram final : public Model {
   void point(const float* weights, const Rows& rows, std::size_t row, std::size_t at, std::uint64_t key, Pointers& pointers) const {
     const float* const outputs = weights + words_ * width_;
     pointers.centres[at] = weights + word(rows, row) * width_;
-    const float** const targets = pointers.outputs.data() + at * targets_;
-    targets[0] = outputs + label(rows, row) * width_;
-    for (std::size_t j = 1; j < targets_; ++j) targets[j] = outputs + noise_.draw(key, j - 1) * width_;
+    std::uint32_t* const targets = pointers.targets.data() + at * targets_;
+    targets[0] = static_cast<std::uint32_t>(label(rows, row));
+    for (std::size_t j = 1; j < targets_; ++j) targets[j] = noise_.draw(key, j - 1);
+    for (std::size_t j = 0; j < targets_; ++j) pointers.outputs[at * targets_ + j] = outputs + targets[j] * width_;
   }
 
   /// `row_of`: where the gradient of a row of the weights is added.
@@ -104,8 +109,7 @@ class SkipGram final : public Model {
       for (std::size_t i = 0; i < count; ++i) {
         point(weights, rows, at + i, i, rows.draws[at + i], pointers);
         pointers.centre_gradients[i] = row_of(word(rows, at + i));
-        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j)
-          pointers.output_gradients[j] = row_of(static_cast<std::size_t>(pointers.outputs[j] - weights) / width_);
+        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) pointers.output_gradients[j] = row_of(words_ + pointers.targets[j]);
       }
       loss += kernels_.negative_sampling({count, width_, targets_, pointers.centres, pointers.outputs.data(), rows.scale + at,
                                           pointers.centre_gradients, pointers.output_gradients.data(), nullptr});
@@ -114,7 +118,7 @@ class SkipGram final : public Model {
   }
 
   bool is_best(const Pointers& pointers, std::size_t at) const {
-    const float* const* const targets = pointers.outputs.data() + at * targets_;
+    const std::uint32_t* const targets = pointers.targets.data() + at * targets_;
     const float* const scores = pointers.scores.data() + at * targets_;
     for (std::size_t j = 1; j < targets_; ++j)
       if (targets[j] != targets[0] && !(scores[0] > scores[j])) return false;

@@ -80,6 +80,8 @@ class Experiment {
   /// After run(), with math: the final weights and how they are laid out.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
+  /// Of the words whose vectors the weights are; null for other data.
+  const Vocabulary* vocabulary() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.

@@ -13,7 +13,9 @@ void write_file(const ResultFolder& folder, const std::string& file, std::string
   out.close();
 }
 
-void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values) {
+void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
+                 const Vocabulary* vocabulary) {
+  if (vocabulary) write_file(folder, "vocabulary.txt", vocabulary_text(*vocabulary));
   const std::string file = "model.safetensors";
   try {
     write_safetensors(folder.temporary(file), tensors, values);

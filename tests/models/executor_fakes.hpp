@@ -109,19 +109,24 @@ inline const Rule unheard_of{"fake_unheard_of"};  // not registered
 inline void register_rules() {
   auto& registry = Registry<ElementwiseEntry>::instance();
   if (registry.find("fake_descend")) return;
-  registry.add({"fake_descend",
-                "for the executor's tests",
-                {},
-                0,
-                [](const Kernels&, std::size_t n, const std::vector<const float*>& in, const std::vector<double>& scalars, float* out) {
-                  for (std::size_t j = 0; j < n; ++j) out[j] = in[0][j] - static_cast<float>(scalars[0]) * in[1][j];
-                }});
+  registry.add(
+      {"fake_descend",
+       "for the executor's tests",
+       {},
+       0,
+       StatisticsRule::combine,
+       0,
+       [](const Kernels&, const Extent& extent, const std::vector<const float*>& in, const std::vector<double>& scalars, float* out) {
+         for (std::size_t j = 0; j < extent.n; ++j) out[j] = in[0][j] - static_cast<float>(scalars[0]) * in[1][j];
+       }});
   registry.add({"fake_mean",
                 "for the executor's tests",
                 {},
                 -1,
-                [](const Kernels&, std::size_t n, const std::vector<const float*>& in, const std::vector<double>&, float* out) {
-                  for (std::size_t j = 0; j < n; ++j) {
+                StatisticsRule::combine,
+                0,
+                [](const Kernels&, const Extent& extent, const std::vector<const float*>& in, const std::vector<double>&, float* out) {
+                  for (std::size_t j = 0; j < extent.n; ++j) {
                     float sum = 0;
                     for (const float* x : in) sum += x[j];
                     out[j] = sum / static_cast<float>(in.size());

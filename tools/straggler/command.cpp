@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{&run_command,       &compare_command, &validate_command,
-                                               &calibrate_command, &check_command,   &list_command};
+                                               &calibrate_command, &check_command,   &list_command,    &words_command};
   return all;
 }
 

@@ -23,7 +23,7 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments);
 };
 
-extern const Command run_command, compare_command, validate_command, calibrate_command, check_command, list_command;
+extern const Command run_command, compare_command, validate_command, calibrate_command, check_command, list_command, words_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };
