@@ -131,11 +131,26 @@ STRAGGLER_INLINE void last_columns(std::size_t width, std::size_t targets, const
   }
 }
 
+/// Rows lie anywhere in memory, and a pair waits for a dozen of them: they are asked for while the pair before is computed.
+STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
+  constexpr std::size_t line = 16;  // floats of a cache line
+  for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i, 1);
+  __builtin_prefetch(row + width - 1, 1);
+}
+STRAGGLER_INLINE void ask_for_pair(const PairBlock& block, std::size_t pair) {
+  ask_for(block.centres[pair], block.width);
+  for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.outputs[j], block.width);
+  if (!block.centre_gradients) return;
+  ask_for(block.centre_gradients[pair], block.width);
+  for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.output_gradients[j], block.width);
+}
+
 double negative_sampling(const PairBlock& block) {
   LogisticLoss loss;
   float factors[most_targets];
   for (std::size_t pair = 0; pair < block.pairs; ++pair) {
     const float weight = block.scale ? block.scale[pair] : 1.0f;
+    if (pair + 1 < block.pairs) ask_for_pair(block, pair + 1);
     loss.use(weight);
     const PairFactors body{block, pair, weight, loss, factors};
     std::size_t first = 0;
