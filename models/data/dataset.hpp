@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "models/data/vocabulary.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/parameters.hpp"
 
 namespace straggler {
+
+struct WordList;
 
 /// What is known of a data set without reading its samples.
 struct DataInfo {
@@ -23,7 +24,7 @@ struct DataInfo {
   bool synthetic = false;
   std::string origin;               // one phrase: where it comes from
   /// Of a text, whose samples are pairs of words: the input is the number of one, the label that of the other. Null for other data.
-  std::shared_ptr<const Vocabulary> vocabulary;
+  std::shared_ptr<const WordList> vocabulary;
 };
 
 struct DataSplit {

@@ -22,6 +22,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/permutation.hpp"
+#include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -32,7 +33,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t sentence_words = 1000;
 constexpr std::size_t most_words = std::size_t{1} << 24;  // numbers of words are exact as floats up to there
 
-[[noreturn]] void fail(const fs::path& path, const std::string& sentence) { throw DataError(fmt::format("{}: {}", path.string(), sentence)); }
+[[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
+  throw DataError(fmt::format("{}: {}", path.string(), sentence));
+}
 
 /// A file, plain or compressed by gzip, piece by piece.
 class TextFile {
@@ -146,7 +149,7 @@ WordCounter read_words(const fs::path& path, const Options& options) {
 
 /// A text as numbers of words of its vocabulary.
 struct Text {
-  std::shared_ptr<const Vocabulary> vocabulary;
+  std::shared_ptr<const WordList> vocabulary;
   std::vector<std::uint32_t> words;
 };
 
@@ -165,7 +168,7 @@ Text read_text(const fs::path& path, const Options& options) {
                            counter.size(), counter.words().size(), kept.size(), options.min_count));
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> number(counter.words().size(), none);
-  auto vocabulary = std::make_shared<Vocabulary>();
+  auto vocabulary = std::make_shared<WordList>();
   for (const std::uint32_t word : kept) {
     number[word] = static_cast<std::uint32_t>(vocabulary->size());
     vocabulary->words.emplace_back(counter.words()[word]);
@@ -225,8 +228,8 @@ DataInfo describe(const fs::path& path, const Text& text, const Options& options
   for_pairs(
       text, options, seed, [&](std::uint32_t, std::uint32_t) { ++info.train; }, [&](std::uint32_t, std::uint32_t) { ++info.test; });
   if (info.train == 0 || info.test == 0)
-    fail(path, fmt::format("there are {} pairs of words to train on and {} to test; raise subsample ({}), or take a longer text", info.train,
-                           info.test, options.subsample));
+    fail(path, fmt::format("there are {} pairs of words to train on and {} to test; raise subsample ({}), or take a longer text",
+                           info.train, info.test, options.subsample));
   if (info.train > std::numeric_limits<std::uint32_t>::max())
     fail(path, fmt::format("makes {} pairs of words, more than {}; take a smaller window or subsample, or fewer words", info.train,
                            std::numeric_limits<std::uint32_t>::max()));

@@ -10,8 +10,9 @@ namespace straggler::reference {
 /// Σ scale_p (log(1 + e^-(u · v_0)) + Σ_j>0 log(1 + e^(u · v_j))) over pairs p, u: row centres[p] of `input`, v_j: row
 /// targets[p * each + j] of `output`; rows of `width` numbers. Adds the gradient to d_input and d_output.
 template <class Scalar>
-double negative_sampling(std::size_t width, std::size_t each, std::span<const std::uint32_t> centres, std::span<const std::uint32_t> targets,
-                         std::span<const float> scale, const Scalar* input, const Scalar* output, Scalar* d_input, Scalar* d_output) {
+double negative_sampling(std::size_t width, std::size_t each, std::span<const std::uint32_t> centres,
+                         std::span<const std::uint32_t> targets, std::span<const float> scale, const Scalar* input, const Scalar* output,
+                         Scalar* d_input, Scalar* d_output) {
   double loss = 0;
   for (std::size_t p = 0; p < centres.size(); ++p) {
     const Scalar* const u = input + centres[p] * width;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/data/word_list.hpp"
 #include "models/zoo/model.hpp"
 #include "models/zoo/noise.hpp"
 #include "sim/base/random.hpp"
@@ -24,7 +25,7 @@ constexpr std::size_t block_pairs = 16;
 
 class SkipGram final : public Model {
  public:
-  SkipGram(std::shared_ptr<const Vocabulary> vocabulary, std::size_t width, std::size_t negatives, const Kernels& kernels)
+  SkipGram(std::shared_ptr<const WordList> vocabulary, std::size_t width, std::size_t negatives, const Kernels& kernels)
       : words_(vocabulary->size()), width_(width), targets_(1 + negatives), noise_(vocabulary->counts), kernels_(kernels) {}
 
   std::size_t parameters() const override { return 2 * words_ * width_; }
@@ -39,7 +40,9 @@ class SkipGram final : public Model {
     return {{"input", words_ * width_, 0, width * sizeof(float)},
             {"output", words_ * width_, 2 * width * targets, (width + 1) * targets * sizeof(float)}};
   }
-  std::size_t workspace_bytes(std::size_t /*rows*/) const override { return sizeof(Pointers) + block_pairs * targets_ * (2 * sizeof(float*) + 2 * sizeof(float)); }
+  std::size_t workspace_bytes(std::size_t /*rows*/) const override {
+    return sizeof(Pointers) + block_pairs * targets_ * (2 * sizeof(float*) + 2 * sizeof(float));
+  }
   void initialize(std::uint64_t seed, float* weights) const override {
     RandomStream stream(seed, "model/input.weight");
     for (std::size_t i = 0; i < words_ * width_; ++i)

@@ -123,7 +123,7 @@ Experiment::~Experiment() = default;
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
 std::vector<TensorInfo> Experiment::tensors() const { return implementation_->blueprint.model->tensors(); }
-const Vocabulary* Experiment::vocabulary() const { return implementation_->blueprint.data.vocabulary.get(); }
+const WordList* Experiment::vocabulary() const { return implementation_->blueprint.data.vocabulary.get(); }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 
 void Experiment::write_graph(const std::string& path) const {

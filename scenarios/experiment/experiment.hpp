@@ -81,7 +81,7 @@ class Experiment {
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
   /// Of the words whose vectors the weights are; null for other data.
-  const Vocabulary* vocabulary() const;
+  const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.

@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "models/data/word_list.hpp"
 #include "models/safetensors/safetensors.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/tables.hpp"
@@ -14,7 +15,7 @@ void write_file(const ResultFolder& folder, const std::string& file, std::string
 }
 
 void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
-                 const Vocabulary* vocabulary) {
+                 const WordList* vocabulary) {
   if (vocabulary) write_file(folder, "vocabulary.txt", vocabulary_text(*vocabulary));
   const std::string file = "model.safetensors";
   try {

@@ -17,15 +17,18 @@ WordVectors read_word_vectors(const fs::path& path) {
   std::error_code error;
   const fs::path model = fs::is_directory(path, error) ? path / "model.safetensors" : path, words = model.parent_path() / "vocabulary.txt";
   if (!fs::exists(model, error))
-    throw DataError(fmt::format("{}: no such file; give the result folder of a run of model skipgram (not --timing-only), or its "
-                                "model.safetensors",
-                                model.string()));
+    throw DataError(
+        fmt::format("{}: no such file; give the result folder of a run of model skipgram (not --timing-only), or its "
+                    "model.safetensors",
+                    model.string()));
   SafetensorsFile file = read_safetensors(model);
   const auto at = std::find_if(file.tensors.begin(), file.tensors.end(), [](const TensorInfo& one) { return one.name == "input.weight"; });
   if (at == file.tensors.end() || at->shape.size() != 2)
-    throw DataError(fmt::format("{}: holds no word vectors (input.weight, a row for each word); give a run of model skipgram", model.string()));
+    throw DataError(
+        fmt::format("{}: holds no word vectors (input.weight, a row for each word); give a run of model skipgram", model.string()));
   if (!fs::exists(words, error))
-    throw DataError(fmt::format("{}: no such file; the words of {} must lie beside it, as the run left them", words.string(), model.string()));
+    throw DataError(
+        fmt::format("{}: no such file; the words of {} must lie beside it, as the run left them", words.string(), model.string()));
   WordVectors vectors;
   vectors.vocabulary = read_vocabulary(words);
   if (vectors.vocabulary.size() != at->shape[0])
@@ -59,9 +62,8 @@ std::vector<Neighbour> nearest_words(const WordVectors& vectors, std::size_t wor
     if (other != word && !std::isnan(cosine)) all.push_back({other, cosine});
   }
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()));
-  std::partial_sort(all.begin(), end, all.end(), [](const Neighbour& a, const Neighbour& b) {
-    return a.cosine != b.cosine ? a.cosine > b.cosine : a.word < b.word;
-  });
+  std::partial_sort(all.begin(), end, all.end(),
+                    [](const Neighbour& a, const Neighbour& b) { return a.cosine != b.cosine ? a.cosine > b.cosine : a.word < b.word; });
   all.erase(end, all.end());
   return all;
 }

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/data/vocabulary.hpp"
+#include "models/data/word_list.hpp"
 #include "scenarios/results/out_file.hpp"
 
 namespace straggler {
 
 struct WordVectors {
-  Vocabulary vocabulary;
+  WordList vocabulary;
   std::size_t width = 0;
   std::vector<float> values;  // [words][width]: the input vectors, as trained
 };

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "models/data/word_list.hpp"
 #include "models/layers/reference_negative_sampling.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
@@ -65,7 +66,7 @@ double by_kernels(const Kernels& kernels, const Pairs& pairs, const std::vector<
 }
 
 DataInfo words_of(std::vector<std::uint64_t> counts) {
-  auto vocabulary = std::make_shared<Vocabulary>();
+  auto vocabulary = std::make_shared<WordList>();
   vocabulary->words.resize(counts.size());
   vocabulary->counts = std::move(counts);
   DataInfo info;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "models/data/word_list.hpp"
 #include "models/executor/executor.hpp"
 #include "models/executor/single_gradient.hpp"
 #include "models/optimizers/optimizer.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t words = 90, width = 13;
 
 DataInfo info() {
-  auto vocabulary = std::make_shared<Vocabulary>();
+  auto vocabulary = std::make_shared<WordList>();
   vocabulary->words.resize(words);
   for (std::size_t i = 0; i < words; ++i) vocabulary->counts.push_back(1000 / (i + 1));
   DataInfo info;

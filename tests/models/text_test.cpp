@@ -12,6 +12,7 @@
 #include <string>
 
 #include "models/data/dataset.hpp"
+#include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -118,7 +119,8 @@ TEST_CASE("text: contexts at distance d occur for (window - d + 1) / window of t
   for (std::size_t i = 0; i < cycle; ++i) place[name(i)] = static_cast<int>(i);
   for (const DataSplit* split : {&data.train, &data.test})
     for (std::size_t i = 0; i < split->count(); ++i) {
-      const int from = place[vocabulary[static_cast<std::size_t>(split->inputs[i])]], to = place[vocabulary[static_cast<std::size_t>(split->labels[i])]];
+      const int from = place[vocabulary[static_cast<std::size_t>(split->inputs[i])]],
+                to = place[vocabulary[static_cast<std::size_t>(split->labels[i])]];
       int distance = (to - from + 50) % 50;
       ++seen[distance > 25 ? distance - 50 : distance];
     }
@@ -220,10 +222,10 @@ TEST_CASE("text: what is wrong is said in one line") {
 
 TEST_CASE("vocabulary: written as word2vec does and read back") {
   const Folder folder;
-  const Vocabulary vocabulary{{"the", "caf\xC3\xA9", "x,y"}, {12, 5, 5}};
+  const WordList vocabulary{{"the", "caf\xC3\xA9", "x,y"}, {12, 5, 5}};
   CHECK(vocabulary_text(vocabulary) == "the 12\ncaf\xC3\xA9 5\nx,y 5\n");
   folder.write("v", vocabulary_text(vocabulary));
-  const Vocabulary read = read_vocabulary(folder.path() / "v");
+  const WordList read = read_vocabulary(folder.path() / "v");
   CHECK(read.words == vocabulary.words);
   CHECK(read.counts == vocabulary.counts);
   for (const auto& [text, said] : {std::pair("a 1\nb\n", ":2: not a word"), std::pair("a 1\n 2\n", ":2: not a word"),

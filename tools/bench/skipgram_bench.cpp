@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "models/data/word_list.hpp"
 #include "models/executor/executor.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/random.hpp"
@@ -22,7 +23,7 @@ struct Case {
 /// Pairs of words drawn alike, and all words equally frequent: the least that caches can help.
 Dataset random_pairs(const Case& one) {
   constexpr std::size_t pairs = 1 << 20;
-  auto vocabulary = std::make_shared<Vocabulary>();
+  auto vocabulary = std::make_shared<WordList>();
   vocabulary->words.resize(one.words);
   vocabulary->counts.assign(one.words, 100);
   Dataset data;
@@ -42,8 +43,8 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 
 double pairs_per_second(const Case& one, const Dataset& data, const Kernels& kernels) {
   const ModelEntry& entry = Registry<ModelEntry>::instance().at("skipgram");
-  const Parameters parameters = complete(entry.parameters, {{"dimension", static_cast<std::int64_t>(one.dimension)},
-                                                            {"negatives", static_cast<std::int64_t>(one.negatives)}});
+  const Parameters parameters = complete(
+      entry.parameters, {{"dimension", static_cast<std::int64_t>(one.dimension)}, {"negatives", static_cast<std::int64_t>(one.negatives)}});
   const std::unique_ptr<Model> model = entry.make(parameters, data.info, ModelSetting{kernels});
   PartitionRequest request;
   request.samples = data.train.count();

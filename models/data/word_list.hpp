@@ -7,15 +7,15 @@
 
 namespace straggler {
 
-struct Vocabulary {
+struct WordList {
   std::vector<std::string> words;     // by falling count, equal ones by the alphabet
   std::vector<std::uint64_t> counts;  // [words]
   std::size_t size() const { return words.size(); }
 };
 
 /// Lines "WORD COUNT", as word2vec saves a vocabulary.
-std::string vocabulary_text(const Vocabulary& vocabulary);
+std::string vocabulary_text(const WordList& vocabulary);
 /// Throws DataError.
-Vocabulary read_vocabulary(const std::filesystem::path& path);
+WordList read_vocabulary(const std::filesystem::path& path);
 
 }  // namespace straggler
