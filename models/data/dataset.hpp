@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 
 namespace straggler {
 
+struct WordList;
+
 /// What is known of a data set without reading its samples.
 struct DataInfo {
   std::size_t features = 0;        // numbers per sample
@@ -21,6 +24,8 @@ struct DataInfo {
   std::size_t train = 0, test = 0;  // numbers of samples
   bool synthetic = false;
   std::string origin;  // one phrase: where it comes from
+  /// Of a text, whose samples are pairs of words: the input is the number of one, the label that of the other. Null for other data.
+  std::shared_ptr<const WordList> vocabulary;
 };
 
 struct DataSplit {
@@ -50,6 +55,8 @@ struct DataEntry {
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base)> inspect;
   /// Everything. `base`: folder that relative paths start from. Throws DataError.
   std::function<Dataset(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> load;
+  /// In place of `inspect` where sizes follow from the seed, too.
+  std::function<DataInfo(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> inspect_seeded = {};
 };
 
 /// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`.

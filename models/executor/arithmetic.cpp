@@ -1,6 +1,7 @@
 #include "models/executor/arithmetic.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "sim/base/registry.hpp"
@@ -8,12 +9,16 @@
 namespace straggler {
 
 Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
-                       const Numerics& numerics)
+                       const Numerics& numerics, bool sparse)
     : model_(model),
       train_(data.train),
       features_(data.info.features),
       parameters_(model.parameters()),
       model_length_(model.length()),
+      row_floats_(sparse && numerics.registers() == 0 && numerics.precision == Precision::fp32 && model_length_ == parameters_ &&
+                          !model.couples_samples()
+                      ? model.row_pattern().floats
+                      : 0),
       tensors_(model.tensors()),
       draws_(model.draws()),
       partition_(partition),
@@ -84,13 +89,15 @@ std::size_t Arithmetic::largest_part(const LineageNode& node) const {
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
   return model_.workspace_bytes(rows) + rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
-                                                (draws_ ? sizeof(std::uint64_t) : 0));
+                                                (draws_ ? sizeof(std::uint64_t) : 0)) +
+         (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
 int Arithmetic::in_place(const LineageNode& node) const {
   if (node.formula.kind != Formula::Kind::elementwise) return -1;
   const int input = entry_of(node.formula.rule).in_place;
-  return input >= 0 && static_cast<std::size_t>(input) < node.inputs.size() ? input : -1;
+  if (input < 0 || static_cast<std::size_t>(input) >= node.inputs.size()) return -1;
+  return node.inputs[static_cast<std::size_t>(input)]->sparse ? -1 : input;
 }
 
 void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch) const {
@@ -101,12 +108,7 @@ void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch)
       lane(node, 0, out, scratch);
       return finish(node, out);
     case Formula::Kind::elementwise:
-      scratch.operands.clear();
-      for (const LineageNode* input : node.inputs) scratch.operands.push_back(static_cast<const float*>(input->value));
-      if (keep_first_statistics_)
-        combine_keeping_statistics(entry_of(node.formula.rule), node.formula.scalars, out, scratch);
-      else
-        combine(entry_of(node.formula.rule), scratch.operands, node.formula.scalars, out);
+      elementwise(node, out, scratch);
       return;
     case Formula::Kind::leaf:
       break;
@@ -192,26 +194,38 @@ void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const
 void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {
   const std::size_t all = parts(node), lanes = std::min(all, most_lanes);
   const std::size_t first = all * lane / lanes, last = all * (lane + 1) / lanes;
-  for (std::size_t i = first; i < last; ++i) part(node, i, all, i != first, out, scratch);
+  find_operands(node, scratch);
+  std::optional<GradientRows> rows;
+  if (row_floats_ > 0) {
+    scratch.slots.resize(model_length_ / row_floats_);
+    rows.emplace(rows_of(out), scratch.slots);
+  }
+  for (std::size_t i = first; i < last; ++i) part(node, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
 }
 
-void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const {
+void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
+                      Scratch& scratch) const {
   std::size_t from = 0, to = 0;
   if (couples_) {
     for (std::size_t i = 0; i < part; ++i) from += node.formula.batches[i].size;
     to = from + node.formula.batches[part].size;
   } else {
-    const std::size_t rows = samples(node);
-    from = rows * part / parts;
-    to = rows * (part + 1) / parts;
+    const std::size_t all = samples(node);
+    from = all * part / parts;
+    to = all * (part + 1) / parts;
   }
   if (!scratch.workspace) scratch.workspace = model_.workspace();
   const std::size_t block = couples_ ? to - from : rows_at_once;
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
     gather(node, at, end, scratch);
-    const Rows rows{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data(), draws_ ? scratch.draws.data() : nullptr};
-    model_.gradient(static_cast<const float*>(node.inputs[0]->value), rows, accumulate, out, *scratch.workspace);
+    const Rows block_of{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data(),
+                        draws_ ? scratch.draws.data() : nullptr};
+    const float* const weights = scratch.operands.front();
+    if (rows)
+      model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
+    else
+      model_.gradient(weights, block_of, accumulate, out, *scratch.workspace);
   }
 }
 
@@ -258,11 +272,17 @@ std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) con
   return Hasher().add("draw").add(seed_).add(std::uint64_t{stream}).add(position).key().low;
 }
 
-void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& lanes, float* out, Scratch& scratch) const {
+void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& lanes, Scratch& scratch) const {
+  if (row_floats_ > 0) {
+    static const ElementwiseEntry& sum = Registry<ElementwiseEntry>::instance().at(rules::weighted_mean.name);
+    std::vector<SparseRows> rows;
+    for (float* const lane : lanes) rows.push_back(rows_of(lane));
+    return combine_rows(sum, rows, std::vector<double>(lanes.size(), 1.0), rows.front(), true, scratch);
+  }
   scratch.operands.assign(lanes.begin(), lanes.end());
   scratch.scale.assign(lanes.size(), 1.0f);
-  kernels_.weighted_sum(model_length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), out);
-  finish(node, out);
+  kernels_.weighted_sum(model_length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), lanes.front());
+  finish(node, lanes.front());
 }
 
 double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,

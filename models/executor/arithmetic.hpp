@@ -28,6 +28,8 @@ struct Scratch {
   std::vector<std::uint64_t> draws;
   std::vector<const float*> operands;
   std::vector<float> statistics;
+  RowSlots slots;                        // of sparse gradients
+  std::vector<AlignedFloats> densified;  // sparse inputs, written out in full
 };
 
 /// A gradient over more rows than this is cut into equal parts of at most as many.
@@ -41,8 +43,9 @@ inline constexpr std::size_t most_lanes = 16;
 
 class Arithmetic {
  public:
+  /// `sparse`: gradients of models with a row pattern are kept as SparseRows. What they come to does not depend on it.
   Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
-             const Numerics& numerics = {});
+             const Numerics& numerics, bool sparse);
 
   /// Weights in place of the model's own initial ones; they outlive this.
   void start_from(std::span<const float> weights);
@@ -61,13 +64,19 @@ class Arithmetic {
   std::size_t scratch_bytes(std::size_t rows) const;
   /// The input whose buffer may become the output's, or -1.
   int in_place(const LineageNode& node) const;
+  /// Whether the value will be SparseRows. Its inputs must still be there; of values that there are, `sparse` of the node tells.
+  bool sparse(const LineageNode& node) const;
+  /// How many of its inputs must be written out in full, into Scratch::densified.
+  std::size_t densified(const LineageNode& node) const;
+  /// Writes out a value in full, in its place.
+  void make_dense(LineageNode& node) const;
 
   /// Evaluates a node of one lane into `out`.
   void evaluate(const LineageNode& node, float* out, Scratch& scratch) const;
   /// Evaluates one lane of a large gradient into `out`.
   void lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const;
-  /// out = the gradient, from its lanes, added in order; `out` may be the first.
-  void add_lanes(const LineageNode& node, const std::vector<float*>& lanes, float* out, Scratch& scratch) const;
+  /// Makes the first of the node's lanes the gradient: adds all others to it, in order.
+  void add_lanes(const LineageNode& node, const std::vector<float*>& lanes, Scratch& scratch) const;
   /// Σ loss and number of correct rows of a piece of a data split.
   double loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
               Scratch& scratch) const;
@@ -76,6 +85,8 @@ class Arithmetic {
   std::size_t length() const { return model_length_ + numerics_.registers(); }
   /// Of parameters and running statistics.
   std::size_t model_length() const { return model_length_; }
+  /// Floats of a buffer for a value.
+  std::size_t buffer_floats() const { return row_floats_ > 0 ? SparseRows::buffer_floats(length(), row_floats_) : length(); }
   std::unique_ptr<Workspace> workspace() const { return model_.workspace(); }
   static std::size_t samples(const LineageNode& node);
 
@@ -86,7 +97,24 @@ class Arithmetic {
   };
   const ElementwiseEntry& entry_of(const Rule* rule) const;
   std::size_t parts(const LineageNode& node) const;
-  void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, Scratch& scratch) const;
+  /// `rows`: where a sparse gradient goes, in place of `out`.
+  void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
+            Scratch& scratch) const;
+  void elementwise(const LineageNode& node, float* out, Scratch& scratch) const;
+
+  // Sparse values (sparse.cpp).
+  SparseRows rows_of(void* value) const { return {static_cast<float*>(value), length(), row_floats_}; }
+  SparseRule sparse_rule(const LineageNode& node) const;
+  /// Only rows that input 1 has change.
+  bool descends_along_rows(const LineageNode& node) const;
+  /// Leaves the inputs' values, written out in full, in Scratch::operands.
+  void find_operands(const LineageNode& node, Scratch& scratch) const;
+  void write_dense(const SparseRows& rows, float* out) const;
+  /// Over all rows that any input has, one by one; `in_place`: `out` is the first input.
+  void combine_rows(const ElementwiseEntry& entry, const std::vector<SparseRows>& inputs, const std::vector<double>& scalars,
+                    SparseRows out, bool in_place, Scratch& scratch) const;
+  void descend_rows(const ElementwiseEntry& entry, const float* from, const SparseRows& direction, const std::vector<double>& scalars,
+                    float* out) const;
   void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                float* out) const;
   Extent extent(std::size_t n) const { return {n, tensors_, model_length_, numerics_.optimizer_registers}; }
@@ -110,6 +138,7 @@ class Arithmetic {
   const Model& model_;
   const DataSplit& train_;
   const std::size_t features_, parameters_, model_length_;
+  const std::size_t row_floats_;  // of sparse gradients; 0: there are none
   const std::vector<TensorInfo> tensors_;
   const bool draws_;
   const Partition& partition_;

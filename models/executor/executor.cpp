@@ -29,7 +29,7 @@ struct Executor::Implementation {
   Implementation(Lineage& lineage_, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
                  const ExecutorOptions& options)
       : lineage(lineage_),
-        arithmetic(model, data, partition, kernels, options.seed, options.numerics),
+        arithmetic(model, data, partition, kernels, options.seed, options.numerics, true),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed) {
@@ -101,6 +101,7 @@ std::span<const float> Executor::value(const Handle& handle) {
   LineageNode& node = implementation_->node_of(handle);
   implementation_->force(node);
   if (Resources::passed_over(node)) throw std::logic_error("a value is asked for that was passed over and not restored");
+  implementation_->arithmetic.make_dense(node);
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
 }
 
@@ -115,7 +116,7 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
-  implementation_->resources.store(node, buffer);
+  implementation_->resources.store(node, buffer, false);
 }
 
 void Executor::pass_over(const Handle& value) {
@@ -143,10 +144,11 @@ void Executor::bring_back() {
 
 std::vector<Executor::LiveValue> Executor::live_values() const {
   std::vector<LiveValue> live;
-  implementation_->lineage.each([&live](const LineageNode& node) {
-    if (node.value)
-      live.push_back(
-          {node.key, Resources::passed_over(node) || !Resources::has_value(node) ? nullptr : static_cast<const float*>(node.value)});
+  implementation_->lineage.each([&](LineageNode& node) {
+    if (!node.value) return;
+    const bool here = !Resources::passed_over(node) && Resources::has_value(node);
+    if (here) implementation_->arithmetic.make_dense(node);
+    live.push_back({node.key, here ? static_cast<const float*>(node.value) : nullptr});
   });
   std::sort(live.begin(), live.end(), [](const LiveValue& a, const LiveValue& b) { return a.key < b.key; });
   return live;

@@ -40,7 +40,7 @@ float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmet
     buffers.add(begin_or_throw(node, resources));
     arithmetic.lane(node, lane, buffers.all().back(), resources.scratch(0));
   }
-  arithmetic.add_lanes(node, buffers.all(), buffers.all().front(), resources.scratch(0));
+  arithmetic.add_lanes(node, buffers.all(), resources.scratch(0));
   return buffers.keep_first();
 }
 
@@ -62,7 +62,7 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
       }
     }
     plan.finish(i);
-    resources.store(node, buffer);
+    resources.store(node, buffer, arithmetic.sparse(node));
   }
 }
 
@@ -160,7 +160,7 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
   if (--lanes.missing == 0) {  // the last one adds them up
     const LineageNode& node = plan_[item.position];
     lock.unlock();
-    arithmetic_.add_lanes(node, lanes.buffers, lanes.buffers.front(), resources_.scratch(thread));
+    arithmetic_.add_lanes(node, lanes.buffers, resources_.scratch(thread));
     lock.lock();
     const std::vector<float*> all = std::move(lanes.buffers);
     lanes_.erase(item.position);
@@ -172,7 +172,7 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
 void GraphJob::store(std::size_t position, float* buffer) {
   LineageNode& node = plan_[position];
   plan_.finish(position);
-  resources_.store(node, buffer);
+  resources_.store(node, buffer, arithmetic_.sparse(node));
   ++finished_;
   for (const std::uint32_t consumer : plan_.consumers(position))
     if (--plan_.waiting(consumer) == 0) add_ready(consumer);

@@ -28,7 +28,7 @@ std::string size_text(std::size_t bytes) {
 }  // namespace
 
 Resources::Resources(Lineage& lineage, const Arithmetic& arithmetic, std::size_t budget, unsigned threads)
-    : lineage_(lineage), arithmetic_(arithmetic), buffers_(arithmetic.length(), budget), scratch_(threads) {}
+    : lineage_(lineage), arithmetic_(arithmetic), buffers_(arithmetic.buffer_floats(), budget), scratch_(threads) {}
 
 bool Resources::prepare(Scratch& scratch, std::size_t rows) {
   if (rows <= scratch.rows) return true;
@@ -37,8 +37,17 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows) {
   return true;
 }
 
+bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densified) {
+  if (!prepare(scratch, rows)) return false;
+  while (scratch.densified.size() < densified) {
+    if (!buffers_.charge(arithmetic_.length() * sizeof(float))) return false;
+    scratch.densified.push_back(allocate_aligned(arithmetic_.length()));
+  }
+  return true;
+}
+
 float* Resources::begin(const LineageNode& node, Scratch& scratch) {
-  if (!prepare(scratch, arithmetic_.largest_part(node))) return nullptr;
+  if (!prepare(scratch, arithmetic_.largest_part(node), arithmetic_.densified(node))) return nullptr;
   if (const int at = arithmetic_.in_place(node); at >= 0)
     if (const LineageNode& input = *node.inputs[static_cast<std::size_t>(at)]; input.references == 1)
       return static_cast<float*>(input.value);
@@ -50,11 +59,12 @@ int Resources::owner_of(const LineageNode& node, const float* buffer) const {
   return at >= 0 && node.inputs[static_cast<std::size_t>(at)]->value == buffer ? at : -1;
 }
 
-void Resources::store(LineageNode& node, float* buffer) noexcept {
+void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
   if (const int at = owner_of(node, buffer); at >= 0) node.inputs[static_cast<std::size_t>(at)]->value = &taken_over;
   const bool again = node.value == &set_aside;
   if (buffers_.tight()) note_recipe(node);
   node.value = buffer;
+  node.sparse = sparse;
   if (again) {
     ++counts_.remade;
     for (LineageNode* input : node.inputs)
@@ -123,6 +133,7 @@ void Resources::pass_over(LineageNode& node) noexcept {
 bool Resources::passed_over(const LineageNode& node) { return node.value == &elsewhere; }
 
 void Resources::release(LineageNode& node) noexcept {
+  node.sparse = false;
   recipes_.erase(&node);
   if (node.value != &taken_over && node.value != &elsewhere && node.value != &set_aside) buffers_.give(static_cast<float*>(node.value));
 }

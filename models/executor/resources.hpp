@@ -18,13 +18,15 @@ class Resources {
 
   /// Counts the memory that `scratch` needs for so many rows. False if the budget does not allow it.
   bool prepare(Scratch& scratch, std::size_t rows);
+  /// The same, and room for so many sparse values that must be written out in full.
+  bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
   /// A buffer for the value of the node (or of one of its lanes), which may be that of an input of which the node is the only
   /// holder; the scratch is prepared too. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
   /// A buffer for a value that is not computed here. Null if the budget does not allow it.
   float* fresh() { return buffers_.take(); }
-  /// The value is in `buffer`, which `begin` gave: the node keeps it and lets go of its inputs.
-  void store(LineageNode& node, float* buffer) noexcept;
+  /// The value is in `buffer`, which `begin` gave: the node keeps it and lets go of its inputs. `sparse`: its form.
+  void store(LineageNode& node, float* buffer, bool sparse) noexcept;
   /// The value will not come: takes back what `begin` gave.
   void abandon(const LineageNode& node, float* buffer) noexcept;
   /// Takes back a buffer that belongs to no node.

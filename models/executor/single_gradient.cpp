@@ -18,7 +18,7 @@ void SingleGradient::compute(const float* weights, const Batch& batch, const std
   while (lanes_.size() + 1 < lanes) lanes_.push_back(allocate_aligned(length()));
   for (std::size_t lane = 1; lane < lanes; ++lane) parts.push_back(lanes_[lane - 1].get());
   for (std::size_t lane = 0; lane < lanes; ++lane) arithmetic_.lane(node, lane, parts[lane], scratch_);
-  arithmetic_.add_lanes(node, parts, out, scratch_);
+  arithmetic_.add_lanes(node, parts, scratch_);
 }
 
 }  // namespace straggler

@@ -12,7 +12,7 @@ class SingleGradient {
  public:
   SingleGradient(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
                  const Numerics& numerics = {})
-      : arithmetic_(model, data, partition, kernels, seed, numerics) {}
+      : arithmetic_(model, data, partition, kernels, seed, numerics, false) {}
 
   std::size_t length() const { return arithmetic_.length(); }
   /// The value of Lineage::gradient(weights, batch), bit for bit, into `out` of length(). Once `cancelled` is set it ends soon, and what

@@ -297,6 +297,44 @@ bool round_numbers(Precision precision, std::size_t n, const float* x, float fac
   return infinite == 0;
 }
 
+/// The sum of the products of `width` pairs of numbers: in lanes of a fixed number, so that no order depends on how the rows are aligned.
+float product_of(std::size_t width, const float* a, const float* b) {
+  using Few = Eigen::Array<float, 8, 1>;
+  Few sum = Few::Zero();
+  std::size_t i = 0;
+  for (; i + 8 <= width; i += 8) sum += Map<const Few>(a + i) * Map<const Few>(b + i);
+  float total = sum.sum();
+  for (; i < width; ++i) total += a[i] * b[i];
+  return total;
+}
+
+/// log(1 + e^s)
+double softplus(float s) { return std::max(static_cast<double>(s), 0.0) + std::log1p(std::exp(-std::abs(static_cast<double>(s)))); }
+
+double negative_sampling(const PairBlock& block) {
+  const Index width = signed_size(block.width);
+  double loss = 0;
+  for (std::size_t pair = 0; pair < block.pairs; ++pair) {
+    const float* const u = block.centres[pair];
+    const float weight = block.scale ? block.scale[pair] : 1.0f;
+    float factors[most_targets];
+    for (std::size_t j = 0; j < block.targets; ++j) {
+      const float x = product_of(block.width, u, block.outputs[pair * block.targets + j]), s = j == 0 ? -x : x;
+      if (block.scores) block.scores[pair * block.targets + j] = x;
+      loss += static_cast<double>(weight) * softplus(s);
+      const float sigmoid = 1 / (1 + std::exp(-s));
+      factors[j] = (j == 0 ? -sigmoid : sigmoid) * weight;
+    }
+    if (!block.centre_gradients) continue;
+    Map<Eigen::ArrayXf> du(block.centre_gradients[pair], width);
+    for (std::size_t j = 0; j < block.targets; ++j) {
+      du += factors[j] * Numbers(block.outputs[pair * block.targets + j], width);
+      Map<Eigen::ArrayXf>(block.output_gradients[pair * block.targets + j], width) += factors[j] * Numbers(u, width);
+    }
+  }
+  return loss;
+}
+
 }  // namespace
 
 extern const Kernels table;
@@ -324,5 +362,6 @@ const Kernels table = {"generic",
                        second_moment,
                        descend_scaled,
                        squared_norm,
-                       round_numbers};
+                       round_numbers,
+                       negative_sampling};
 }  // namespace straggler::generic

@@ -77,6 +77,18 @@ inline constexpr std::size_t most_pooled = 256;
 struct ScaledDescent {
   float shrink = 1, rate = 0, decay = 0, scale = 1, shift = 0, epsilon = 0;
 };
+/// Pairs of rows, for negative sampling: each pair has a centre u and `targets` outputs v, of which the first belongs to it (the context)
+/// and the others do not (the negatives). Gradients may coincide with each other in any way but centres' with outputs'.
+struct PairBlock {
+  std::size_t pairs = 0, width = 0, targets = 0;  // width: floats of a row; targets <= most_targets
+  const float* const* centres = nullptr;          // [pairs]
+  const float* const* outputs = nullptr;          // [pairs][targets]
+  const float* scale = nullptr;                   // [pairs]: the weight of each pair's loss; null: 1
+  float* const* centre_gradients = nullptr;       // [pairs], added to; null: neither these nor the outputs' are wanted
+  float* const* output_gradients = nullptr;       // [pairs][targets], added to
+  float* scores = nullptr;                        // [pairs][targets]: u · v; may be null
+};
+inline constexpr std::size_t most_targets = 64;
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -143,6 +155,9 @@ struct Kernels {
   double (*squared_norm)(std::size_t n, const float* x);
   /// out = factor * (the number of that format nearest to x), bit for bit as round_to has it, and whether all of out is finite.
   bool (*round)(Precision precision, std::size_t n, const float* x, float factor, float* out);
+  /// Σ scale (log(1 + e^-(u · v of the context)) + Σ log(1 + e^(u · v of a negative))), and its gradient: pair after pair, and of a pair
+  /// target after target.
+  double (*negative_sampling)(const PairBlock& block);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

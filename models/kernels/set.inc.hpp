@@ -25,6 +25,7 @@ namespace {
 #include "models/kernels/elementwise.inc.hpp"
 #include "models/kernels/integers.inc.hpp"
 #include "models/kernels/rounding.inc.hpp"
+#include "models/kernels/negative_sampling.inc.hpp"
 // clang-format on
 }  // namespace
 
@@ -53,5 +54,6 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        second_moment,
                        descend_scaled,
                        squared_norm,
-                       round_numbers};
+                       round_numbers,
+                       negative_sampling};
 }  // namespace straggler::STRAGGLER_KERNELS

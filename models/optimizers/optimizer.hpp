@@ -28,6 +28,13 @@ enum class StatisticsRule {
   advance,  // those of input 0, the weights, moved by `statistics_momentum` towards those of the input `gradient`
 };
 
+/// What a rule makes of inputs of which few rows are not zero.
+enum class SparseRule {
+  densify,  // nothing: they are written out in full for it
+  rows,     // element by element, zero where all inputs are: rows for rows, if all inputs are such
+  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change
+};
+
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
@@ -38,6 +45,8 @@ struct ElementwiseEntry {
   int gradient = 0;  // the input whose statistics are carried or moved towards
   void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out);
+  /// As the scalars have it; null: densify.
+  SparseRule (*sparse)(const std::vector<double>& scalars) = nullptr;
 };
 
 struct OptimizerEntry {

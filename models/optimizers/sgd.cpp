@@ -43,6 +43,9 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   });
 }
 
+/// Weight decay moves every weight.
+SparseRule sparse_descend(const std::vector<double>& scalars) { return scalars[1] == 0 ? SparseRule::descend : SparseRule::densify; }
+
 void apply_velocity(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                     const std::vector<double>& scalars, float* out) {
   const auto momentum = static_cast<float>(scalars[0]), decay = static_cast<float>(scalars[1]);
@@ -95,7 +98,8 @@ const Register<ElementwiseEntry> descend_entry({.name = "sgd_descend",
                                                 .in_place = 0,
                                                 .statistics = StatisticsRule::advance,
                                                 .gradient = 1,
-                                                .apply = apply_descend});
+                                                .apply = apply_descend,
+                                                .sparse = sparse_descend});
 const Register<ElementwiseEntry> velocity_entry({.name = "sgd_velocity",
                                                  .summary = "the velocity of momentum",
                                                  .parameters = {},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "models/data/dataset.hpp"
 #include "models/kernels/kernels.hpp"
 #include "models/kernels/precision.hpp"
+#include "models/zoo/sparse_rows.hpp"
 #include "sim/base/parameters.hpp"
 
 namespace straggler {
@@ -73,6 +75,12 @@ class Model {
   /// gradient[length] = Σ_i scale_i ∂loss_i/∂weights, and Σ_i scale_i times the batch's statistics; added to what is there if
   /// `accumulate`. Returns Σ scale_i loss_i.
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
+  /// Where it has rows (embeddings), `sparse_gradient` is there too: the same as `gradient` with `accumulate`, into the rows that it
+  /// touches, bit for bit.
+  virtual RowPattern row_pattern() const { return {}; }
+  virtual double sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
+    throw std::logic_error("a model without a row pattern has no sparse gradients");
+  }
   /// Σ loss over the rows; adds the number of correct rows to `correct`.
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
   /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
@@ -108,6 +116,8 @@ struct ModelEntry {
   std::vector<Parameter> parameters;
   /// Throws std::invalid_argument if the model does not fit the data's shape.
   std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
+  /// It learns from pairs of words, which no other model does.
+  bool words = false;
 };
 
 }  // namespace straggler

@@ -74,7 +74,10 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
 }
 
 void Blueprint::resolve_data(const Scenario& scenario) {
-  data = with_data_place(scenario, [&] { return data_entry->inspect(scenario.workload.data.parameters, base); });
+  data = with_data_place(scenario, [&] {
+    const Parameters& parameters = scenario.workload.data.parameters;
+    return data_entry->inspect_seeded ? data_entry->inspect_seeded(parameters, base, scenario.seed) : data_entry->inspect(parameters, base);
+  });
   if (scenario.training.evaluate.split == "validation")
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);
@@ -90,7 +93,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
   };
   numerics = numerics_of(scenario);
-  model = at_place(scenario, "workload.model", [&] { return make(scenario.workload.model); });
+  model = at_place(scenario, "workload.model", [&] {
+    const ModelEntry& entry = Registry<ModelEntry>::instance().at(scenario.workload.model.name);
+    if (data.vocabulary && !entry.words)
+      throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
+                                  " has; take model skipgram, or other data");
+    return make(scenario.workload.model);
+  });
   if (!scenario.workload.weights.empty()) {
     try {
       start = read_starting_weights(scenario.workload.weights, *model, scenario.seed);

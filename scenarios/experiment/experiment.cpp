@@ -181,6 +181,7 @@ Experiment::FromStore Experiment::run_from_store(ProgressListener* progress) { r
 std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
 std::vector<TensorInfo> Experiment::tensors() const { return all_tensors(*implementation_->blueprint.model); }
 std::uint64_t Experiment::recomputed() const { return implementation_->recomputed; }
+const WordList* Experiment::vocabulary() const { return implementation_->blueprint.data.vocabulary.get(); }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 
 void Experiment::write_graph(const std::string& path) const {

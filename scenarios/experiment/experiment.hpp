@@ -108,6 +108,8 @@ class Experiment {
   std::vector<TensorInfo> tensors() const;
   /// After run(): values that were computed again because the memory budget had no room to keep them.
   std::uint64_t recomputed() const;
+  /// Of the words whose vectors the weights are; null for other data.
+  const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.

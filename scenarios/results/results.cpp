@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "models/data/word_list.hpp"
 #include "models/safetensors/safetensors.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/tables.hpp"
@@ -13,7 +14,9 @@ void write_file(const ResultFolder& folder, const std::string& file, std::string
   out.close();
 }
 
-void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values) {
+void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
+                 const WordList* vocabulary) {
+  if (vocabulary) write_file(folder, "vocabulary.txt", vocabulary_text(*vocabulary));
   const std::string file = "model.safetensors";
   try {
     write_safetensors(folder.temporary(file), tensors, values);

@@ -13,8 +13,9 @@ namespace straggler {
 /// `text` as a file of the folder. Throws ResultsError.
 void write_file(const ResultFolder& folder, const std::string& file, std::string_view text);
 
-/// model.safetensors. Throws ResultsError.
-void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values);
+/// model.safetensors, and vocabulary.txt where the weights are vectors of words. Throws ResultsError.
+void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
+                 const WordList* vocabulary = nullptr);
 
 /// summary.json and all tables that follow from the record. Throws ResultsError.
 void write_record(const ResultFolder& folder, const RunRecord& record);

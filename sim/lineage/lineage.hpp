@@ -68,6 +68,7 @@ struct LineageNode {
   std::uint32_t references = 0;
   std::uint32_t mark = 0;  // the executor's own
   void* value = nullptr;   // the executor's own; null: not evaluated
+  bool sparse = false;     // the executor's own: the form of the value
   Lineage* lineage = nullptr;
 };
 

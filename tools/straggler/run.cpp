@@ -205,7 +205,7 @@ class Run {
   void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
     write_record(folder, record);
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
-    if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights());
+    if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
     const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
     RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
     info.recomputed = experiment.recomputed();

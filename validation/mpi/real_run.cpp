@@ -236,7 +236,7 @@ class RankRun {
   void write(const RunRecord& record, const std::vector<float>& weights) const {
     write_record(*folder_, record);
     write_file(*folder_, "scenario.yaml", write_scenario(scenario_));
-    write_model(*folder_, all_tensors(*blueprint_->model), weights);
+    write_model(*folder_, all_tensors(*blueprint_->model), weights, blueprint_->data.vocabulary.get());
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
     write_file(*folder_, "run.json", run_json(info));

@@ -1,0 +1,41 @@
+#include "models/data/word_list.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <unordered_set>
+
+#include "models/data/dataset.hpp"
+
+namespace straggler {
+
+std::string vocabulary_text(const WordList& vocabulary) {
+  std::string text;
+  for (std::size_t i = 0; i < vocabulary.size(); ++i) text += fmt::format("{} {}\n", vocabulary.words[i], vocabulary.counts[i]);
+  return text;
+}
+
+WordList read_vocabulary(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw DataError(fmt::format("{}: cannot be read; give a vocabulary, lines of a word, a blank and a count", path.string()));
+  WordList vocabulary;
+  std::unordered_set<std::string> seen;
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    const std::size_t blank = line.find(' ');
+    std::uint64_t count = 0;
+    const char* const end = line.data() + line.size();
+    const auto parsed = std::from_chars(blank == std::string::npos ? end : line.data() + blank + 1, end, count);
+    if (blank == 0 || parsed.ec != std::errc() || parsed.ptr != end)
+      throw DataError(fmt::format("{}:{}: not a word, a blank and a count; give the vocabulary that the run wrote", path.string(), number));
+    if (!seen.insert(line.substr(0, blank)).second)
+      throw DataError(
+          fmt::format("{}:{}: the word '{}' stands here again; each may stand there once", path.string(), number, line.substr(0, blank)));
+    vocabulary.words.push_back(line.substr(0, blank));
+    vocabulary.counts.push_back(count);
+  }
+  return vocabulary;
+}
+
+}  // namespace straggler

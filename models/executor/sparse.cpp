@@ -1,0 +1,120 @@
+// What the arithmetic does with values of which few rows are not zero. They come, bit for bit, to what they would written out in full: to
+// whatever reads it an absent row is a row of zeros.
+#include <algorithm>
+
+#include "models/executor/arithmetic.hpp"
+
+namespace straggler {
+
+SparseRule Arithmetic::sparse_rule(const LineageNode& node) const {
+  const bool known = row_floats_ > 0 && node.formula.kind == Formula::Kind::elementwise;
+  const auto rule = known ? entry_of(node.formula.rule).sparse : nullptr;
+  return rule ? rule(node.formula.scalars) : SparseRule::densify;
+}
+
+bool Arithmetic::sparse(const LineageNode& node) const {
+  if (node.formula.kind == Formula::Kind::gradient) return row_floats_ > 0;
+  return sparse_rule(node) == SparseRule::rows &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [](const LineageNode* input) { return input->sparse; });
+}
+
+bool Arithmetic::descends_along_rows(const LineageNode& node) const {
+  return sparse_rule(node) == SparseRule::descend && node.inputs.size() == 2 && !node.inputs[0]->sparse && node.inputs[1]->sparse;
+}
+
+std::size_t Arithmetic::densified(const LineageNode& node) const {
+  if (row_floats_ == 0 || descends_along_rows(node)) return 0;
+  if (node.formula.kind == Formula::Kind::elementwise && sparse(node)) return 0;
+  return static_cast<std::size_t>(
+      std::count_if(node.inputs.begin(), node.inputs.end(), [](const LineageNode* input) { return input->sparse; }));
+}
+
+void Arithmetic::write_dense(const SparseRows& rows, float* out) const {
+  std::fill_n(out, length(), 0.0f);
+  for (std::size_t slot = 0; slot < rows.count(); ++slot) std::copy_n(rows.values(slot), row_floats_, out + rows.row(slot) * row_floats_);
+}
+
+void Arithmetic::make_dense(LineageNode& node) const {
+  if (!node.sparse) return;
+  const AlignedFloats copy = allocate_aligned(buffer_floats());
+  std::copy_n(static_cast<const float*>(node.value), buffer_floats(), copy.get());
+  write_dense(rows_of(copy.get()), static_cast<float*>(node.value));
+  node.sparse = false;
+}
+
+void Arithmetic::find_operands(const LineageNode& node, Scratch& scratch) const {
+  scratch.operands.clear();
+  std::size_t used = 0;
+  for (const LineageNode* input : node.inputs) {
+    if (input->sparse) {
+      if (used == scratch.densified.size()) scratch.densified.push_back(allocate_aligned(length()));
+      write_dense(rows_of(input->value), scratch.densified[used].get());
+      scratch.operands.push_back(scratch.densified[used++].get());
+    } else {
+      scratch.operands.push_back(static_cast<const float*>(input->value));
+    }
+  }
+}
+
+void Arithmetic::combine_rows(const ElementwiseEntry& entry, const std::vector<SparseRows>& inputs, const std::vector<double>& scalars,
+                              SparseRows out, bool in_place, Scratch& scratch) const {
+  const std::size_t count = inputs.size();
+  scratch.slots.resize(model_length_ / row_floats_);
+  if (!in_place) out.clear();
+  std::vector<std::int32_t> places(out.count() * count, RowSlots::absent);  // [rows of the result][inputs]: the slot there
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t slot = 0, slots = inputs[i].count(); slot < slots; ++slot) {
+      const std::size_t row = inputs[i].row(slot);
+      std::int32_t& place = scratch.slots[row];
+      if (in_place && i == 0) {
+        place = static_cast<std::int32_t>(slot);
+      } else if (place == RowSlots::absent) {
+        place = static_cast<std::int32_t>(out.append(row));
+        places.resize(places.size() + count, RowSlots::absent);
+      }
+      places[static_cast<std::size_t>(place) * count + i] = static_cast<std::int32_t>(slot);
+    }
+  const std::vector<float> zeros(row_floats_);
+  std::vector<const float*> operands(count);
+  for (std::size_t slot = 0; slot < out.count(); ++slot) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int32_t place = places[slot * count + i];
+      operands[i] = place == RowSlots::absent ? zeros.data() : inputs[i].values(static_cast<std::size_t>(place));
+    }
+    entry.apply(kernels_, {row_floats_}, operands, scalars, out.values(slot));
+  }
+  scratch.slots.forget(out);
+}
+
+void Arithmetic::descend_rows(const ElementwiseEntry& entry, const float* from, const SparseRows& direction,
+                              const std::vector<double>& scalars, float* out) const {
+  if (out != from) std::copy_n(from, length(), out);
+  std::vector<const float*> operands(2);
+  constexpr std::size_t ahead = 4, line = 16;  // rows; floats of a cache line
+  for (std::size_t slot = 0, count = direction.count(); slot < count; ++slot) {
+    const float* const coming = out + direction.row(std::min(slot + ahead, count - 1)) * row_floats_;
+    for (std::size_t i = 0; i < row_floats_; i += line) __builtin_prefetch(coming + i, 1);
+    float* const row = out + direction.row(slot) * row_floats_;
+    operands[0] = row;
+    operands[1] = direction.values(slot);
+    entry.apply(kernels_, {row_floats_}, operands, scalars, row);
+  }
+}
+
+void Arithmetic::elementwise(const LineageNode& node, float* out, Scratch& scratch) const {
+  const ElementwiseEntry& entry = entry_of(node.formula.rule);
+  if (sparse(node)) {
+    std::vector<SparseRows> rows;
+    for (const LineageNode* input : node.inputs) rows.push_back(rows_of(input->value));
+    return combine_rows(entry, rows, node.formula.scalars, rows_of(out), false, scratch);
+  }
+  if (descends_along_rows(node))
+    return descend_rows(entry, static_cast<const float*>(node.inputs[0]->value), rows_of(node.inputs[1]->value), node.formula.scalars, out);
+  find_operands(node, scratch);
+  if (keep_first_statistics_)
+    combine_keeping_statistics(entry, node.formula.scalars, out, scratch);
+  else
+    combine(entry, scratch.operands, node.formula.scalars, out);
+}
+
+}  // namespace straggler

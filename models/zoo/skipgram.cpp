@@ -1,0 +1,160 @@
+// Skip-gram with negative sampling (Mikolov et al., Distributed Representations of Words and Phrases and their Compositionality, 2013,
+// equation 4). Each word w has an input vector u_w and an output vector v_w; of a centre c with context o and negatives n_1 … n_k
+//   loss = -log σ(u_c · v_o) - Σ log σ(-u_c · v_n)
+// The negatives are drawn with probability proportional to count^0.75. One may be the context itself, as the equation has it (the word2vec
+// program leaves such out). All pairs of a batch see the same weights, where word2vec steps pair by pair.
+//
+// Evaluation: the mean loss with negatives that depend on the pair alone, so that it is the same function of the weights every time. A
+// pair is correct if its context scores above all of its negatives that are other words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/data/word_list.hpp"
+#include "models/zoo/model.hpp"
+#include "models/zoo/noise.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+/// Pairs that the kernel gets at a time: their rows of weights and gradients still are in the caches when it comes to them.
+constexpr std::size_t block_pairs = 16;
+
+class SkipGram final : public Model {
+ public:
+  SkipGram(std::shared_ptr<const WordList> vocabulary, std::size_t width, std::size_t negatives, const Kernels& kernels)
+      : words_(vocabulary->size()), width_(width), targets_(1 + negatives), noise_(vocabulary->counts), kernels_(kernels) {}
+
+  std::size_t parameters() const override { return 2 * words_ * width_; }
+  std::vector<TensorInfo> tensors() const override {
+    return {{"input.weight", {words_, width_}, 0}, {"output.weight", {words_, width_}, words_ * width_}};
+  }
+  bool draws() const override { return true; }
+  RowPattern row_pattern() const override { return {width_}; }
+  /// A pair takes one row of the inputs and a product with each of its targets' rows.
+  std::vector<LayerCost> cost() const override {
+    const double width = static_cast<double>(width_), targets = static_cast<double>(targets_);
+    return {{"input", words_ * width_, 0, width * sizeof(float)},
+            {"output", words_ * width_, 2 * width * targets, (width + 1) * targets * sizeof(float)}};
+  }
+  std::size_t workspace_bytes(std::size_t /*rows*/) const override {
+    return sizeof(Pointers) + block_pairs * targets_ * (2 * sizeof(float*) + 2 * sizeof(float));
+  }
+  void initialize(std::uint64_t seed, float* weights) const override {
+    RandomStream stream(seed, "model/input.weight");
+    for (std::size_t i = 0; i < words_ * width_; ++i)
+      weights[i] = static_cast<float>((stream.uniform() - 0.5) / static_cast<double>(width_));
+    std::fill_n(weights + words_ * width_, words_ * width_, 0.0f);
+  }
+  std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Pointers>(targets_); }
+
+  double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override {
+    if (!accumulate) std::fill_n(gradient, parameters(), 0.0f);
+    return add_gradient(weights, rows, workspace, [&](std::size_t row) { return gradient + row * width_; });
+  }
+  double sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
+    return add_gradient(weights, rows, workspace, [&](std::size_t row) { return gradient.row(row); });
+  }
+
+  double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override {
+    Pointers& pointers = static_cast<Pointers&>(workspace);
+    double loss = 0;
+    for (std::size_t at = 0; at < rows.count; at += block_pairs) {
+      const std::size_t count = std::min(block_pairs, rows.count - at);
+      for (std::size_t i = 0; i < count; ++i)
+        point(weights, rows, at + i, i, Hasher().add(word(rows, at + i)).add(label(rows, at + i)).key().low, pointers);
+      PairBlock block{count, width_, targets_, pointers.centres, pointers.outputs.data()};
+      block.scores = pointers.scores.data();
+      loss += kernels_.negative_sampling(block);
+      for (std::size_t i = 0; i < count; ++i) correct += is_best(pointers, i);
+    }
+    return loss;
+  }
+
+ private:
+  struct Pointers final : Workspace {
+    explicit Pointers(std::size_t per_pair)
+        : targets(block_pairs * per_pair),
+          outputs(block_pairs * per_pair),
+          output_gradients(block_pairs * per_pair),
+          scores(block_pairs * per_pair) {}
+    const float* centres[block_pairs];
+    float* centre_gradients[block_pairs];
+    std::vector<std::uint32_t> targets;  // words
+    std::vector<const float*> outputs;
+    std::vector<float*> output_gradients;
+    std::vector<float> scores;
+  };
+
+  static std::uint64_t word(const Rows& rows, std::size_t row) { return static_cast<std::uint64_t>(rows.inputs[row]); }
+  static std::uint64_t label(const Rows& rows, std::size_t row) { return static_cast<std::uint64_t>(rows.labels[row]); }
+
+  /// Where the weights of a pair are: pair `row`, as number `at` of the block, with negatives from `key`.
+  void point(const float* weights, const Rows& rows, std::size_t row, std::size_t at, std::uint64_t key, Pointers& pointers) const {
+    const float* const outputs = weights + words_ * width_;
+    pointers.centres[at] = weights + word(rows, row) * width_;
+    std::uint32_t* const targets = pointers.targets.data() + at * targets_;
+    targets[0] = static_cast<std::uint32_t>(label(rows, row));
+    for (std::size_t j = 1; j < targets_; ++j) targets[j] = noise_.draw(key, j - 1);
+    for (std::size_t j = 0; j < targets_; ++j) pointers.outputs[at * targets_ + j] = outputs + targets[j] * width_;
+  }
+
+  /// `row_of`: where the gradient of a row of the weights is added.
+  template <class RowOf>
+  double add_gradient(const float* weights, const Rows& rows, Workspace& workspace, const RowOf& row_of) const {
+    Pointers& pointers = static_cast<Pointers&>(workspace);
+    double loss = 0;
+    for (std::size_t at = 0; at < rows.count; at += block_pairs) {
+      const std::size_t count = std::min(block_pairs, rows.count - at);
+      for (std::size_t i = 0; i < count; ++i) {
+        point(weights, rows, at + i, i, rows.draws[at + i], pointers);
+        pointers.centre_gradients[i] = row_of(word(rows, at + i));
+        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) pointers.output_gradients[j] = row_of(words_ + pointers.targets[j]);
+      }
+      loss += kernels_.negative_sampling({count, width_, targets_, pointers.centres, pointers.outputs.data(), rows.scale + at,
+                                          pointers.centre_gradients, pointers.output_gradients.data(), nullptr});
+    }
+    return loss;
+  }
+
+  bool is_best(const Pointers& pointers, std::size_t at) const {
+    const std::uint32_t* const targets = pointers.targets.data() + at * targets_;
+    const float* const scores = pointers.scores.data() + at * targets_;
+    for (std::size_t j = 1; j < targets_; ++j)
+      if (targets[j] != targets[0] && !(scores[0] > scores[j])) return false;
+    return scores[0] == scores[0];
+  }
+
+  const std::size_t words_, width_, targets_;
+  const Noise noise_;
+  const Kernels& kernels_;
+};
+
+const Register<ModelEntry> entry({
+    .name = "skipgram",
+    .summary = "word vectors: skip-gram with negative sampling (word2vec); learns from data `text`",
+    .parameters = {{.name = "dimension",
+                    .type = ValueType::count,
+                    .fallback = "100",
+                    .meaning = "numbers in a word's vector",
+                    .range = Range::between(1, 4096)},
+                   {.name = "negatives",
+                    .type = ValueType::count,
+                    .fallback = "5",
+                    .meaning = "words drawn beside each context, by count^0.75",
+                    .range = Range::between(1, static_cast<double>(most_targets - 1))}},
+    .make = [](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
+      if (!data.vocabulary) throw std::invalid_argument("skipgram learns from pairs of words; take data: {kind: text, path: FILE}");
+      if (setting.precision != Precision::fp32)
+        throw std::invalid_argument("skipgram computes in fp32 alone; leave the precision out, or take another model");
+      return std::make_unique<SkipGram>(data.vocabulary, static_cast<std::size_t>(parameters.count("dimension")),
+                                        static_cast<std::size_t>(parameters.count("negatives")), setting.kernels);
+    },
+    .words = true,
+});
+
+}  // namespace
+}  // namespace straggler
