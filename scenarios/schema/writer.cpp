@@ -252,8 +252,8 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
   data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   out += "  data: " + data.text() + "\n  precision: fp32\n  fuse: " + (spec.fuse ? "auto" : "off") + "\n";
-  out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   out += "  batch_norm: " + FlowMap().add("exchange", flag(spec.exchange_statistics)).text() + "\n";
+  out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";
   if (spec.cost.bytes)

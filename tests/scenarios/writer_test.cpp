@@ -60,6 +60,7 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"cluster.faults[6].link='worker/0 \"up\"'", "cluster.faults[6].bandwidth_factor=33.3%"},
            {"training.scheme=asgd", "training.on_failure=abort", "cluster.network.collective={}"},
            {"workload.cost={model: resnet50}", "workload.serial_per_epoch=0.1ns"},
+           {"workload.model.weights=some/start.safetensors", "workload.batch_norm={exchange: true}"},
        }) {
     CAPTURE(sets.empty() ? std::string("as it is") : sets[0]);
     check_round_trip(read(rich, sets));
