@@ -259,8 +259,8 @@ std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   if (spec.growth_every > 0) scale.add("growth_every", number(spec.growth_every));
   if (spec.precision == "fp16" || spec.precision == "mixed") out += "  loss_scale: " + scale.text() + "\n";
   out += "  fuse: " + std::string(spec.fuse ? "auto" : "off") + "\n";
-  out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   out += "  batch_norm: " + FlowMap().add("exchange", flag(spec.exchange_statistics)).text() + "\n";
+  out += "  serial_per_epoch: " + time(spec.serial_per_epoch) + "\n";
   if (spec.cost.model)
     out += "  cost: " + FlowMap().add("model", kind_map(*spec.cost.model, KindGroup::cost_model, vocabulary).text()).text() + "\n";
   if (spec.cost.bytes)

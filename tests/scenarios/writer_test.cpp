@@ -64,6 +64,7 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"workload.precision=fp16", "workload.loss_scale={initial: 8}"},
            {"workload.precision=bf16"},
            {"workload.cost={model: resnet50}", "workload.serial_per_epoch=0.1ns"},
+           {"workload.model.weights=some/start.safetensors", "workload.batch_norm={exchange: true}"},
        }) {
     CAPTURE(sets.empty() ? std::string("as it is") : sets[0]);
     check_round_trip(read(rich, sets));
