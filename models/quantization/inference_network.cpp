@@ -93,7 +93,8 @@ class Translation {
     const ValueIndex made = append(Kind::product, layer);
     InferenceStep& step = made_.steps.back();
     step.tensors = prefix_of(layer);
-    if (layer.kind == LayerKind::linear) step.window = {};
+    step.linear = layer.kind == LayerKind::linear;
+    if (step.linear) step.window = {};
     const std::size_t inputs = layer.tensors[0].shape.at(1);  // channels that one output sees
     step.groups = layer.in.channels / inputs;
     const float* const weight = weights_ + layout_.tensors[l][0];

@@ -21,6 +21,7 @@ struct InferenceStep {
   Window window;                    // of products and pools; 1 x 1 for linear layers
   std::size_t groups = 1;           // of a product: each output channel sees the input channels of its group
   bool rectified = false;           // products, sums and averages: a ReLU follows
+  bool linear = false;              // a product that was a linear layer: its weight has two dimensions, a convolution has four
   std::vector<float> weight, bias;  // product: [out.channels][patch], [out.channels]
 
   /// Inputs of one output of a product.

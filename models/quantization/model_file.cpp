@@ -49,7 +49,7 @@ void add_grid(TypedFile& file, const std::string& name, const std::vector<Grid>&
 
 std::vector<std::size_t> weight_shape(const InferenceStep& step) {
   const std::size_t inputs = step.in.channels / step.groups;
-  if (step.window == Window{} && step.out.height == 1 && step.out.width == 1) return {step.out.channels, inputs};
+  if (step.linear) return {step.out.channels, inputs};
   return {step.out.channels, inputs, step.window.height, step.window.width};
 }
 
