@@ -245,7 +245,9 @@ bool huge(const Reference& reference) { return reference.parameters > 5'000'000;
 }  // namespace
 
 TEST_CASE("the plain implementations in double equal PyTorch's float64") {
-  for (const auto& [name, reference] : references()) {
+  for (const auto& named : references()) {
+    const std::string& name = named.first;
+    const Reference& reference = named.second;
     if (reference.parameters > 1'000'000) continue;
     CAPTURE(name);
     const ReferenceNetwork<double> network(network_named(name));
@@ -255,7 +257,9 @@ TEST_CASE("the plain implementations in double equal PyTorch's float64") {
 }
 
 TEST_CASE("every engine equals PyTorch on every network that it computes") {
-  for (const auto& [name, reference] : references()) {
+  for (const auto& named : references()) {
+    const std::string& name = named.first;
+    const Reference& reference = named.second;
     if (sanitized && huge(reference)) continue;
     CAPTURE(name);
     for (std::size_t i = 0; i < 5; ++i) CHECK(reference.float32.at(i) < 5e-6);  // else the file is of no use for 1e-5
@@ -278,7 +282,9 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
 
 TEST_CASE("every model of the zoo that PyTorch has computed equals it, as it is made for a scenario") {
   std::size_t found = 0;
-  for (const auto& [name, reference] : references()) {
+  for (const auto& named : references()) {
+    const std::string& name = named.first;
+    const Reference& reference = named.second;
     const ModelEntry* const entry = Registry<ModelEntry>::instance().find(name);
     if (!entry || (sanitized && huge(reference))) continue;
     CAPTURE(name);
