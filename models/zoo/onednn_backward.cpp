@@ -47,17 +47,17 @@ void Planner::no_gradient(LayerIndex layer) {
 
 void Planner::conv_backward(LayerIndex layer) {
   const Convolution c = convolution_of(layer);
-  const Layout plain = c.plain_weight(), own = values_[layer].layout;
+  const Layout weights = c.plain_weight(), own = values_[layer].layout;
   const Place arriving = arriving_at(layer, 1)[0];
   const LayerIndex from = spec(layer).inputs[0];
 
   const Operator by_weight = convolution_by_weight(c);
-  const Place weight_gradient = gradient_place(layer, 0, plain, by_weight.layout(2));
+  const Place weight_gradient = gradient_place(layer, 0, weights, by_weight.layout(2));
   std::vector<Place> arguments = {in_layout(kept(from), value(from).layout, by_weight.layout(0)),
                                   in_layout(arriving, own, by_weight.layout(1)), weight_gradient};
   if (c.bias) arguments.push_back(gradient_place(layer, 1, by_weight.layout(3), by_weight.layout(3)));
   run(by_weight, arguments);
-  gradient_store(layer, 0, plain, by_weight.layout(2), weight_gradient);
+  gradient_store(layer, 0, weights, by_weight.layout(2), weight_gradient);
   if (c.bias) gradient_store(layer, 1, by_weight.layout(3), by_weight.layout(3), arguments[3]);
 
   if (from == network_input) return;
@@ -66,29 +66,29 @@ void Planner::conv_backward(LayerIndex layer) {
   if (setting_.convolution == ConvolutionRule::automatic && c.in_height * c.in_width <= 16) by_source_shape.algorithm = Algorithm::direct;
   const Operator by_source = convolution_by_source(by_source_shape);
   const Place result = fresh(by_source.layout(2));
-  run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, plain, by_source.layout(1)), result});
+  run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, weights, by_source.layout(1)), result});
   contribute(from, result, by_source.layout(2));
 }
 
 void Planner::linear_backward(LayerIndex layer) {
   const Linear l = linear_of(layer);
-  const Layout plain = l.plain_weight(), own = values_[layer].layout;
+  const Layout weights = l.plain_weight(), in = plain(spec(layer).in);
   const Place arriving = arriving_at(layer, 1)[0];
   const LayerIndex from = spec(layer).inputs[0];
 
   const Operator by_weight = linear_by_weight(l);
   const Layout bias = by_weight.layout(3);
-  const Place weight_gradient = gradient_place(layer, 0, plain, by_weight.layout(2)), bias_gradient = gradient_place(layer, 1, bias, bias);
-  run(by_weight, {in_layout(kept(from), value(from).layout, by_weight.layout(0)), in_layout(arriving, own, by_weight.layout(1)),
-                  weight_gradient, bias_gradient});
-  gradient_store(layer, 0, plain, by_weight.layout(2), weight_gradient);
+  const Place weight_gradient = gradient_place(layer, 0, weights, by_weight.layout(2)),
+              bias_gradient = gradient_place(layer, 1, bias, bias);
+  run(by_weight, {in_layout(kept(from), value(from).layout, in), arriving, weight_gradient, bias_gradient});
+  gradient_store(layer, 0, weights, by_weight.layout(2), weight_gradient);
   gradient_store(layer, 1, bias, bias, bias_gradient);
 
   if (from == network_input) return;
   const Operator by_source = linear_by_source(l);
   const Place result = fresh(by_source.layout(2));
-  run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, plain, by_source.layout(1)), result});
-  contribute(from, result, by_source.layout(2));
+  run(by_source, {arriving, weight(layer, 0, weights, by_source.layout(1)), result});
+  contribute(from, result, in);
 }
 
 void Planner::average_pool_backward(LayerIndex layer) {
@@ -185,12 +185,7 @@ void Planner::relu_backward(LayerIndex layer) {
 void Planner::flatten_backward(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
   if (from == network_input) return;
-  const Place arriving = arriving_at(layer, 1)[0];
-  const Shape& in = spec(layer).in;
-  if (values_[from].maps.block == 0)
-    arriving_[from].push_back(arriving);
-  else
-    contribute(from, arriving, Layout::plain({setting_.rows, in.channels, in.height, in.width}));
+  contribute(from, arriving_at(layer, 1)[0], plain(spec(layer).in));
 }
 
 }  // namespace straggler::onednn

@@ -116,10 +116,10 @@ void Planner::linear(LayerIndex layer) {
   const Linear l = linear_of(layer);
   const Operator made = onednn::linear(l);
   const OutputValue& from = input(layer);
-  const Place source = in_layout(from.place, from.layout, made.layout(0)), out = fresh(made.layout(2));
+  const Place source = in_layout(from.place, from.layout, plain(spec(layer).in)), out = fresh(made.layout(2));
   run(made, {source, weight(layer, 0, l.plain_weight(), made.layout(1)), out, parameter(layer, 1, l.out)});
   rounded(out, made.layout(2).floats());
-  values_[layer] = {out, made.layout(2), no_maps, true};
+  set_maps(layer, out, plain(spec(layer).out));
 }
 
 void Planner::average_pool(LayerIndex layer) {
@@ -221,19 +221,15 @@ void Planner::add(LayerIndex layer) {
 
 void Planner::flatten(LayerIndex layer) {
   const OutputValue& from = input(layer);
-  const LayerSpec& l = spec(layer);
-  const Layout plain = Layout::plain({setting_.rows, l.in.channels, l.in.height, l.in.width});
-  const bool is_plain = from.maps.block == 0 || from.maps.block == 1 || (from.maps.places == 1 && l.in.channels % from.maps.block == 0);
-  values_[layer] = {is_plain ? from.place : in_layout(from.place, from.layout, plain), Layout::plain({setting_.rows, l.out.channels}),
-                    no_maps, true};
+  set_maps(layer, in_layout(from.place, from.layout, plain(spec(layer).in)), plain(spec(layer).out));
 }
 
 void Planner::loss() {
   const LayerIndex last = values_.size() - 1;
   const OutputValue& scores = values_[last];
   const std::size_t rows = setting_.rows, classes = spec(last).out.size();
-  const Layout plain = Layout::plain({rows, spec(last).out.channels, spec(last).out.height, spec(last).out.width});
-  const Place x = scores.maps.block == 0 ? scores.place : in_layout(scores.place, scores.layout, plain);
+  const Layout in_order = plain(spec(last).out);
+  const Place x = in_layout(scores.place, scores.layout, in_order);
   const Place panels = plan_.fresh(panel_floats(rows, classes) * sizeof(float));
   const Kernels& kernels = setting_.kernels;
   if (!setting_.training) {
@@ -243,13 +239,13 @@ void Planner::loss() {
     });
     return;
   }
-  const Place gradient = fresh(plain);
+  const Place gradient = fresh(in_order);
   plan_.step({x, panels, gradient}, [=, &kernels](const Plan& plan, Call& call) {
     kernels.to_panels(rows, classes, plan.at(x, call), plan.at(panels, call));
     call.loss = kernels.softmax_cross_entropy(rows, classes, plan.at(panels, call), call.rows.labels, call.rows.scale);
     kernels.from_panels(rows, classes, plan.at(panels, call), plan.at(gradient, call));
   });
-  scores.maps.block == 0 ? arriving_[last].push_back(gradient) : contribute(last, gradient, plain);
+  contribute(last, gradient, in_order);
 }
 
 }  // namespace straggler::onednn

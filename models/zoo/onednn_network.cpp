@@ -105,7 +105,12 @@ class OneDnnNetwork final : public Model {
       }
     const onednn::PlanSetting setting{architecture_,        layout_, setting_.kernels, maps_, setting_.precision,
                                       setting_.convolution, rows,    training};
-    plans_.push_front({rows, training, std::make_shared<const Plan>(make_plan(setting))});
+    try {
+      plans_.push_front({rows, training, std::make_shared<const Plan>(make_plan(setting))});
+    } catch (const std::exception& failed) {
+      throw std::runtime_error(std::string("oneDNN has no operator for this network (") + failed.what() +
+                               "); choose another engine: workload.model.engine");
+    }
     if (plans_.size() > most_plans) plans_.pop_back();
     return plans_.front().plan;
   }

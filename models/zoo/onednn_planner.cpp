@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace straggler::onednn {
-namespace {
-
-std::vector<std::size_t> maps_shape(std::size_t rows, const Shape& shape) { return {rows, shape.channels, shape.height, shape.width}; }
-
-}  // namespace
 
 bool plannable(const Architecture& architecture) {
   if (architecture.layers.empty()) return false;
@@ -45,7 +40,7 @@ Planner::Planner(const PlanSetting& setting)
   ++consumers_.back();  // the loss
   const Shape& in = setting.architecture.input;
   network_.place = {Place::Kind::inputs, 0, nowhere};
-  network_.layout = Layout::plain(maps_shape(setting.rows, in));
+  network_.layout = plain(in);
   network_.maps = {setting.rows, in.channels, in.height * in.width, 1};
 }
 
@@ -174,9 +169,8 @@ void Planner::rounded(const Place& place, std::size_t floats) {
 void Planner::set_maps(LayerIndex layer, Place place, Layout layout) {
   const Shape& shape = spec(layer).out;
   if (layout.block() == 0) {
-    const Layout plain = Layout::plain(maps_shape(setting_.rows, shape));
-    place = in_layout(place, layout, plain);
-    layout = plain;
+    place = in_layout(place, layout, plain(shape));
+    layout = plain(shape);
   }
   const Maps maps{setting_.rows, shape.channels, shape.height * shape.width, layout.block()};
   values_[layer] = {place, layout, maps, true};

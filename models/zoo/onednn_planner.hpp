@@ -10,14 +10,13 @@
 namespace straggler::onednn {
 
 inline constexpr double norm_epsilon = 1e-5;  // of batch norm: PyTorch's default
-inline constexpr Maps no_maps = {0, 0, 0, 0};
 
-/// A layer's output, or the network's input.
+/// A layer's output, or the network's input: maps, of one place where it is a vector.
 struct OutputValue {
   Place place;
   Layout layout;
-  Maps maps = no_maps;  // of what is [rows, channels, height, width]
-  bool kept = true;     // false: backward it is computed again
+  Maps maps;
+  bool kept = true;  // false: backward it is computed again
 };
 
 /// A batch norm with what follows it, as long as nobody else looks at what lies between.
@@ -70,6 +69,7 @@ class Planner {
   PoolWindows windows_of(LayerIndex layer) const;
   NormGroup* group_of(LayerIndex norm);
 
+  Layout plain(const Shape& shape) const { return Layout::plain({setting_.rows, shape.channels, shape.height, shape.width}); }
   Place fresh(const Layout& layout) { return plan_.fresh(layout.bytes()); }
   void run(const Operator& made, std::vector<Place> arguments);
   Place in_layout(const Place& place, const Layout& is, const Layout& wanted);

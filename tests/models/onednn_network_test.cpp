@@ -212,6 +212,17 @@ TEST_CASE("onednn: linear layers and ReLUs alone; no layer couples samples, so l
   check_problem(problem, *model, direct_bound);
 }
 
+TEST_CASE("onednn: vectors and maps of one place are the same to every layer" * doctest::skip()) {
+  ArchitectureBuilder build({12, 1, 1});
+  const LayerIndex a = build.relu(build.batch_norm(build.linear(network_input, "a", 16), "na"));
+  const LayerIndex b = build.conv(a, "b", 16, Window::square(1), true);
+  const LayerIndex c = build.add({build.linear(b, "c", 16), a, b});
+  const LayerIndex d = build.add({build.batch_norm(build.linear(c, "d", 16), "nd"), b});
+  build.linear(build.max_pool(build.relu(d), Window::square(1)), "e", 5);
+  const Problem problem(std::move(build).build(), 9);
+  check_problem(problem, *model_of(problem.net), 2e-5);
+}
+
 TEST_CASE("onednn: Winograd's convolutions are close, within a bound of their own" * doctest::skip()) {
   const Problem problem(one_conv({64, 12, 12}, 64, Window::square(3, 1, 1), true), 3);
   for (const ConvolutionRule rule : {ConvolutionRule::winograd, ConvolutionRule::automatic})
