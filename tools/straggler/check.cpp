@@ -24,7 +24,7 @@ void line(const char* label, const std::string& value) {
 std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
   return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
-                     readable_bytes(*group.memory), readable_number(group.largest_batch));
+                     readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
 }
 
 void print_groups(const Scenario& scenario, const Explanation& explanation) {
