@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "sim/base/huge_pages.hpp"
+
 namespace straggler {
 namespace {
 
@@ -13,8 +15,12 @@ constexpr std::size_t slab_bytes = 256 * 1024;  // small buffers are cut from sl
 
 AlignedFloats allocate_aligned(std::size_t count) {
   const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(float) + line - 1) / line * line;
-  AlignedFloats made(static_cast<float*>(std::aligned_alloc(line, bytes)));
+  // Rows of embeddings are touched in no order that a TLB could follow.
+  const bool large = bytes >= huge_page;
+  const std::size_t alignment = large ? huge_page : line;
+  AlignedFloats made(static_cast<float*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)));
   if (!made) throw std::bad_alloc();
+  if (large) ::madvise(made.get(), bytes / huge_page * huge_page, MADV_HUGEPAGE);  // refused: pages are small
   return made;
 }
 

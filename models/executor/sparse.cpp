@@ -90,7 +90,7 @@ void Arithmetic::descend_rows(const ElementwiseEntry& entry, const float* from, 
                               const std::vector<double>& scalars, float* out) const {
   if (out != from) std::copy_n(from, length(), out);
   std::vector<const float*> operands(2);
-  constexpr std::size_t ahead = 4, line = 16;  // rows; floats of a cache line
+  constexpr std::size_t ahead = 8, line = 16;  // rows; floats of a cache line
   for (std::size_t slot = 0, count = direction.count(); slot < count; ++slot) {
     const float* const coming = out + direction.row(std::min(slot + ahead, count - 1)) * row_floats_;
     for (std::size_t i = 0; i < row_floats_; i += line) __builtin_prefetch(coming + i, 1);

@@ -163,8 +163,7 @@ double negative_sampling(const PairBlock& block) {
     float* const* const dv = block.output_gradients + pair * block.targets;
     constexpr std::size_t step = most_columns * lanes;
     std::size_t from = 0;
-    for (; from + step <= block.width; from += step)
-      spread_columns<most_columns, false>(lanes, block.targets, factors, u, v, from, du, dv);
+    for (; from + step <= block.width; from += step) spread_columns<most_columns, false>(lanes, block.targets, factors, u, v, from, du, dv);
     last_columns<most_columns>(block.width, block.targets, factors, u, v, from, du, dv);
   }
   loss.flush();

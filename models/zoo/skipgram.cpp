@@ -21,7 +21,7 @@ namespace straggler {
 namespace {
 
 /// Pairs that the kernel gets at a time: their rows of weights and gradients still are in the caches when it comes to them.
-constexpr std::size_t block_pairs = 16;
+constexpr std::size_t block_pairs = 64;
 
 class SkipGram final : public Model {
  public:
