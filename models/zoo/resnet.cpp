@@ -68,10 +68,15 @@ const Register<CostModelEntry> cost18(cost("resnet18", "ResNet-18 for 32x32 imag
                                            resnet18_of));
 const Register<CostModelEntry> cost50(cost("resnet50", "ResNet-50 for 32x32 images: 23,520,842 parameters, 1.30 G multiply-adds",
                                            resnet50_of));
-const Register<ModelEntry> learn8(learner("resnet8", "ResNet-8 (16, 32, 64 channels), 78,042 parameters on 3x32x32 images", resnet8_of));
-const Register<ModelEntry> learn18(learner("resnet18", "ResNet-18 (64 to 512 channels), 11,173,962 parameters on 3x32x32 images",
-                                           resnet18_of));
-const Register<ModelEntry> learn50(learner("resnet50", "ResNet-50 (bottlenecks), 23,520,842 parameters on 3x32x32 images", resnet50_of));
+const Register<ModelEntry> learn8(
+    learner("resnet8", "ResNet-8 (16, 32, 64 channels), 78,042 parameters on 3x32x32 images; as workload.cost: those, with classes (10)",
+            resnet8_of));
+const Register<ModelEntry> learn18(learner(
+    "resnet18", "ResNet-18 (64 to 512 channels), 11,173,962 parameters on 3x32x32 images; as workload.cost: those, with classes (10)",
+    resnet18_of));
+const Register<ModelEntry> learn50(
+    learner("resnet50", "ResNet-50 (bottlenecks), 23,520,842 parameters on 3x32x32 images; as workload.cost: those, with classes (10)",
+            resnet50_of));
 
 }  // namespace
 }  // namespace straggler

@@ -288,7 +288,7 @@ void max_pool(const Maps& maps, const PoolWindows& windows, const float* x, floa
         },
         [&](std::size_t in) {
           const Vector next = load_at(x + in + share);
-          largest = (next <= largest) | (largest != largest) ? largest : next;
+          largest = ((next <= largest) | (largest != largest)) ? largest : next;
           store_at(y + out, largest);
         });
   });
