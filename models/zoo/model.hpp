@@ -77,7 +77,7 @@ class Model {
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
   /// Where it has rows (embeddings), `sparse_gradient` is there too: the same as `gradient` with `accumulate`, into the rows that it
   /// touches, bit for bit.
-  virtual RowPattern row_pattern() const { return {}; }
+  virtual GradientPattern row_pattern() const { return {}; }
   virtual double sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
     throw std::logic_error("a model without a row pattern has no sparse gradients");
   }

@@ -33,7 +33,7 @@ class SkipGram final : public Model {
     return {{"input.weight", {words_, width_}, 0}, {"output.weight", {words_, width_}, words_ * width_}};
   }
   bool draws() const override { return true; }
-  RowPattern row_pattern() const override { return {width_}; }
+  GradientPattern row_pattern() const override { return {width_}; }
   /// A pair takes one row of the inputs and a product with each of its targets' rows.
   std::vector<LayerCost> cost() const override {
     const double width = static_cast<double>(width_), targets = static_cast<double>(targets_);

@@ -8,7 +8,7 @@
 namespace straggler {
 
 /// How a model's parameters fall into rows of `floats` each, of which the gradient of one sample touches few. 0: they do not.
-struct RowPattern {
+struct GradientPattern {
   std::size_t floats = 0;
 };
 

@@ -267,7 +267,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
     for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries())
       for (const Kernels* kernels : fastest_first()) {
         const bool plain = engine.name == "reference";  // knows no kernels
-        const ModelSetting setting{*kernels};
+        const ModelSetting setting{*kernels, Precision::fp32, ConvolutionRule::direct};
         if (((plain || huge(reference)) && kernels != fastest_first().front()) || engine.suits(network_named(name), setting) <= 0) continue;
         CAPTURE(engine.name);
         CAPTURE(kernels->name);

@@ -65,7 +65,7 @@ class Watched final : public Model {
     ++dense_calls;
     return inner_->gradient(weights, rows, accumulate, gradient, workspace);
   }
-  RowPattern row_pattern() const override { return sparse_ ? inner_->row_pattern() : RowPattern{}; }
+  GradientPattern row_pattern() const override { return sparse_ ? inner_->row_pattern() : GradientPattern{}; }
   double sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
     ++sparse_calls;
     return inner_->sparse_gradient(weights, rows, gradient, workspace);
