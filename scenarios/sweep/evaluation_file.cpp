@@ -27,12 +27,14 @@ std::filesystem::path EvaluationFile::default_file() {
 
 EvaluationFile::EvaluationFile(const std::filesystem::path& file, std::uint64_t cap)
     : database_(with_folder(file), "the store"), cap_(cap) {
+  Transaction transaction(database_);
   // `used` counts flushes of the file, so that clocks do not matter.
   database_.run(
       "CREATE TABLE IF NOT EXISTS evaluations (high INTEGER, low INTEGER, stamp INTEGER, loss REAL, accuracy REAL, used INTEGER,"
       " PRIMARY KEY (high, low)) WITHOUT ROWID;"
       "CREATE INDEX IF NOT EXISTS by_use ON evaluations (used);"
       "CREATE TABLE IF NOT EXISTS clock (now INTEGER); INSERT INTO clock SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM clock)");
+  transaction.commit();
 }
 
 EvaluationFile::~EvaluationFile() {

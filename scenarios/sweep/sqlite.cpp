@@ -40,12 +40,23 @@ Database::Database(const std::filesystem::path& file, std::string noun) : file_(
   try {
     if (code != SQLITE_OK) fail(code);
     sqlite3_busy_timeout(handle_, patience);
-    // Write-ahead: readers and one writer do not wait for each other, and a killed process leaves nothing half written.
-    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    use_write_ahead_log();
   } catch (...) {
     sqlite3_close(handle_);
     throw;
   }
+}
+
+/// Readers and one writer do not wait for each other, and a killed process leaves nothing half written. Turning it on is the one thing for
+/// which SQLite does not wait by itself until another process has let go.
+void Database::use_write_ahead_log() {
+  constexpr int pause = 10;  // ms
+  int code = SQLITE_BUSY;
+  for (int waited = 0; (code & 0xFF) == SQLITE_BUSY && waited < patience; waited += pause) {
+    if (waited > 0) sqlite3_sleep(pause);
+    code = sqlite3_exec(handle_, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
+  }
+  if (code != SQLITE_OK) fail(code);
 }
 
 Database::~Database() { sqlite3_close(handle_); }

@@ -31,6 +31,7 @@ class Database {
 
  private:
   friend class Statement;
+  void use_write_ahead_log();
   std::filesystem::path file_;
   std::string noun_;
   sqlite3* handle_ = nullptr;

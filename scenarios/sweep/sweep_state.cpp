@@ -48,12 +48,14 @@ std::vector<SummaryField> fields_of(const std::string& text) {
 }  // namespace
 
 SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the state of the sweep") {
+  Transaction transaction(database_);
   database_.run(
       "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, fields TEXT NOT NULL, wall REAL) WITHOUT ROWID;"
       "CREATE TABLE IF NOT EXISTS claims (id TEXT PRIMARY KEY, process INTEGER, born INTEGER) WITHOUT ROWID;"
       "CREATE TABLE IF NOT EXISTS places (number INTEGER, repeat INTEGER, seed INTEGER, labels TEXT, id TEXT, PRIMARY KEY (number, "
       "repeat));"
       "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT)");
+  transaction.commit();
 }
 
 std::optional<FinishedPoint> SweepState::find(const std::string& id) {
