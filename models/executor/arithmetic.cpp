@@ -30,7 +30,8 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
 }
 
 void Arithmetic::start_from(std::span<const float> weights) {
-  if (!weights.empty() && weights.size() != model_length_) throw std::logic_error("weights to start from that are not as long as the model's");
+  if (!weights.empty() && weights.size() != model_length_)
+    throw std::logic_error("weights to start from that are not as long as the model's");
   initial_ = weights;
 }
 
@@ -88,8 +89,9 @@ std::size_t Arithmetic::largest_part(const LineageNode& node) const {
 }
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
-  return model_.workspace_bytes(rows) + rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
-                                                (draws_ ? sizeof(std::uint64_t) : 0)) +
+  return model_.workspace_bytes(rows) +
+         rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
+                 (draws_ ? sizeof(std::uint64_t) : 0)) +
          (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
@@ -186,7 +188,8 @@ void Arithmetic::finish(const LineageNode& node, float* gradient) const {
 void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out,
                                             Scratch& scratch) const {
   const float* const first = scratch.operands[0];
-  if (entry.statistics == StatisticsRule::combine) scratch.statistics.assign(first + parameters_, first + model_length_);  // `out` may be it
+  if (entry.statistics == StatisticsRule::combine)
+    scratch.statistics.assign(first + parameters_, first + model_length_);  // `out` may be it
   combine(entry, scratch.operands, scalars, out);
   if (entry.statistics == StatisticsRule::combine) std::copy(scratch.statistics.begin(), scratch.statistics.end(), out + parameters_);
 }

@@ -53,9 +53,14 @@ const Register<ElementwiseEntry> mean_entry(
     {.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean, .sparse = row_by_row});
 const Register<ElementwiseEntry> ring_mean_entry(
     {.name = "ring_mean", .summary = "mean, summed as a ring all-reduce does", .parameters = {}, .in_place = 0, .apply = apply_ring_mean});
-const Register<ElementwiseEntry> weighted_mean_entry(
-    {.name = "weighted_mean", .summary = "weighted sum in rank order", .parameters = {}, .in_place = 0, .apply = apply_weighted_mean, .sparse = row_by_row});
-const Register<ElementwiseEntry> add_entry({.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = row_by_row});
+const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
+                                                      .summary = "weighted sum in rank order",
+                                                      .parameters = {},
+                                                      .in_place = 0,
+                                                      .apply = apply_weighted_mean,
+                                                      .sparse = row_by_row});
+const Register<ElementwiseEntry> add_entry(
+    {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = row_by_row});
 const Register<ElementwiseEntry> fp16_entry({.name = "as_fp16",
                                              .summary = "as a message in FP16 carries it",
                                              .parameters = {},

@@ -137,7 +137,7 @@ std::size_t TypedTensor::elements() const {
 std::vector<float> TypedTensor::floats() const {
   std::vector<float> values(elements());
   if (type == NumberType::f32) {
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   } else if (type == NumberType::f16 || type == NumberType::bf16) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::uint16_t bits = 0;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "models/zoo/architecture.hpp"
 #include "models/layers/floats.hpp"
+#include "models/zoo/architecture.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {

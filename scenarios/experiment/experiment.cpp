@@ -5,8 +5,8 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
-#include "scenarios/schema/writer.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/schema/writer.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
 namespace straggler {
@@ -23,7 +23,8 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress, const std::function<bool()>& busy);
+  void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
+                const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
   void describe(RunRecord& record, const Network& network) const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
@@ -66,7 +67,8 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   return std::make_unique<Checkpointing>(executor, lineage, std::move(settings));
 }
 
-/// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy`: says for how long nobody may interrupt; may be empty.
+/// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy`: says for how long nobody may interrupt; may be
+/// empty.
 void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                                           const std::function<bool()>& busy) {
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
@@ -111,9 +113,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   }
   std::unique_ptr<Checkpointing> saves;
   if (executor && options.checkpoint) saves = checkpointing(*executor, lineage);
-  Evaluator* const evaluator = saves     ? static_cast<Evaluator*>(saves.get())
-                               : storing ? static_cast<Evaluator*>(&*storing)
-                                         : executor.get();
+  Evaluator* const evaluator = saves ? static_cast<Evaluator*>(saves.get()) : storing ? static_cast<Evaluator*>(&*storing) : executor.get();
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        evaluator, sink, options.trace);
   // Before it has caught up there are no values that results could be made of, and little to wait for.

@@ -78,7 +78,8 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   nodes_ = FixedArray<Node>(processes);
   for (std::size_t rank = 0; rank < processes; ++rank) nodes_.emplace_back(context_, static_cast<Rank>(rank));
   mail_ = std::vector<Mailbox<MessagePointer>>(processes);
-  processor_free_.resize(cluster_.per_message > Time() || cluster_.handling_seconds_per_byte > 0 ? static_cast<std::size_t>(plan_.workers) + 1 : 1);
+  processor_free_.resize(
+      cluster_.per_message > Time() || cluster_.handling_seconds_per_byte > 0 ? static_cast<std::size_t>(plan_.workers) + 1 : 1);
   if (cluster_.all_reduce || (plan_.workers == 1 && cluster_.servers == 0)) reducing_ = std::make_unique<AllReduce>(*this);
   if (cluster_.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, cluster_.serial_per_epoch);
   if (!cluster_.faults.empty()) {

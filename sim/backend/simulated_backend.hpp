@@ -77,7 +77,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Time handling(Rank rank) const { return is_worker(rank) ? cluster_.per_message : cluster_.per_message + cluster_.server_per_message; }
   /// A message takes the rank's processor, or waits for it: a server is busy with the serial part of an epoch.
   bool occupies(Rank rank) const {
-    return handling(rank) > Time() || cluster_.handling_seconds_per_byte > 0 || (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
+    return handling(rank) > Time() || cluster_.handling_seconds_per_byte > 0 ||
+           (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
   }
   /// The moment at which the rank's processor has handled this message too.
   Time handled(Rank rank, const Payload& payload);

@@ -110,7 +110,8 @@ TEST_CASE("every part of the cluster is written out, the numbers of built-in dev
         "    link: {bandwidth: 1Gbps, latency: 50us, burst: 128KiB, peak: 2Gbps, duplex: full}\n",
         "    intra: {bandwidth: 12GB/s, latency: 5us}\n",
         "    sharing: {kind: weighted, bias: 2}\n",
-        "    protocol:\n      per_message: 5us\n      copy_rate: 2GB/s\n      segments:\n        - {up_to: 64KiB, latency_factor: 1.2, bandwidth_factor: 0.8}\n",
+        "    protocol:\n      per_message: 5us\n      copy_rate: 2GB/s\n      segments:\n        - {up_to: 64KiB, latency_factor: 1.2, "
+        "bandwidth_factor: 0.8}\n",
         "        - {latency_factor: 1, bandwidth_factor: 0.95}\n",
         "      - {from: worker/0, to: server/2, on: 2s, off: 3s, start: 1s, random: true, rate: 10MB/s}\n",
         "      - {from: server/0, to: worker/7, on: 0.1s, off: 0s, start: 0s, random: false}\n",

@@ -4,12 +4,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
 #include "sim/base/suggest.hpp"
 #include "validation/compare/claim.hpp"
-#include "scenarios/schema/flow_yaml.hpp"
 
 namespace straggler {
 
