@@ -1,36 +1,77 @@
+#include <algorithm>
 #include <map>
 
 #include "scenarios/sweep/sweep_run.hpp"
 
 namespace straggler {
+namespace {
 
-SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into) {
+using PlaceInSweep = std::pair<std::size_t, std::int64_t>;  // group, repeat
+
+/// What the shards have, all of one sweep.
+struct Shards {
   std::vector<std::string> description;
-  std::map<std::pair<std::size_t, std::int64_t>, PlacedPoint> places;
+  PlannedSweep plan;
+  std::map<PlaceInSweep, PlacedPoint> places;
   std::map<std::string, FinishedPoint> finished;
-  const auto take = [&](SweepState& state) {
+
+  void take(SweepState& state) {
+    plan = state.planned();
     for (PlacedPoint& point : state.placed()) {
       if (auto known = state.find(point.id)) finished.emplace(point.id, std::move(*known));
-      places.emplace(std::pair(point.group, point.repeat), std::move(point));
+      places.emplace(PlaceInSweep(point.group, point.repeat), std::move(point));
     }
-  };
+  }
+
+  bool has(const PlaceInSweep& place) const {
+    const auto point = places.find(place);
+    return point != places.end() && finished.contains(point->second.id);
+  }
+
+  std::vector<PlacedPoint> missing() const {
+    std::vector<PlacedPoint> all;
+    for (std::size_t group = 0; group < plan.settings.size(); ++group)
+      for (std::int64_t repeat = 0; repeat < plan.repeats; ++repeat)
+        if (!has({group, repeat})) all.push_back({group, repeat, 0, plan.settings[group], {}});
+    return all;
+  }
+};
+
+/// The first line that one of them has and the other has not.
+std::string difference(const std::vector<std::string>& mine, const std::vector<std::string>& theirs) {
+  const auto [here, there] = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
+  const auto text = [](const auto at, const std::vector<std::string>& of) { return at == of.end() ? "nothing" : "'" + *at + "'"; };
+  return text(here, mine) + " here, " + text(there, theirs) + " there";
+}
+
+Shards read_shards(const std::vector<std::filesystem::path>& states) {
+  Shards shards;
   for (const std::filesystem::path& file : states) {
     if (!std::filesystem::exists(file))
       throw ResultsError(file.string() + ": is not there; name folders of sweeps, each with its sweep.sqlite");
     SweepState state(file);
     const std::vector<std::string> its = state.description();
     if (its.empty()) throw ResultsError(file.string() + ": no sweep was run there; name the folders of its shards");
-    if (!description.empty() && its != description)
-      throw ResultsError(file.string() + ": belongs to another sweep than " + states.front().string() + "; merge shards of one sweep only");
-    description = its;
-    take(state);
+    if (!shards.description.empty() && its != shards.description)
+      throw ResultsError(file.string() + ": belongs to another sweep than " + states.front().string() + " (" +
+                         difference(its, shards.description) + "); merge shards of one sweep only");
+    shards.description = its;
+    shards.take(state);
   }
-  into.describe(description);
+  return shards;
+}
+
+}  // namespace
+
+SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into) {
+  const Shards shards = read_shards(states);
+  into.describe(shards.description);
+  into.plan(shards.plan);
   SweepOutcome outcome;
   std::vector<PlacedPoint> all;
-  for (auto& [place, point] : places) {
-    const auto known = finished.find(point.id);
-    if (known == finished.end()) continue;
+  for (const auto& [place, point] : shards.places) {
+    const auto known = shards.finished.find(point.id);
+    if (known == shards.finished.end()) continue;
     into.record(point.id, known->second);
     if (outcome.groups.size() <= point.group) outcome.groups.resize(point.group + 1);
     outcome.groups[point.group].labels = point.labels;
@@ -38,7 +79,9 @@ SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, Swee
     all.push_back(point);
   }
   into.place(all);
-  outcome.progress.points = outcome.progress.finished = outcome.rows.size();
+  outcome.missing = shards.missing();
+  outcome.progress.finished = outcome.rows.size();
+  outcome.progress.points = outcome.rows.size() + outcome.missing.size();
   return outcome;
 }
 

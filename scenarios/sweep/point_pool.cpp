@@ -43,7 +43,7 @@ std::vector<PointOutcome> PointPool::run(std::size_t count, const std::function<
   const std::size_t own = std::min<std::size_t>(options_.jobs, more ? options_.jobs : std::max<std::size_t>(queue_.size(), 1));
   for (std::size_t job = serve_ ? 0 : 1; job < own; ++job) threads.emplace_back([this] { work(); });
   if (serve_)
-    serve_();
+    serve();
   else
     work();
   for (std::thread& each : threads) each.join();
@@ -85,7 +85,7 @@ void PointPool::settle() {
     try {
       for (PointRequest& each : more_(index, outcomes_[index])) add(std::move(each));
     } catch (...) {
-      abandon(std::current_exception());
+      fail_with(std::current_exception());
     }
   }
   settling_ = false;
@@ -95,14 +95,31 @@ void PointPool::work() {
   try {
     work_at(*this, options_.worker, data_);
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    abandon(std::current_exception());
+  }
+}
+
+void PointPool::serve() {
+  try {
+    serve_();
+  } catch (...) {
     abandon(std::current_exception());
   }
 }
 
 void PointPool::abandon(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  fail_with(std::move(failure));
+}
+
+void PointPool::fail_with(std::exception_ptr failure) {
   if (!failure_) failure_ = std::move(failure);
   abandoned_ = true;
+  tell();
+}
+
+void PointPool::tell() {
+  ++changes_;
   changed_.notify_all();
 }
 
@@ -194,7 +211,7 @@ std::optional<PointPool::UnderWay> PointPool::end(std::uint64_t ticket) {
   if (found.empty()) return std::nullopt;
   --progress_.running;
   for (const Key& key : found.mapped().promised) promised_.erase(key);
-  changed_.notify_all();
+  tell();
   return std::move(found.mapped());
 }
 

@@ -86,6 +86,10 @@ class PointPool final : public PointDesk {
   void put_back(std::uint64_t ticket);
   /// Nothing is queued or under way, or the run was ended.
   bool over();
+  /// Grows whenever take() might answer otherwise than before.
+  std::uint64_t changes() const { return changes_; }
+  /// Ends the run; run() throws this when nothing is under way any more.
+  void abandon(std::exception_ptr failure);
 
  private:
   struct Point {
@@ -103,11 +107,13 @@ class PointPool final : public PointDesk {
   void add(std::vector<PointRequest> requests);
   void add(PointRequest request);
   void settle();
-  void abandon(std::exception_ptr failure);
+  void fail_with(std::exception_ptr failure);
+  void tell();
   bool claim(const Point& point);
   std::optional<UnderWay> end(std::uint64_t ticket);
   bool idle() const { return queue_.empty() && under_way_.empty() && held_elsewhere_.empty(); }
   void work();
+  void serve();
 
   const PoolOptions options_;
   SweepState& state_;
@@ -116,6 +122,7 @@ class PointPool final : public PointDesk {
   std::function<void()> serve_;
   DataCache data_;
   std::atomic<bool> stopping_ = false, abandoned_ = false;
+  std::atomic<std::uint64_t> changes_ = 0;
   std::mutex watching_;
 
   // All below: under mutex_.

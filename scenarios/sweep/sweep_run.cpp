@@ -28,14 +28,17 @@ class SweepPlan {
 
   std::size_t size() const { return places_.size(); }
 
+  PlannedSweep planned() const {
+    PlannedSweep plan;
+    plan.repeats = sweep_.repeats;
+    for (const SweepGroup& group : groups_) plan.settings.push_back(group.labels);
+    return plan;
+  }
+
   PointRequest request(std::size_t index) const {
     const auto [group, repeat] = places_[index];
-    std::string name;
-    const std::vector<std::string> columns = sweep_.columns();
-    for (std::size_t i = 0; i < columns.size(); ++i) name += columns[i] + "=" + groups_[group].labels[i] + ", ";
-    name += "repeat " + std::to_string(repeat);
-    return {std::move(name), [this, group, repeat] { return reader_.read(groups_[group], repeat); },
-            options_.timing_only || sweep_.timing_only};
+    return {point_name(sweep_.columns(), groups_[group].labels, repeat),
+            [this, group, repeat] { return reader_.read(groups_[group], repeat); }, options_.timing_only || sweep_.timing_only};
   }
 
   /// Decides when all repeats so far are there, so that it does not depend on who finished first.
@@ -88,6 +91,12 @@ class SweepPlan {
 
 }  // namespace
 
+std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat) {
+  std::string name;
+  for (std::size_t i = 0; i < std::min(columns.size(), labels.size()); ++i) name += columns[i] + "=" + labels[i] + ", ";
+  return name + "repeat " + std::to_string(repeat);
+}
+
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more) {
   std::vector<std::string> lines;
   const PointReader reader(sweep, more);
@@ -102,6 +111,7 @@ std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::str
 
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool) {
   SweepPlan plan(sweep, options);
+  state.plan(plan.planned());
   PointPool::More more;
   if (sweep.until) more = [&](std::size_t index, const PointOutcome& point) { return plan.more(index, point); };
   SweepOutcome outcome = plan.outcome(pool.run(

@@ -33,14 +33,18 @@ struct SweepOutcome {
   std::vector<std::string> failures;  // "PATH=VALUE, …, repeat 2: what went wrong"
   SweepProgress progress;
   bool interrupted = false;
+  std::vector<PlacedPoint> missing;  // points that no shard has finished, without seed and id
 };
 
 /// Reads all scenarios first (throws ScenarioErrors), then runs what is not finished.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool);
 
-/// What several states (shards of one sweep, their files) have finished, put into `into`. Throws ResultsError where they belong to
-/// different sweeps.
+/// What several states (shards of one sweep, their files) have finished, put into `into`, and what none of them has. Throws ResultsError
+/// where they belong to different sweeps.
 SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into);
+
+/// "PATH=LABEL, …, repeat 2".
+std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat);
 
 /// What makes the sweep: its base scenario, its axes, its repeats; line by line.
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more);

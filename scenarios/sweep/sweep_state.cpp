@@ -45,6 +45,19 @@ std::vector<SummaryField> fields_of(const std::string& text) {
   return fields;
 }
 
+std::string text_of(const std::vector<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) text += label + '\n';
+  return text;
+}
+
+std::vector<std::string> labels_of(const std::string& text) {
+  std::vector<std::string> labels;
+  std::istringstream lines(text);
+  for (std::string label; std::getline(lines, label);) labels.push_back(std::move(label));
+  return labels;
+}
+
 }  // namespace
 
 SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the state of the sweep") {
@@ -54,6 +67,7 @@ SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the
       "CREATE TABLE IF NOT EXISTS claims (id TEXT PRIMARY KEY, process INTEGER, born INTEGER) WITHOUT ROWID;"
       "CREATE TABLE IF NOT EXISTS places (number INTEGER, repeat INTEGER, seed INTEGER, labels TEXT, id TEXT, PRIMARY KEY (number, "
       "repeat));"
+      "CREATE TABLE IF NOT EXISTS settings (number INTEGER PRIMARY KEY, labels TEXT, repeats INTEGER);"
       "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT)");
   transaction.commit();
 }
@@ -116,13 +130,34 @@ void SweepState::describe(const std::vector<std::string>& lines) {
   transaction.commit();
 }
 
+void SweepState::plan(const PlannedSweep& plan) {
+  if (planned() == plan) return;
+  Transaction transaction(database_);
+  database_.run("DELETE FROM settings");
+  Statement insert(database_, "INSERT INTO settings (number, labels, repeats) VALUES (?, ?, ?)");
+  for (std::size_t number = 0; number < plan.settings.size(); ++number) {
+    const std::string labels = text_of(plan.settings[number]);
+    insert.bind(0, static_cast<std::int64_t>(number)).bind(1, std::string_view(labels)).bind(2, plan.repeats).run();
+  }
+  transaction.commit();
+}
+
+PlannedSweep SweepState::planned() {
+  PlannedSweep plan;
+  Statement select(database_, "SELECT labels, repeats FROM settings ORDER BY number");
+  while (select.step()) {
+    plan.settings.push_back(labels_of(select.text(0)));
+    plan.repeats = select.count(1);
+  }
+  return plan;
+}
+
 void SweepState::place(const std::vector<PlacedPoint>& points) {
   Transaction transaction(database_);
   database_.run("DELETE FROM places");
   Statement insert(database_, "INSERT INTO places (number, repeat, seed, labels, id) VALUES (?, ?, ?, ?, ?)");
   for (const PlacedPoint& point : points) {
-    std::string labels;
-    for (const std::string& label : point.labels) labels += label + '\n';
+    const std::string labels = text_of(point.labels);
     insert.bind(0, static_cast<std::int64_t>(point.group)).bind(1, point.repeat).bind(2, static_cast<std::int64_t>(point.seed));
     insert.bind(3, std::string_view(labels)).bind(4, std::string_view(point.id)).run();
   }
@@ -137,8 +172,7 @@ std::vector<PlacedPoint> SweepState::placed() {
     point.group = static_cast<std::size_t>(select.count(0));
     point.repeat = select.count(1);
     point.seed = static_cast<std::uint64_t>(select.count(2));
-    std::istringstream labels(select.text(3));
-    for (std::string label; std::getline(labels, label);) point.labels.push_back(std::move(label));
+    point.labels = labels_of(select.text(3));
     point.id = select.text(4);
     points.push_back(std::move(point));
   }

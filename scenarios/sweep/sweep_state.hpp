@@ -31,6 +31,13 @@ struct PlacedPoint {
   std::string id;
 };
 
+/// All settings of the sweep, whatever shard runs them, and how often each is repeated at least.
+struct PlannedSweep {
+  std::vector<std::vector<std::string>> settings;  // [groups], labels of the swept paths
+  std::int64_t repeats = 0;
+  bool operator==(const PlannedSweep&) const = default;
+};
+
 class SweepState {
  public:
   explicit SweepState(const std::filesystem::path& file);
@@ -45,6 +52,8 @@ class SweepState {
   /// What the sweep was when it was last run, line by line; empty: it was not. Then what it is now.
   std::vector<std::string> description();
   void describe(const std::vector<std::string>& lines);
+  void plan(const PlannedSweep& plan);
+  PlannedSweep planned();
   /// The finished points of the sweep as it is now, in its order.
   void place(const std::vector<PlacedPoint>& points);
   std::vector<PlacedPoint> placed();

@@ -12,10 +12,14 @@ namespace {
 std::atomic<std::int64_t> first{0};  // when the first came, in ns of the monotonic clock; 0: none has
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-extern "C" void note(int signal) {
+std::int64_t now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t at = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + 1;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + 1;
+}
+
+extern "C" void note(int signal) {
+  const std::int64_t at = now();
   std::int64_t before = 0;
   if (first.compare_exchange_strong(before, at) || at - before < 1'000'000'000) return;
   std::signal(signal, SIG_DFL);
@@ -31,6 +35,11 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+void request_interrupt() {
+  std::int64_t before = 0;
+  first.compare_exchange_strong(before, now());
 }
 
 bool interrupt_requested() { return first.load() != 0; }

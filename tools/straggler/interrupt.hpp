@@ -7,5 +7,7 @@ namespace straggler::cli {
 /// and its group, so one request can arrive twice.)
 void catch_interrupts();
 bool interrupt_requested();
+/// As if a signal had come.
+void request_interrupt();
 
 }  // namespace straggler::cli

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "models/kernels/kernels.hpp"
-#include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -16,6 +15,7 @@
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/ranks.hpp"
 #include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
@@ -32,10 +32,12 @@ po::options_description own_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("jobs", po::value<std::string>()->value_name("N"), "points at a time (default: all cores); results do not depend on it");
+  add("jobs", po::value<std::string>()->value_name("N"),
+      "points at a time, in each process (default: all cores); results do not depend on it");
   add("resume", "goes on with a sweep; refuses where there is none (without it a sweep that is there goes on, too)");
   add("shard", po::value<std::string>()->value_name("I/N"),
       "only every N-th point, beginning with the I-th; each shard wants a folder of its own");
+  add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
   add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
       "puts the shards in these folders together, in --out");
   add("store", po::value<std::string>()->value_name("FILE"),
@@ -116,7 +118,14 @@ class SweepCommand {
     for (const std::string& line : state.description())
       if (line.starts_with(columns_mark)) columns.push_back(line.substr(std::string_view(columns_mark).size()));
     finish(columns, outcome);
-    return Exit::done;
+    if (outcome.missing.empty()) return Exit::done;
+    std::fflush(stdout);
+    const PlacedPoint& first = outcome.missing.front();
+    fmt::print(stderr,
+               "straggler: {} of {} points are in none of these folders, and so not in the tables; the first is {}; run the shards that "
+               "lack them again, or `straggler sweep SWEEP.yaml --out {}`\n",
+               outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
+    return Exit::cannot_go_on;
   }
 
   int run() {
@@ -137,6 +146,7 @@ class SweepCommand {
       line.show(now);
       return interrupt_requested();
     });
+    share_with_ranks(pool, arguments_, pool_);
     const SweepOutcome outcome = run_sweep(sweep, options_, state, pool);
     line.clear();
     finish(sweep.columns(), outcome);
@@ -147,7 +157,7 @@ class SweepCommand {
 
  private:
   void read_options(Sweep& sweep) {
-    const unsigned cores = this_machine().cores;
+    const unsigned cores = own_cores();
     pool_.jobs = arguments_.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments_.count("jobs", 1), 1024)) : cores;
     pool_.worker.threads = common_.threads ? common_.threads : std::max(1u, cores / pool_.jobs);
     options_.timing_only = arguments_.flag("timing-only");
@@ -193,6 +203,11 @@ class SweepCommand {
   void say_what_changed(SweepState& state, const Sweep& sweep) const {
     std::vector<std::string> now = describe(sweep, options_.more);
     for (const std::string& column : sweep.columns()) now.push_back(columns_mark + column);
+    const bool timing_only = options_.timing_only || sweep.timing_only;
+    now.push_back("program: " + version_line());
+    now.push_back("math: " + (timing_only
+                                  ? "none, timing only"
+                                  : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name)));
     const std::vector<std::string> before = state.description();
     if (!before.empty() && !common_.quiet) {
       const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.begin(), now.end());

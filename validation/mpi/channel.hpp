@@ -22,6 +22,7 @@ enum class MessageKind : std::uint8_t {
   signal,   // a number
   stop,     // the run ends; with text: because something went wrong
   bye,      // the sender's last
+  sweep,    // of a sweep (sweep_messages)
 };
 
 /// Told of what has happened to messages.

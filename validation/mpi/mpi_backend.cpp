@@ -357,6 +357,8 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
     case MessageKind::bye:
       ++goodbyes_;
       return;
+    case MessageKind::sweep:
+      throw std::logic_error("a message of a sweep in a run");
     case MessageKind::stop:
       stopping_ = true;
       if (failure_.empty()) failure_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());

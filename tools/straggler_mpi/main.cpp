@@ -1,4 +1,4 @@
-// straggler-mpi: the scenarios of `straggler run`, on real MPI ranks.
+// straggler-mpi: the scenarios of `straggler run` on real MPI ranks, and sweeps whose points ranks share.
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
@@ -9,6 +9,9 @@
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "tools/straggler/launcher.hpp"
+#include "tools/straggler/program.hpp"
+#include "tools/straggler_mpi/sweep.hpp"
 #include "validation/mpi/real_run.hpp"
 
 namespace straggler {
@@ -40,7 +43,8 @@ void print_help(const po::options_description& options) {
   std::ostringstream text;
   text << options;
   fmt::print(
-      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks, one a worker and one for the server where the scheme has one\n\n"
+      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks, one a worker and one for the server where the scheme has one\n"
+      "straggler-mpi sweep SWEEP.yaml: what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help\n\n"
       "{}\nExamples:\n"
       "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
       "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
@@ -66,7 +70,7 @@ std::uint64_t seed_of(const std::string& text) {
 RealOptions options_of(const po::variables_map& values, const std::vector<std::string>& words) {
   constexpr const char* more = " (straggler-mpi --help tells more)";
   if (words.empty()) throw BadUsage(std::string("a command is missing; it would be run SCENARIO.yaml") + more);
-  if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run"}) + more);
+  if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run", "sweep"}) + more);
   if (words.size() < 2) throw BadUsage(std::string("SCENARIO.yaml is missing") + more);
   if (words.size() > 2) throw BadUsage(fmt::format("unexpected argument {}; run takes SCENARIO.yaml", in_quotes(words[2])));
   RealOptions options;
@@ -124,9 +128,11 @@ std::optional<RealOptions> parse(const std::vector<std::string>& arguments, bool
 
 int main(int count, char** arguments) {
   using namespace straggler;
+  cli::prepare_process();
   const Mpi mpi(count, arguments);
-  std::optional<RealOptions> options;
   const std::vector<std::string> words(arguments + (count > 0 ? 1 : 0), arguments + count);
+  if (!words.empty() && cli::is_shared_by_ranks(words.front())) return cli::sweep_on_ranks(mpi, words);
+  std::optional<RealOptions> options;
   if (const int code = together(mpi, [&] { options = parse(words, mpi.first()); })) return code;
   return options ? real_run(mpi, *options) : 0;
 }

@@ -1,0 +1,66 @@
+#include "tools/straggler/launcher.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+
+#include "sim/base/quantity.hpp"
+#include "tools/straggler/command.hpp"
+
+namespace straggler::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Set by the launcher in each process that it starts; the nearest to MPI first, and the first that is set counts: mpirun within a Slurm
+/// job inherits Slurm's. Of Slurm only what srun sets in the tasks of a step: SLURM_NTASKS and SLURM_PROCID are there in a batch script,
+/// too, which is one process. (Open MPI's manual of mpirun, "Exported environment variables"; MPICH's PMI; srun(1), "Output environment
+/// variables".)
+constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+
+constexpr std::string_view shared[] = {"sweep"};
+
+}  // namespace
+
+bool is_shared_by_ranks(const std::string& command) { return std::ranges::find(shared, command) != std::end(shared); }
+
+unsigned launched_processes() {
+  for (const char* name : sizes) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    try {
+      return static_cast<unsigned>(std::clamp<std::uint64_t>(parse_unsigned(value), 1, 1'000'000));
+    } catch (const std::invalid_argument&) {
+      return 1;
+    }
+  }
+  return 1;
+}
+
+void hand_over_to_ranks(const std::vector<std::string>& arguments) {
+  const unsigned processes = launched_processes();
+  if (processes == 1 || arguments.empty() || !is_shared_by_ranks(arguments.front())) return;
+  if (std::ranges::find(arguments, "--alone") != arguments.end()) return;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path() / "straggler-mpi";
+  std::string name = program.string();
+  std::vector<std::string> words(arguments);
+  std::vector<char*> all{name.data()};
+  for (std::string& word : words) all.push_back(word.data());
+  all.push_back(nullptr);
+  ::execv(name.c_str(), all.data());
+  const int failed = errno;
+  throw UsageError(
+      fmt::format("a launcher started {} processes, which straggler-mpi makes work together; {} cannot be started ({}): build it (target "
+                  "straggler-mpi, where MPI is), or give --alone, with which each process works for itself",
+                  processes, name, std::strerror(failed)));
+}
+
+}  // namespace straggler::cli

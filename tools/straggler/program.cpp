@@ -1,0 +1,112 @@
+#include "tools/straggler/program.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include "models/data/dataset.hpp"
+#include "models/executor/executor.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/out_file.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "sim/base/suggest.hpp"
+#include "tools/straggler/command.hpp"
+
+namespace straggler::cli {
+namespace {
+
+void print_overview(std::FILE* to) {
+  fmt::print(to,
+             "straggler: which way of training finishes first on this cluster, and why?\n"
+             "It runs the true gradient math of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
+  for (const Command* command : commands())
+    fmt::print(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
+  fmt::print(to,
+             "\n"
+             "  straggler COMMAND --help                options and examples of a command\n"
+             "  straggler --version\n\n"
+             "Examples:\n"
+             "  straggler check scenario.yaml\n"
+             "  straggler run scenario.yaml --out results/first\n"
+             "  straggler compare results/first results/second\n\n"
+             "Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 a bound was\n"
+             "exceeded, 2 bad usage or bad input, 3 the run could not go on, 130 interrupted (what was finished is written).\n");
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    print_overview(stderr);
+    return Exit::bad_input;
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_overview(stdout);
+    return Exit::done;
+  }
+  if (first == "--version") {
+    fmt::print("{}\n", version_line());
+    return Exit::done;
+  }
+  std::vector<std::string> known;
+  for (const Command* command : commands()) {
+    if (first == command->name) return command->run({arguments.begin() + 1, arguments.end()});
+    known.emplace_back(command->name);
+  }
+  const bool option = first.rfind('-', 0) == 0;
+  throw UsageError(option ? unknown_name("option", first, {"--help", "--version"}) : unknown_name("command", first, known));
+}
+
+}  // namespace
+
+int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body) {
+  const auto say = [](const std::string& text) { fmt::print(stderr, "straggler: {}\n", text); };
+  try {
+    return body();
+  } catch (const UsageError& error) {
+    const auto is_command = [&](const Command* command) { return !arguments.empty() && arguments.front() == command->name; };
+    const bool known = std::any_of(commands().begin(), commands().end(), is_command);
+    say(fmt::format("{} (straggler {}--help tells more)", error.what(), known ? arguments.front() + " " : ""));
+    return Exit::bad_input;
+  } catch (const ScenarioErrors& errors) {
+    for (const std::string& line : errors.lines) fmt::print(stderr, "{}\n", line);
+    return Exit::bad_input;
+  } catch (const DataError& error) {
+    say(error.what());
+    return Exit::bad_input;
+  } catch (const ResultsError& error) {
+    say(error.what());
+    return Exit::bad_input;
+  } catch (const RunFailed& error) {
+    say(error.what());
+  } catch (const MemoryBudgetExceeded& error) {
+    say(error.what());
+  } catch (const std::bad_alloc&) {
+    say("the machine's memory is exhausted; use fewer workers, a smaller model or --timing-only");
+  } catch (const std::exception& error) {
+    say(fmt::format("internal error: {}", error.what()));
+  }
+  return Exit::cannot_go_on;
+}
+
+void prepare_process() {
+  // A write beyond a file size limit is to be an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // large arrays go back to the system when they are dropped, always
+#endif
+}
+
+int run_program(const std::vector<std::string>& arguments) {
+  const int code = guarded(arguments, [&] { return dispatch(arguments); });
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && code == 0) {
+    fmt::print(stderr, "straggler: standard output cannot be written\n");
+    return Exit::bad_input;
+  }
+  return code;
+}
+
+}  // namespace straggler::cli

@@ -1,0 +1,18 @@
+// The program around its commands: which one is run, and what is said of errors.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace straggler::cli {
+
+/// Settings of the process; once, before anything else.
+void prepare_process();
+
+/// Runs the command that the arguments name. Returns the exit code; what went wrong is said on standard error.
+int run_program(const std::vector<std::string>& arguments);
+
+/// Runs `body`; its exit code, or that of what it throws, which is said. `arguments`: of the program, for hints.
+int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body);
+
+}  // namespace straggler::cli

@@ -1,0 +1,78 @@
+#include "tools/straggler_mpi/sweep.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "models/kernels/kernels.hpp"
+#include "tools/straggler/command.hpp"
+#include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/launcher.hpp"
+#include "tools/straggler/program.hpp"
+#include "tools/straggler/ranks.hpp"
+#include "validation/mpi/rank_cores.hpp"
+#include "validation/mpi/real_run.hpp"
+#include "validation/mpi/sweep_rank.hpp"
+#include "validation/mpi/sweep_server.hpp"
+
+namespace straggler::cli {
+namespace {
+
+/// Rank 0 as the command sees it.
+class ServedRanks final : public Ranks {
+ public:
+  ServedRanks(SweepServer& server, unsigned cores) : server_(server), cores_(cores) {}
+  unsigned cores() override { return cores_; }
+  void serve(PointPool& pool, unsigned jobs, unsigned threads, const std::string& kernels) override {
+    try {
+      server_.serve(pool, {jobs, threads, std::string(select_kernels(kernels).name), pool.store() != nullptr});
+    } catch (const BadUsage& error) {
+      throw UsageError(error.what());
+    }
+  }
+
+ private:
+  SweepServer& server_;
+  const unsigned cores_;
+};
+
+int lead(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cores) {
+  const auto warn = [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); };
+  SweepServer server(mpi, {identity_of(arguments), request_interrupt, warn});
+  ServedRanks ranks(server, cores);
+  set_ranks(&ranks);
+  const int code = run_program(arguments);
+  set_ranks(nullptr);
+  const bool all_there = server.close(code);
+  std::fflush(nullptr);
+  if (!all_there) ::_exit(code);  // MPI's own end would wait for those that are not
+  return code;
+}
+
+int follow(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cores) {
+  catch_interrupts();
+  SweepRank rank(mpi, {identity_of(arguments), cores, interrupt_requested});
+  if (const std::optional<int> code = rank.run()) return *code;
+  fmt::print(stderr, "straggler: rank {} has heard nothing of rank 0 for {} minutes, and ends\n", mpi.rank(),
+             SweepRank::lost_after.count());
+  ::_exit(Exit::cannot_go_on);
+}
+
+}  // namespace
+
+int sweep_on_ranks(const Mpi& mpi, const std::vector<std::string>& arguments) {
+  const unsigned cores = cores_of_rank(mpi);
+  if (mpi.size() > 1) return mpi.first() ? lead(mpi, arguments, cores) : follow(mpi, arguments, cores);
+  return guarded(arguments, [&] {
+    if (const unsigned processes = launched_processes(); processes > 1)
+      throw UsageError(fmt::format(
+          "a launcher started {} processes, of which each is alone to MPI: it is not one of the MPI that straggler-mpi was built "
+          "with (under Slurm: srun --mpi=pmix); with --alone each works for itself",
+          processes));
+    return run_program(arguments);
+  });
+}
+
+}  // namespace straggler::cli

@@ -1,0 +1,65 @@
+// What the ranks of a sweep say to each other. Rank 0 has the points; the others ask it for them, and for what is known of weights.
+//
+// Invariants:
+//  - A rank speaks first only by what it wants, reports or keeps; what it wants has a number, which comes back with the answer.
+//  - Rank 0 answers `want` when there is a point, everything else at once.
+//  - Messages of one rank are read in the order in which they were sent.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scenarios/sweep/point_desk.hpp"
+#include "validation/mpi/wire.hpp"
+
+namespace straggler {
+
+/// The first byte of a message.
+enum class Talk : std::uint8_t {
+  // from rank 0
+  set_up,    // RankSetup
+  work,      // number, what to run
+  found,     // number, an evaluation or none
+  promised,  // number, whether
+  stop,      // what is under way is given up
+  close,     // exit code: nothing more will come
+  // to rank 0
+  ready,      // who it is; what hinders it, if anything
+  want,       // number: another point
+  find,       // number, key
+  promise,    // number, ticket, keys
+  keep,       // key, evaluation
+  finish,     // ticket, what it came to
+  fail,       // ticket, what went wrong
+  give_up,    // ticket
+  broken,     // what went wrong with the rank itself
+  interrupt,  // somebody wants the sweep to end
+  alive,      // both ways, every second or so
+  bye,        // the last
+};
+
+/// How a rank shall work.
+struct RankSetup {
+  unsigned jobs = 0, threads = 0;  // 0: as many as it has cores
+  std::string kernels;             // not `auto`: all have the same
+  bool store = false;              // whether rank 0 keeps evaluations
+};
+
+void put_text(Packer& to, std::string_view text);
+std::string get_text(Unpacker& from);
+
+void put_setup(Packer& to, const RankSetup& setup);
+RankSetup get_setup(Unpacker& from);
+/// First the ticket; the scenario as YAML. What comes out is equal to it, but does not know where its values were written. Throws
+/// ScenarioErrors where the scenario is not for this machine.
+void put_work(Packer& to, const PointWork& work);
+PointWork get_work(Unpacker& from);
+void put_point(Packer& to, const FinishedPoint& point);
+FinishedPoint get_point(Unpacker& from);
+void put_evaluation(Packer& to, const Evaluation& value);
+Evaluation get_evaluation(Unpacker& from);
+void put_keys(Packer& to, const std::vector<Key>& keys);
+std::vector<Key> get_keys(Unpacker& from);
+
+}  // namespace straggler
