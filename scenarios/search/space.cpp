@@ -121,6 +121,17 @@ double Setting::share(const std::string& yaml) const {
   return std::clamp(share, 0.0, 1.0);
 }
 
+std::pair<double, double> Setting::around(double share) const {
+  if (!choices_.empty()) return {share, share};
+  if (!whole_) return {std::max(0.0, share - resolution_), std::min(1.0, share + resolution_)};
+  const double step = small_.size, value = std::round(between(std::clamp(share, 0.0, 1.0)) / step) * step;
+  const auto share_of = [&](double number) {
+    const double inside = std::clamp(number, low_ + step / 2, high_ - step / 2);
+    return logarithmic_ ? std::log(inside / low_) / std::log(high_ / low_) : (inside - low_) / (high_ - low_);
+  };
+  return {share_of(value - step), share_of(value + step)};
+}
+
 EvenDraw::EvenDraw(std::size_t dimensions, std::uint64_t seed) {
   for (std::size_t i = 0; i < dimensions; ++i) shift_.push_back(RandomStream(seed, "search/shift", i).uniform());
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/sweep/sweep.hpp"
@@ -37,6 +38,9 @@ class Setting {
   AxisValue value(double share) const;
   /// The middle of the shares that give this value. Throws std::invalid_argument if it is none of the setting's.
   double share(const std::string& yaml) const;
+  /// The shares of the values next to it: of whole numbers one less and one more, in a continuum those that rounding tells apart; of
+  /// choices its own.
+  std::pair<double, double> around(double share) const;
   /// How many values there are; 0: a continuum.
   std::size_t count() const { return count_; }
   /// False: choices, of which none lies between two others.
