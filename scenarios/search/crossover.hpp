@@ -1,6 +1,8 @@
 // Where along a setting the better of two others changes: a coarse grid first, so that several crossings are seen; then each stretch
 // between neighbours with different winners is halved until it is narrow.
 #pragma once
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -46,6 +48,26 @@ struct CrossoverOutcome {
 };
 
 Winner winner_of(const Measured& first, const Measured& second, bool maximize);
+
+/// The value halfway between two, in the scale of the setting.
+AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValue& above);
+
+/// Which values to compare at next, for one group. `spec` outlives it.
+class CrossoverSearch {
+ public:
+  CrossoverSearch(const CrossoverSpec& spec, bool maximize) : spec_(spec), maximize_(maximize) {}
+  /// None: every change of the winner is known to the tolerance.
+  std::vector<AxisValue> next() const;
+  void tell(AxisValue at, Measured first, Measured second);
+  CrossoverGroup finish(std::vector<std::string> labels);
+
+ private:
+  Crossing crossing(const std::vector<ComparedPoint>& points, std::size_t above) const;
+
+  const CrossoverSpec& spec_;
+  const bool maximize_;
+  std::map<double, ComparedPoint> points_;  // by value
+};
 
 CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 

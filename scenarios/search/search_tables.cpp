@@ -139,7 +139,7 @@ std::string winners(const CrossoverSpec& spec, const CrossoverGroup& group, cons
   for (std::size_t i = 0; i < group.crossings.size(); ++i) {
     const Crossing& crossing = group.crossings[i];
     const ComparedPoint &below = group.points[crossing.below], &above = group.points[crossing.above];
-    const AxisValue at = spec.along.value((spec.along.share(below.at.yaml) + spec.along.share(above.at.yaml)) / 2);
+    const AxisValue at = middle_of(spec.along, below.at, above.at);
     text += fmt::format("{}, {} above (they cross between {} and {})",
                         i == 0 ? " below " + spec.along.path() + "=" + at.label : " up to " + at.label, name_of(spec, above.winner),
                         below.at.label, above.at.label);
