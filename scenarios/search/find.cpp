@@ -21,19 +21,28 @@ bool is_as_good(const Measured& point, const Measured& best) {
   return apart <= as_good_within * std::abs(best.statistics.mean) || apart <= paired_difference(point, best).half_width;
 }
 
+/// -1: nothing smaller was tried, 1: nothing greater. 0 also where settings all the way to the other end are as good.
+int edge_of(const std::vector<FoundPoint>& points, const FoundBest& best, std::size_t setting) {
+  const auto share = [&](std::size_t point) { return points[point].shares[setting]; };
+  double low = share(0), high = share(0), good_low = share(best.point), good_high = good_low;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    low = std::min(low, share(i));
+    high = std::max(high, share(i));
+  }
+  for (const std::size_t point : best.as_good) {
+    good_low = std::min(good_low, share(point));
+    good_high = std::max(good_high, share(point));
+  }
+  if (good_low == low && good_high == high) return 0;
+  return share(best.point) == low ? -1 : share(best.point) == high ? 1 : 0;
+}
+
 FoundBest standing(const std::vector<FoundPoint>& points, std::size_t best, const std::vector<Setting>& over) {
   FoundBest out;
   out.point = best;
-  for (std::size_t s = 0; s < over.size(); ++s) {
-    bool smaller = false, greater = false;
-    for (const FoundPoint& each : points) {
-      smaller = smaller || each.shares[s] < points[best].shares[s];
-      greater = greater || each.shares[s] > points[best].shares[s];
-    }
-    out.edge.push_back(!over[s].ordered() || smaller == greater ? 0 : smaller ? 1 : -1);
-  }
   for (std::size_t i = 0; i < points.size(); ++i)
     if (is_as_good(points[i].measured, points[best].measured)) out.as_good.push_back(i);
+  for (std::size_t s = 0; s < over.size(); ++s) out.edge.push_back(over[s].ordered() ? edge_of(points, out, s) : 0);
   return out;
 }
 

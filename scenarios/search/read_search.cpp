@@ -97,9 +97,9 @@ FindSpec read_find(Section section, const Sweep& sweep) {
 
 /// The part of a range to which values are rounded: a tenth of the tolerance.
 double fine(const YamlNode* from, const YamlNode* to, double tolerance) {
-  const auto low = from ? parse_range_end(from->text) : std::nullopt, high = to ? parse_range_end(to->text) : std::nullopt;
-  if (!low || !high || !(low->value > 0) || !(high->value > low->value)) return tolerance * 1e-3;
-  return std::min(1e-3, tolerance / 10 / std::log(high->value / low->value));
+  const auto value = [](const YamlNode* end) { return end ? parse_range_end(end->text).value_or(RangeEnd{}).value : 0; };
+  const double low = value(from), high = value(to);
+  return low > 0 && high > low ? std::min(1e-3, tolerance / 10 / std::log(high / low)) : tolerance * 1e-3;
 }
 
 std::optional<CrossoverSpec> read_crossover(Section section, const Sweep& sweep) {

@@ -155,7 +155,7 @@ std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
           "  from {} to {} {} repeats do not tell the two apart (95 %), which is wider than the tolerance of {}: repeat more often\n",
           group.points[crossing.unclear_from].at.label, group.points[crossing.unclear_to].at.label, spec.repeats,
           readable_share(spec.tolerance));
-  if (spec.repeats == 1 && !group.crossings.empty()) text += "  of one repeat each; how far luck moves it, more repeats would tell\n";
+  if (spec.repeats == 1 && !group.crossings.empty()) text += "  of one repeat each: luck may move it, and more repeats tell how far\n";
   return text;
 }
 

@@ -59,6 +59,7 @@ TEST_CASE("the best on the edge of the range is warned of; a flat bottom is told
       "find: {metric: samples_per_second, over: {training.optimizer.learning_rate: {from: 0.01, to: 1, scale: log}}, budget: 10}\n"));
   CHECK(flat.find.metric.maximize);
   CHECK(flat.find.groups[0].best->as_good.size() == flat.find.groups[0].points.size());
+  CHECK(flat.find.groups[0].best->edge == std::vector<int>{0});
   CHECK(flat.text.find("learning_rate from 0.01 to 1") != std::string::npos);
 }
 
