@@ -31,7 +31,7 @@ std::optional<double> threshold_of(const std::string& metric) {
   }
 }
 
-bool needs_math(const std::string& metric) {
+bool metric_needs_math(const std::string& metric) {
   return metric.starts_with("final_") || metric.ends_with("_to_target") || metric.ends_with("_target_s") || threshold_of(metric);
 }
 

@@ -14,7 +14,8 @@ namespace straggler {
 struct Metric {
   std::string name;  // a scalar of summary.json, or time_to_X_s; empty: the time to the target, or without one samples_per_second
   bool maximize = false;
-  bool chosen = false;  // whether `maximize` was said
+  bool chosen = false;    // whether `maximize` was said
+  std::string path = {};  // where in the file it stands
   Place place = whole_file;
 };
 
@@ -23,7 +24,7 @@ std::vector<std::string> known_metrics();
 /// The X of time_to_X_s, if that is a number.
 std::optional<double> threshold_of(const std::string& metric);
 /// Only with math is it known.
-bool needs_math(const std::string& metric);
+bool metric_needs_math(const std::string& metric);
 /// More of it is better, as far as anybody can tell.
 bool more_is_better(const std::string& metric);
 /// For people.

@@ -17,13 +17,14 @@ constexpr double most_repeats = 100'000, most_tries = 100'000;
 Metric read_metric(Section& section, bool timing_only) {
   Metric metric;
   metric.name = section.word("metric");
+  metric.path = section.path_of("metric");
   metric.place = section.place_of("metric");
   std::vector<std::string> known = known_metrics();
   if (!metric.name.empty() && !threshold_of(metric.name) && std::find(known.begin(), known.end(), metric.name) == known.end()) {
     known.emplace_back("time_to_0.8_s");
     section.problem("metric", unknown_name("metric", metric.name, known));
   }
-  if (timing_only && needs_math(metric.name))
+  if (timing_only && metric_needs_math(metric.name))
     section.problem("metric", "is " + metric.name + ", which needs the math that timing_only leaves out; remove timing_only");
   const bool minimize = section.flag("minimize", false), maximize = section.flag("maximize", false);
   if (section.has("minimize") && section.has("maximize") && minimize == maximize)

@@ -24,7 +24,9 @@ SweepGroup Trials::group_of(const Trial& trial) const {
   return group;
 }
 
-void Trials::refuse_metric(const std::string& what) const { throw ScenarioErrors({sweep_.places->line(metric_.place, "metric", what)}); }
+void Trials::refuse_metric(const std::string& what) const {
+  throw ScenarioErrors({sweep_.places->line(metric_.place, metric_.path, what)});
+}
 
 void Trials::settle_metric(const Scenario& scenario) {
   const auto& stop = scenario.training.stop;
@@ -33,7 +35,7 @@ void Trials::settle_metric(const Scenario& scenario) {
     metric_.name = stop.target_accuracy && !options_.timing_only ? "time_to_target_s" : "samples_per_second";
     if (!metric_.chosen) metric_.maximize = more_is_better(metric_.name);
   }
-  if (options_.timing_only && needs_math(metric_.name))
+  if (options_.timing_only && metric_needs_math(metric_.name))
     refuse_metric(metric_.name +
                   " needs the math that timing-only leaves out; leave --timing-only away, or take a metric such as samples_per_second");
   if (metric_.name.ends_with("target_s") || metric_.name.ends_with("_to_target")) {
@@ -57,7 +59,7 @@ void Trials::check(const std::vector<Trial>& trials) {
 bool Trials::timing_alone(const Scenario& scenario) const {
   if (options_.timing_only || sweep_.timing_only) return true;
   const auto& stop = scenario.training.stop;
-  return !needs_math(metric_.name) && !(stop.target_accuracy && stop.on_target == "stop");
+  return !metric_needs_math(metric_.name) && !(stop.target_accuracy && stop.on_target == "stop");
 }
 
 PointRequest Trials::request(const Trial& trial, std::int64_t repeat) const {

@@ -175,9 +175,13 @@ TEST_CASE("with math: what does not change along the way is evaluated once") {
   SweepState state(":memory:");
   EvaluationFile store(":memory:");
   PointPool pool({}, state, &store, {});
-  PointReader reader(search.sweep, {});
   const SweepGroup base = groups_of(search.sweep).at(0);
-  pool.run({{"ssgd", [&] { return reader.read(base, 0); }, false}});
-  const std::uint64_t each = pool.progress().evaluations;
+  const auto at = [&](std::vector<std::string> more) {
+    pool.run({{"ssgd", [&] { return PointReader(search.sweep, more).read(base, 0); }, false}});
+  };
+  at({});
+  at({"cluster.network.link.bandwidth=2MB/s"});
+  const std::uint64_t each = pool.progress().saved;
+  REQUIRE(each > 2);
   CHECK(found.progress.saved >= (points - 1) * each);
 }

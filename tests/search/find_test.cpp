@@ -23,16 +23,17 @@ std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std
 }  // namespace
 
 TEST_CASE("the best number of workers is where computing less stops paying for sending more") {
-  // n workers share a batch of 1024 and one server: a step takes 1024 c / n + 2 (latency + n b / B), least at n = sqrt(1024 c B / (2 b)).
+  // n workers share a batch of 102,400 and one server: a step takes 102,400 c / n + 2 (latency + n b / B), least at n = sqrt(102,400 c B /
+  // (2 b)).
   const double bandwidth = 120e3;
-  const double bottom = std::sqrt(1024 * clockwork_per_sample * bandwidth / (2 * clockwork_bytes));
+  const double bottom = std::sqrt(102400 * clockwork_per_sample * bandwidth / (2 * clockwork_bytes));
   CHECK(bottom == doctest::Approx(16));
   const Files files;
   const SearchFile search = search_of(files, clockwork_scenario, best_count);
   const Searched found = run_search(search);
   const FoundGroup& group = found.find.groups.at(0);
   CHECK(best(group).values[0].yaml == "16");
-  const double step = 1024 * clockwork_per_sample / 16 + 2 * (clockwork_latency + 16 * clockwork_bytes / bandwidth);
+  const double step = 102400 * clockwork_per_sample / 16 + 2 * (clockwork_latency + 16 * clockwork_bytes / bandwidth);
   CHECK(best(group).measured.statistics.mean == doctest::Approx(100 * step).epsilon(0.01));
   CHECK(group.best->edge == std::vector<int>{0});
   CHECK(found.find.runs == group.points.size());
@@ -70,7 +71,7 @@ TEST_CASE("within every setting of the axes; the same points and table for one j
   SweepState state(":memory:");
   const Searched one = run_search(search, state, 1);
   REQUIRE(one.find.groups.size() == 2);
-  // sqrt(1024 c B / (2 b)): a quarter of the bandwidth, half as many.
+  // sqrt(102,400 c B / (2 b)): a quarter of the bandwidth, half as many.
   CHECK(best(one.find.groups[0]).values[0].yaml == "8");
   CHECK(best(one.find.groups[1]).values[0].yaml == "32");
   CHECK(run_search(search, 3).table == one.table);

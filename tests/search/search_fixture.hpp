@@ -7,27 +7,28 @@
 
 namespace straggler::test {
 
-/// Synchronous workers that are all alike, without jitter: what a step takes can be written down.
+/// Synchronous workers that are all alike, without jitter, whose shares of a batch are as good as equal: what a step takes can be written
+/// down.
 inline const char* const clockwork_scenario = R"(straggler: 1
 name: clockwork
 devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
+  node: {compute: {affine: {per_sample: 10us}}}
 cluster:
   workers: [{count: 4, device: node}]
   servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 120kB/s, latency: 1ms}}
+  network: {topology: star, link: {bandwidth: 120kB/s, latency: 1ms}, collective: {algorithm: ring}}
 workload:
   model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 4096, test_samples: 200}
+  data: {kind: coordinates, samples: 11000000, test_samples: 200}
 training:
   scheme: {kind: ssgd, via: server}
-  batch: {global: 1024}
+  batch: {global: 102400}
   optimizer: {kind: sgd, learning_rate: 0.1}
   stop: {updates: 100}
 )";
 inline constexpr double clockwork_bytes = 4 * (2 * 8 + 8 + 8 * 4 + 4);  // of one gradient: the plane, 8 units, 4 classes
 inline constexpr double clockwork_latency = 2e-3;                       // of one message: two links
-inline constexpr double clockwork_per_sample = 1e-3;
+inline constexpr double clockwork_per_sample = 1e-5;
 
 /// Learns the spirals in a moment; jitter differs from seed to seed.
 inline const char* const learning_scenario = R"(straggler: 1
