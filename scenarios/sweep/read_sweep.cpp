@@ -9,6 +9,7 @@
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
+#include "scenarios/sweep/read_axis.hpp"
 #include "scenarios/sweep/sweep.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -43,28 +44,6 @@ void tell_apart(std::vector<AxisValue>& values) {
   for (const AxisValue& value : values) ++seen[value.label];
   for (AxisValue& value : values)
     if (seen[value.label] > 1) value.label = value.yaml;
-}
-
-std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path) {
-  std::vector<AxisValue> values;
-  if (is_range(node)) {
-    for (std::string& text : read_range(Section(context, &node, path, node.place))) values.push_back({text, text, node.place});
-    return values;
-  }
-  if (node.type != YamlNode::Type::sequence) {
-    context.problems.add(node.place, path,
-                         "is " + what_stands(node) + "; write a list of values, or a range such as {from: 1, to: 64, times: 2}");
-    return values;
-  }
-  if (node.items.empty()) context.problems.add(node.place, path, "is an empty list; write at least one value");
-  for (std::size_t i = 0; i < node.items.size(); ++i)
-    values.push_back(read_axis_value(context, node.items[i], path + "[" + std::to_string(i) + "]"));
-  tell_apart(values);
-  std::set<std::string> different;
-  for (const AxisValue& value : values)
-    if (!different.insert(value.yaml).second)
-      context.problems.add(value.place, path, value.yaml + " stands there twice; write each value once");
-  return values;
 }
 
 void read_crossed(ReadContext& context, const YamlNode* axes, Sweep& sweep) {
@@ -141,7 +120,7 @@ std::string base_text(const YamlNode& base) {
   return text;
 }
 
-void read_top(Section& top, Sweep& sweep) {
+void read_top(Section& top, Sweep& sweep, const MoreKeys& more) {
   ReadContext& context = top.context();
   const YamlNode* version = top.require("sweep", "write 'sweep: 1', the version of this format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->text != "1"))
@@ -172,10 +151,33 @@ void read_top(Section& top, Sweep& sweep) {
     else
       for (std::size_t i = 0; i < set->items.size(); ++i) sweep.set.emplace_back(set->keys[i].name, flow_yaml(set->items[i]));
   }
+  if (more) more(top, sweep);
   top.finish();
 }
 
 }  // namespace
+
+std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path) {
+  std::vector<AxisValue> values;
+  if (is_range(node)) {
+    for (std::string& text : read_range(Section(context, &node, path, node.place))) values.push_back({text, text, node.place});
+    return values;
+  }
+  if (node.type != YamlNode::Type::sequence) {
+    context.problems.add(node.place, path,
+                         "is " + what_stands(node) + "; write a list of values, or a range such as {from: 1, to: 64, times: 2}");
+    return values;
+  }
+  if (node.items.empty()) context.problems.add(node.place, path, "is an empty list; write at least one value");
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    values.push_back(read_axis_value(context, node.items[i], path + "[" + std::to_string(i) + "]"));
+  tell_apart(values);
+  std::set<std::string> different;
+  for (const AxisValue& value : values)
+    if (!different.insert(value.yaml).second)
+      context.problems.add(value.place, path, value.yaml + " stands there twice; write each value once");
+  return values;
+}
 
 std::vector<std::string> Sweep::columns() const {
   std::vector<std::string> all;
@@ -183,7 +185,7 @@ std::vector<std::string> Sweep::columns() const {
   return all;
 }
 
-Sweep read_sweep(const std::filesystem::path& file) {
+Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more) {
   const auto places = std::make_shared<Places>(std::vector<std::string>{file.string()});
   Problems problems(*places);
   Sweep sweep;
@@ -197,7 +199,7 @@ Sweep read_sweep(const std::filesystem::path& file) {
   } else if (root) {
     ReadContext context{Vocabulary::from_registries(), problems, sweep.folder};
     Section top(context, &*root, "", Place{});
-    read_top(top, sweep);
+    read_top(top, sweep, more);
   }
   problems.raise();
   return sweep;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +49,12 @@ struct Sweep {
   std::vector<std::string> columns() const;
 };
 
+class Section;
+/// Reads what else may stand in a sweep file, once the rest was read.
+using MoreKeys = std::function<void(Section& top, Sweep& sweep)>;
+
 /// Reads a sweep file. Throws ScenarioErrors with all that is wrong with it.
-Sweep read_sweep(const std::filesystem::path& file);
+Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more = {});
 
 /// A scenario of the sweep, to be run once for every repeat.
 struct SweepGroup {

@@ -9,6 +9,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/quantity.hpp"
@@ -129,7 +130,9 @@ class SweepCommand {
   }
 
   int run() {
-    Sweep sweep = read_sweep(arguments_.positional().front());
+    SearchFile search = read_search(arguments_.positional().front());
+    Sweep& sweep = search.sweep;
+    if (search.searches()) refuse_for_searches();
     read_options(sweep);
     open_folder(arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / sweep.name);
     if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
@@ -138,7 +141,7 @@ class SweepCommand {
     if (arguments_.flag("force")) fs::remove(out_ / state_file);
     catch_interrupts();
     SweepState state(out_ / state_file);
-    say_what_changed(state, sweep);
+    say_what_changed(state, search);
     const std::unique_ptr<EvaluationFile> store = open_store();
     SweepLine line(common_);
     const auto start = std::chrono::steady_clock::now();
@@ -147,15 +150,58 @@ class SweepCommand {
       return interrupt_requested();
     });
     share_with_ranks(pool, arguments_, pool_);
-    const SweepOutcome outcome = run_sweep(sweep, options_, state, pool);
-    line.clear();
-    finish(sweep.columns(), outcome);
+    SweepOutcome outcome;
+    if (search.searches()) {
+      outcome = run_search(search, pool, line);
+    } else {
+      outcome = run_sweep(sweep, options_, state, pool);
+      line.clear();
+      finish(sweep.columns(), outcome);
+    }
     say_aside(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (outcome.interrupted) return Exit::interrupted;
     return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
   }
 
  private:
+  void refuse_for_searches() const {
+    if (arguments_.has("shard"))
+      throw UsageError("--shard: what a search tries next follows from all that it tried before, which one shard does not see; use --jobs");
+    if (arguments_.has("until-ci"))
+      throw UsageError("--until-ci goes with axes alone; write how many repeats into the search, as repeats: 5");
+  }
+
+  /// Writes its table and says what it found; the outcome has no rows.
+  SweepOutcome run_search(const SearchFile& search, PointPool& pool, const SweepLine& line) const {
+    const std::int64_t repeats = search.find ? search.find->repeats : search.crossover->repeats;
+    const Trials::Options options{repeats, options_.timing_only, options_.more};
+    SweepOutcome outcome;
+    std::string file, table, text;
+    if (search.find) {
+      FindOutcome found = run_find(search, options, pool);
+      file = "find.csv";
+      table = find_csv(search, found);
+      text = find_text(search, found);
+      outcome.failures = std::move(found.failures);
+    } else {
+      CrossoverOutcome found = run_crossover(search, options, pool);
+      file = "crossover.csv";
+      table = crossover_csv(search, found);
+      text = crossover_text(search, found);
+      outcome.failures = std::move(found.failures);
+    }
+    outcome.progress = pool.progress();
+    outcome.interrupted = pool.interrupted();
+    line.clear();
+    write_whole_files(out_, {{file, table}});
+    if (outcome.interrupted)
+      fmt::print("interrupted; run it again to go on\n");
+    else
+      fmt::print("{}", text);
+    fmt::print("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
+    return outcome;
+  }
+
   void read_options(Sweep& sweep) {
     const unsigned cores = own_cores();
     pool_.jobs = arguments_.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments_.count("jobs", 1), 1024)) : cores;
@@ -200,8 +246,10 @@ class SweepCommand {
     return std::make_unique<EvaluationFile>(":memory:");
   }
 
-  void say_what_changed(SweepState& state, const Sweep& sweep) const {
+  void say_what_changed(SweepState& state, const SearchFile& search) const {
+    const Sweep& sweep = search.sweep;
     std::vector<std::string> now = describe(sweep, options_.more);
+    for (std::string& line : describe_search(search)) now.push_back(std::move(line));
     for (const std::string& column : sweep.columns()) now.push_back(columns_mark + column);
     const bool timing_only = options_.timing_only || sweep.timing_only;
     now.push_back("program: " + version_line());
@@ -256,6 +304,7 @@ int execute(const std::vector<std::string>& given) {
 const Command sweep_command{"sweep", "SWEEP.yaml", "one scenario in many settings: worker counts, bandwidths, schemes",
                             "  straggler sweep scenarios/studies/sweep_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"
+                            "  straggler sweep scenarios/sweeps/crossover_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --shard 1/4 --out results/shard1\n"
                             "  straggler sweep --merge results/shard1 results/shard2 --out results/all\n",
                             execute};

@@ -1,0 +1,116 @@
+#include "scenarios/search/crossover.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scenarios/sweep/range.hpp"
+
+namespace straggler {
+namespace {
+
+double number_of(const AxisValue& value) { return parse_range_end(value.yaml)->value; }
+
+bool narrow(double low, double high, double tolerance) { return high - low <= tolerance * std::max(std::abs(low), std::abs(high)); }
+
+Trial trial_at(const CrossoverSpec& spec, std::size_t group, const AxisValue& one, const AxisValue& at) {
+  return {group, {{spec.path, one}, {spec.along.path(), at}}};
+}
+
+void check_ends(Trials& trials, const CrossoverSpec& spec) {
+  std::vector<Trial> ends;
+  for (std::size_t group = 0; group < trials.groups().size(); ++group)
+    for (const AxisValue& one : spec.between)
+      for (const double share : {0.0, 0.5, 1.0})
+        if (group == 0 || share == 0) ends.push_back(trial_at(spec, group, one, spec.along.value(share)));
+  trials.check(ends);
+}
+
+}  // namespace
+
+std::vector<AxisValue> CrossoverSearch::next() const {
+  std::vector<AxisValue> values;
+  if (points_.empty()) {
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < spec_.grid; ++i) {
+      AxisValue value = spec_.along.value(static_cast<double>(i) / static_cast<double>(spec_.grid - 1));
+      if (seen.insert(value.yaml).second) values.push_back(std::move(value));
+    }
+    return values;
+  }
+  for (auto above = std::next(points_.begin()); above != points_.end(); ++above) {
+    const auto below = std::prev(above);
+    if (below->second.winner == above->second.winner || narrow(below->first, above->first, spec_.tolerance)) continue;
+    AxisValue middle = middle_of(spec_.along, below->second.at, above->second.at);
+    if (!points_.contains(number_of(middle))) values.push_back(std::move(middle));
+  }
+  return values;
+}
+
+void CrossoverSearch::tell(AxisValue at, Measured first, Measured second) {
+  ComparedPoint point;
+  point.value = number_of(at);
+  point.at = std::move(at);
+  point.difference = paired_difference(first, second);
+  point.winner = winner_of(first, second, maximize_);
+  point.measured = {std::move(first), std::move(second)};
+  points_.emplace(point.value, std::move(point));
+}
+
+Crossing CrossoverSearch::crossing(const std::vector<ComparedPoint>& points, std::size_t above) const {
+  Crossing out{above - 1, above, above - 1, above, false};
+  const bool unclear = points[above - 1].unclear() || points[above].unclear();
+  while (out.unclear_from > 0 && points[out.unclear_from].unclear() && points[out.unclear_from - 1].unclear()) --out.unclear_from;
+  while (out.unclear_to + 1 < points.size() && points[out.unclear_to].unclear() && points[out.unclear_to + 1].unclear()) ++out.unclear_to;
+  out.noisy = unclear && !narrow(points[out.unclear_from].value, points[out.unclear_to].value, spec_.tolerance);
+  return out;
+}
+
+CrossoverGroup CrossoverSearch::finish(std::vector<std::string> labels) {
+  CrossoverGroup group{std::move(labels), {}, {}};
+  for (auto& [value, point] : points_) group.points.push_back(std::move(point));
+  points_.clear();
+  for (std::size_t above = 1; above < group.points.size(); ++above)
+    if (group.points[above - 1].winner != group.points[above].winner) group.crossings.push_back(crossing(group.points, above));
+  return group;
+}
+
+AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValue& above) {
+  return along.value((along.share(below.yaml) + along.share(above.yaml)) / 2);
+}
+
+Winner winner_of(const Measured& first, const Measured& second, bool maximize) {
+  if (first.reached != second.reached) return first.reached > second.reached ? Winner::first : Winner::second;
+  if (first.reached == 0) return Winner::neither;
+  const RepeatStatistics paired = paired_difference(first, second);
+  const double difference = paired.count > 0 ? paired.mean : first.statistics.mean - second.statistics.mean;
+  if (difference == 0) return Winner::neither;
+  return (difference > 0) == maximize ? Winner::first : Winner::second;
+}
+
+CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+  const CrossoverSpec& spec = *search.crossover;
+  Trials trials(search.sweep, options, spec.metric, pool);
+  check_ends(trials, spec);
+  CrossoverOutcome outcome;
+  outcome.metric = trials.metric();
+  std::vector<CrossoverSearch> groups(trials.groups().size(), CrossoverSearch(spec, outcome.metric.maximize));
+  while (!outcome.interrupted) {
+    std::vector<Trial> wanted;
+    for (std::size_t group = 0; group < groups.size(); ++group)
+      for (const AxisValue& at : groups[group].next())
+        for (const AxisValue& one : spec.between) wanted.push_back(trial_at(spec, group, one, at));
+    if (wanted.empty()) break;
+    std::vector<Measured> measured = trials.run(wanted);
+    outcome.interrupted = trials.interrupted();
+    for (std::size_t i = 0; i < wanted.size() && !outcome.interrupted; i += 2)
+      groups[wanted[i].group].tell(wanted[i].set[1].second, std::move(measured[i]), std::move(measured[i + 1]));
+  }
+  for (std::size_t group = 0; group < groups.size(); ++group) outcome.groups.push_back(groups[group].finish(trials.groups()[group].labels));
+  outcome.failures = trials.failures();
+  outcome.runs = trials.runs();
+  outcome.timing_runs = trials.timing_runs();
+  return outcome;
+}
+
+}  // namespace straggler

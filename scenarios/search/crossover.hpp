@@ -1,0 +1,74 @@
+// Where along a setting the better of two others changes: a coarse grid first, so that several crossings are seen; then each stretch
+// between neighbours with different winners is halved until it is narrow.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/search/search.hpp"
+#include "scenarios/search/trials.hpp"
+
+namespace straggler {
+
+/// Who has the better metric; neither: both have none, or they are equal.
+enum class Winner : std::uint8_t { first, second, neither };
+
+struct ComparedPoint {
+  AxisValue at;
+  double value = 0;  // in SI
+  std::pair<Measured, Measured> measured;
+  RepeatStatistics difference;  // first minus second, of paired repeats
+  Winner winner = Winner::neither;
+  /// The repeats do not tell them apart.
+  bool unclear() const { return difference.count > 1 && winner != Winner::neither && std::abs(difference.mean) <= difference.half_width; }
+};
+
+/// One change of the winner, between two neighbours among the points that were tried.
+struct Crossing {
+  std::size_t below = 0, above = 0;              // points
+  std::size_t unclear_from = 0, unclear_to = 0;  // points around it which the repeats do not tell apart
+  bool noisy = false;                            // these lie further apart than the tolerance
+};
+
+struct CrossoverGroup {
+  std::vector<std::string> labels;    // of the axes
+  std::vector<ComparedPoint> points;  // by value
+  std::vector<Crossing> crossings;
+};
+
+struct CrossoverOutcome {
+  Metric metric;
+  std::vector<CrossoverGroup> groups;
+  std::vector<std::string> failures;
+  std::size_t runs = 0, timing_runs = 0;
+  bool interrupted = false;
+};
+
+Winner winner_of(const Measured& first, const Measured& second, bool maximize);
+
+/// The value halfway between two, in the scale of the setting.
+AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValue& above);
+
+/// Which values to compare at next, for one group. `spec` outlives it.
+class CrossoverSearch {
+ public:
+  CrossoverSearch(const CrossoverSpec& spec, bool maximize) : spec_(spec), maximize_(maximize) {}
+  /// None: every change of the winner is known to the tolerance.
+  std::vector<AxisValue> next() const;
+  void tell(AxisValue at, Measured first, Measured second);
+  CrossoverGroup finish(std::vector<std::string> labels);
+
+ private:
+  Crossing crossing(const std::vector<ComparedPoint>& points, std::size_t above) const;
+
+  const CrossoverSpec& spec_;
+  const bool maximize_;
+  std::map<double, ComparedPoint> points_;  // by value
+};
+
+CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool);
+
+}  // namespace straggler

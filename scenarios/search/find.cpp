@@ -1,0 +1,114 @@
+#include "scenarios/search/find.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace straggler {
+namespace {
+
+constexpr double as_good_within = 0.01;  // of the best
+
+std::optional<std::size_t> best_of(const std::vector<FoundPoint>& points, bool maximize) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].measured.reached > 0 && (!best || better(points[i].measured, points[*best].measured, maximize))) best = i;
+  return best;
+}
+
+bool is_as_good(const Measured& point, const Measured& best) {
+  if (point.reached < best.reached) return false;
+  const double apart = std::abs(point.statistics.mean - best.statistics.mean);
+  return apart <= as_good_within * std::abs(best.statistics.mean) || apart <= paired_difference(point, best).half_width;
+}
+
+/// -1: nothing smaller was tried, 1: nothing greater. 0 also where settings all the way to the other end are as good.
+int edge_of(const std::vector<FoundPoint>& points, const FoundBest& best, std::size_t setting) {
+  const auto share = [&](std::size_t point) { return points[point].shares[setting]; };
+  double low = share(0), high = share(0), good_low = share(best.point), good_high = good_low;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    low = std::min(low, share(i));
+    high = std::max(high, share(i));
+  }
+  for (const std::size_t point : best.as_good) {
+    good_low = std::min(good_low, share(point));
+    good_high = std::max(good_high, share(point));
+  }
+  if (good_low == low && good_high == high) return 0;
+  return share(best.point) == low ? -1 : share(best.point) == high ? 1 : 0;
+}
+
+FoundBest standing(const std::vector<FoundPoint>& points, std::size_t best, const std::vector<Setting>& over) {
+  FoundBest out;
+  out.point = best;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (is_as_good(points[i].measured, points[best].measured)) out.as_good.push_back(i);
+  for (std::size_t s = 0; s < over.size(); ++s) out.edge.push_back(over[s].ordered() ? edge_of(points, out, s) : 0);
+  return out;
+}
+
+Trial trial_at(std::size_t group, const std::vector<Setting>& over, const std::vector<double>& shares) {
+  Trial trial{group, {}};
+  for (std::size_t s = 0; s < over.size(); ++s) trial.set.emplace_back(over[s].path(), over[s].value(shares[s]));
+  return trial;
+}
+
+/// Every group in the middle, and the first one at the ends of each setting.
+void check_ends(Trials& trials, const std::vector<Setting>& over) {
+  std::vector<Trial> ends;
+  const std::vector<double> middle(over.size(), 0.5);
+  for (std::size_t group = 0; group < trials.groups().size(); ++group) ends.push_back(trial_at(group, over, middle));
+  for (std::size_t s = 0; s < over.size(); ++s)
+    for (const double end : {0.0, 1.0}) {
+      std::vector<double> shares = middle;
+      shares[s] = end;
+      ends.push_back(trial_at(0, over, shares));
+    }
+  trials.check(ends);
+}
+
+}  // namespace
+
+FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+  const FindSpec& spec = *search.find;
+  Trials trials(search.sweep, options, spec.metric, pool);
+  check_ends(trials, spec.over);
+  FindOutcome outcome;
+  outcome.metric = trials.metric();
+  std::vector<BoxSearch> searches;
+  for (const SweepGroup& group : trials.groups()) {
+    outcome.groups.push_back({group.labels, {}, {}, false});
+    searches.emplace_back(spec.over, spec.budget, trials.seed());
+  }
+  for (std::size_t batch = 0; !outcome.interrupted; ++batch) {
+    std::vector<Trial> wanted;
+    std::vector<FoundPoint> points;
+    for (std::size_t group = 0; group < searches.size(); ++group) {
+      const std::vector<FoundPoint>& tried = outcome.groups[group].points;
+      const auto best = best_of(tried, outcome.metric.maximize);
+      for (std::vector<double>& shares : searches[group].next(best ? std::optional(tried[*best].shares) : std::nullopt)) {
+        wanted.push_back(trial_at(group, spec.over, shares));
+        FoundPoint point{{}, std::move(shares), batch, {}};
+        for (const auto& [path, value] : wanted.back().set) point.values.push_back(value);
+        points.push_back(std::move(point));
+      }
+    }
+    if (wanted.empty()) break;
+    std::vector<Measured> measured = trials.run(wanted);
+    outcome.interrupted = trials.interrupted();
+    for (std::size_t i = 0; i < wanted.size() && !outcome.interrupted; ++i) {
+      points[i].measured = std::move(measured[i]);
+      outcome.groups[wanted[i].group].points.push_back(std::move(points[i]));
+    }
+  }
+  for (std::size_t group = 0; group < searches.size(); ++group) {
+    FoundGroup& found = outcome.groups[group];
+    found.exhaustive = searches[group].exhaustive();
+    if (const auto best = best_of(found.points, outcome.metric.maximize)) found.best = standing(found.points, *best, spec.over);
+  }
+  outcome.failures = trials.failures();
+  outcome.runs = trials.runs();
+  outcome.timing_runs = trials.timing_runs();
+  return outcome;
+}
+
+}  // namespace straggler

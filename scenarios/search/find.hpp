@@ -1,0 +1,75 @@
+// The best of some settings: first points spread evenly over all of them, then batches within a box around the best so far, each box
+// smaller than the one before. It needs no derivative, stands noise (the box may drift: it shrinks more slowly than it could), plateaus,
+// and points without a value; where no point has one it goes on looking everywhere. Few enough settings are tried one and all.
+//
+// Invariant: which points are tried follows from the file and from what the points came to; nothing else, not the number of jobs.
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scenarios/search/search.hpp"
+#include "scenarios/search/trials.hpp"
+
+namespace straggler {
+
+/// Which points to try next. A point: a share of each setting.
+class BoxSearch {
+ public:
+  BoxSearch(const std::vector<Setting>& over, std::size_t budget, std::uint64_t seed);
+  /// Points that were not tried before; none: nothing is left to be tried. `best` of those so far; none: no point has a value.
+  std::vector<std::vector<double>> next(const std::optional<std::vector<double>>& best);
+  /// All that there is was tried.
+  bool exhaustive() const { return exhaustive_; }
+
+ private:
+  using Point = std::vector<double>;
+  bool add(const Point& drawn, std::vector<Point>& points);
+  void add_all(std::vector<Point>& points);
+  void add_grid(std::size_t count, std::vector<Point>& points);
+  void draw(std::size_t count, const std::optional<Point>& center, double side, std::vector<Point>& points);
+  double place_in_box(const Setting& setting, double center, double side, double draw) const;
+
+  const std::vector<Setting>& over_;
+  const std::size_t budget_;
+  EvenDraw draw_;
+  std::set<std::vector<std::string>> tried_;
+  std::size_t batch_ = 1;            // points in a batch after the first
+  double side_ = 1, shrinking_ = 1;  // of the box, in shares
+  bool exhaustive_ = false, ended_ = false;
+};
+
+struct FoundPoint {
+  std::vector<AxisValue> values;  // [settings]
+  std::vector<double> shares;
+  std::size_t batch = 0;
+  Measured measured;
+};
+
+/// How the best of a group stands among what was tried.
+struct FoundBest {
+  std::size_t point = 0;
+  std::vector<int> edge;  // by setting: -1 nothing smaller was tried, 1 nothing greater, 0 it lies between others, or has no order
+  std::vector<std::size_t>
+      as_good;  // points (the best among them) that are within a hundredth of it, or that its repeats do not tell from it
+};
+
+struct FoundGroup {
+  std::vector<std::string> labels;  // of the axes
+  std::vector<FoundPoint> points;   // in the order in which they were tried
+  std::optional<FoundBest> best;    // none: no point has a value
+  bool exhaustive = false;
+};
+
+struct FindOutcome {
+  Metric metric;
+  std::vector<FoundGroup> groups;
+  std::vector<std::string> failures;
+  std::size_t runs = 0, timing_runs = 0;
+  bool interrupted = false;
+};
+
+FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool);
+
+}  // namespace straggler

@@ -1,0 +1,70 @@
+#include "scenarios/search/metric.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "scenarios/results/text.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+namespace {
+
+bool among(const std::string& name, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::vector<std::string> known_metrics() {
+  std::vector<std::string> names;
+  for (const SummaryField& field : summarize(RunRecord()))
+    if (!among(field.key, {"name", "scheme", "seed", "outcome", "target_accuracy", "weights_key"})) names.push_back(field.key);
+  return names;
+}
+
+std::optional<double> threshold_of(const std::string& metric) {
+  if (!metric.starts_with("time_to_") || !metric.ends_with("_s") || metric.size() <= 10) return std::nullopt;
+  try {
+    return parse_number(metric.substr(8, metric.size() - 10));
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+bool metric_needs_math(const std::string& metric) {
+  return metric.starts_with("final_") || metric.ends_with("_to_target") || metric.ends_with("_target_s") || threshold_of(metric);
+}
+
+bool more_is_better(const std::string& metric) {
+  return among(metric, {"samples_per_second", "final_test_accuracy", "final_train_accuracy", "compute_fraction", "overlap_fraction"});
+}
+
+std::string metric_text(const std::string& metric, double value) {
+  return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds(value) : readable_number(value);
+}
+
+Measured Measured::of(std::vector<std::optional<double>> values) {
+  Measured out;
+  std::vector<double> there;
+  for (const auto& value : values)
+    if (value) there.push_back(*value);
+  out.values = std::move(values);
+  out.reached = there.size();
+  out.statistics = statistics_of(there);
+  return out;
+}
+
+bool better(const Measured& a, const Measured& b, bool maximize) {
+  if (a.reached != b.reached) return a.reached > b.reached;
+  if (a.reached == 0) return false;
+  return maximize ? a.statistics.mean > b.statistics.mean : a.statistics.mean < b.statistics.mean;
+}
+
+RepeatStatistics paired_difference(const Measured& a, const Measured& b) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < std::min(a.values.size(), b.values.size()); ++i)
+    if (a.values[i] && b.values[i]) differences.push_back(*a.values[i] - *b.values[i]);
+  return statistics_of(differences);
+}
+
+}  // namespace straggler

@@ -1,0 +1,48 @@
+// What a search looks at: one scalar of a run, over repeats some of which may miss it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/results/summary.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "scenarios/sweep/statistics.hpp"
+
+namespace straggler {
+
+struct Metric {
+  std::string name;  // a scalar of summary.json, or time_to_X_s; empty: the time to the target, or without one samples_per_second
+  bool maximize = false;
+  bool chosen = false;    // whether `maximize` was said
+  std::string path = {};  // where in the file it stands
+  Place place = whole_file;
+};
+
+/// Scalars that a search may look at, but for the times to thresholds.
+std::vector<std::string> known_metrics();
+/// The X of time_to_X_s, if that is a number.
+std::optional<double> threshold_of(const std::string& metric);
+/// Only with math is it known.
+bool metric_needs_math(const std::string& metric);
+/// More of it is better, as far as anybody can tell.
+bool more_is_better(const std::string& metric);
+/// For people.
+std::string metric_text(const std::string& metric, double value);
+
+/// What the repeats of one setting came to. A repeat without a value (it missed the target, or failed) counts as worse than any with one.
+struct Measured {
+  std::vector<std::optional<double>> values;  // by repeat
+  std::size_t reached = 0;
+  RepeatStatistics statistics;  // of those that have a value
+
+  static Measured of(std::vector<std::optional<double>> values);
+};
+
+/// Better: more repeats that have a value, then the better mean.
+bool better(const Measured& a, const Measured& b, bool maximize);
+
+/// a - b, repeat by repeat (alike in seed, so in luck), of the repeats where both have a value.
+RepeatStatistics paired_difference(const Measured& a, const Measured& b);
+
+}  // namespace straggler

@@ -1,0 +1,22 @@
+// find.csv and crossover.csv, and what they say in words.
+#pragma once
+#include <string>
+
+#include "scenarios/search/crossover.hpp"
+#include "scenarios/search/find.hpp"
+
+namespace straggler {
+
+/// Swept paths, the settings, `batch`, then METRIC_mean, _sd, _ci95 and _count (of how many repeats), `repeats`, `best`; a row for each
+/// setting that was tried, in that order.
+std::string find_csv(const SearchFile& search, const FindOutcome& outcome);
+/// The best setting of each group, its interval, how flat it is around, and whether it lies on the edge of what was tried.
+std::string find_text(const SearchFile& search, const FindOutcome& outcome);
+
+/// Swept paths, the path along which, then of each of the two `NAME_mean`, `_ci95` and `_count`, `difference` (first minus second, mean of
+/// paired repeats), `difference_ci95` and `winner`; a row for each value that was tried, in the order of the values.
+std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outcome);
+/// A sentence for each group, and what noise does to it.
+std::string crossover_text(const SearchFile& search, const CrossoverOutcome& outcome);
+
+}  // namespace straggler

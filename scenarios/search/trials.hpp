@@ -1,0 +1,66 @@
+// Runs what a search wants to know, in batches, through the pool of points: what was finished before is found, what is shared is shared.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/search/metric.hpp"
+#include "scenarios/search/space.hpp"
+#include "scenarios/sweep/point_pool.hpp"
+#include "scenarios/sweep/sweep.hpp"
+
+namespace straggler {
+
+/// Some values at some setting of the sweep's axes.
+struct Trial {
+  std::size_t group = 0;
+  std::vector<std::pair<std::string, AxisValue>> set;  // path, value
+};
+
+class Trials {
+ public:
+  struct Options {
+    std::int64_t repeats = 1;
+    bool timing_only = false;       // asked for; else as the metric needs
+    std::vector<std::string> more;  // sets of the command line
+  };
+  /// `sweep` and `pool` outlive it.
+  Trials(const Sweep& sweep, Options options, Metric metric, PointPool& pool);
+
+  /// Reads the scenarios of these, and settles what the metric is. Throws ScenarioErrors: what does not read, and a metric that the
+  /// scenario cannot have.
+  void check(const std::vector<Trial>& trials);
+  /// Every trial in every repeat. After interrupted() what comes is not to be used.
+  std::vector<Measured> run(const std::vector<Trial>& trials);
+
+  const Metric& metric() const { return metric_; }
+  const std::vector<SweepGroup>& groups() const { return groups_; }
+  const Sweep& sweep() const { return sweep_; }
+  /// The seed of the scenario, for what a search draws.
+  std::uint64_t seed() const { return seed_; }
+  bool interrupted() const { return pool_.interrupted(); }
+  const std::vector<std::string>& failures() const { return failures_; }
+  std::size_t runs() const { return runs_; }
+  std::size_t timing_runs() const { return timing_runs_; }
+
+ private:
+  SweepGroup group_of(const Trial& trial) const;
+  void settle_metric(const Scenario& scenario);
+  [[noreturn]] void refuse_metric(const std::string& what) const;
+  /// Math changes nothing that the metric is made of.
+  bool timing_alone(const Scenario& scenario) const;
+  PointRequest request(const Trial& trial, std::int64_t repeat) const;
+
+  const Sweep& sweep_;
+  const Options options_;
+  Metric metric_;
+  PointPool& pool_;
+  PointReader reader_;
+  std::vector<SweepGroup> groups_;
+  std::uint64_t seed_ = 0;
+  std::vector<std::string> failures_;
+  std::size_t runs_ = 0, timing_runs_ = 0;
+};
+
+}  // namespace straggler

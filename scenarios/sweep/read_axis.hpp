@@ -1,0 +1,14 @@
+// The values that a path takes, as a sweep file writes them: a list, or a range.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/section.hpp"
+#include "scenarios/sweep/sweep.hpp"
+
+namespace straggler {
+
+/// `path`: where it stands in the file. What is wrong is noted among the context's problems.
+std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path);
+
+}  // namespace straggler

@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "search/search_fixture.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+const char* const best_count = R"(find:
+  metric: simulated_seconds
+  over: {"cluster.workers[0].count": {from: 1, to: 64, whole: true}}
+  budget: 24
+)";
+
+const FoundPoint& best(const FoundGroup& group) { return group.points.at(group.best.value().point); }
+
+std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+}  // namespace
+
+TEST_CASE("the best number of workers is where computing less stops paying for sending more") {
+  // n workers share a batch of 102,400 and one server: a step takes 102,400 c / n + 2 (latency + n b / B), least at n = sqrt(102,400 c B /
+  // (2 b)).
+  const double bandwidth = 120e3;
+  const double bottom = std::sqrt(102400 * clockwork_per_sample * bandwidth / (2 * clockwork_bytes));
+  CHECK(bottom == doctest::Approx(16));
+  const Files files;
+  const SearchFile search = search_of(files, clockwork_scenario, best_count);
+  const Searched found = run_search(search);
+  const FoundGroup& group = found.find.groups.at(0);
+  CHECK(best(group).values[0].yaml == "16");
+  const double step = 102400 * clockwork_per_sample / 16 + 2 * (clockwork_latency + 16 * clockwork_bytes / bandwidth);
+  CHECK(best(group).measured.statistics.mean == doctest::Approx(100 * step).epsilon(0.01));
+  CHECK(group.best->edge == std::vector<int>{0});
+  CHECK(found.find.runs == group.points.size());
+  CHECK(found.find.timing_runs == found.find.runs);  // the metric needs no math
+  CHECK(found.progress.evaluations == 0);
+  CHECK(lines(found.table) == group.points.size() + 1);
+  CHECK(found.table.starts_with("cluster.workers[0].count,batch,simulated_seconds_mean,"));
+  CHECK(found.text.find("least simulated_seconds at cluster.workers[0].count=16") == 0);
+}
+
+TEST_CASE("the best on the edge of the range is warned of; a flat bottom is told") {
+  const Files files;
+  const Searched few =
+      run_search(search_of(files, clockwork_scenario,
+                           "find: {metric: simulated_seconds, over: {\"cluster.workers[0].count\": {from: 1, to: 8, whole: true}}}\n"));
+  CHECK(best(few.find.groups[0]).values[0].yaml == "8");
+  CHECK(few.find.groups[0].best->edge == std::vector<int>{1});
+  CHECK(few.find.groups[0].exhaustive);
+  CHECK(few.text.find("warning: cluster.workers[0].count=8 lies on the edge of what was tried; widen its range upwards") !=
+        std::string::npos);
+  // Of timing, the learning rate changes nothing: all are as good.
+  const Searched flat = run_search(search_of(
+      files, clockwork_scenario,
+      "find: {metric: samples_per_second, over: {training.optimizer.learning_rate: {from: 0.01, to: 1, scale: log}}, budget: 10}\n"));
+  CHECK(flat.find.metric.maximize);
+  CHECK(flat.find.groups[0].best->as_good.size() == flat.find.groups[0].points.size());
+  CHECK(flat.find.groups[0].best->edge == std::vector<int>{0});
+  CHECK(flat.text.find("learning_rate from 0.01 to 1") != std::string::npos);
+}
+
+TEST_CASE("within every setting of the axes; the same points and table for one job and for three, and when it is run again") {
+  const Files files;
+  const SearchFile search =
+      search_of(files, clockwork_scenario, std::string("axes: {cluster.network.link.bandwidth: [30kB/s, 480kB/s]}\n") + best_count);
+  SweepState state(":memory:");
+  const Searched one = run_search(search, state, 1);
+  REQUIRE(one.find.groups.size() == 2);
+  // sqrt(102,400 c B / (2 b)): a quarter of the bandwidth, half as many.
+  CHECK(best(one.find.groups[0]).values[0].yaml == "8");
+  CHECK(best(one.find.groups[1]).values[0].yaml == "32");
+  CHECK(run_search(search, 3).table == one.table);
+  const Searched again = run_search(search, state, 2);
+  CHECK(again.progress.found == one.find.runs);
+  CHECK(again.table == one.table);
+  CHECK(again.text == one.text);
+}
+
+TEST_CASE("ended at any moment, it goes on to the same table") {
+  const Files files;
+  const SearchFile search = search_of(files, clockwork_scenario, best_count);
+  const std::string expected = run_search(search).table;
+  SweepState state(":memory:");
+  std::size_t interruptions = 0;
+  while (true) {
+    const std::size_t known = state.points();
+    const Searched part = run_search(search, state, 1, false, [&](const SweepProgress&) { return state.points() >= known + 5; });
+    if (!part.find.interrupted) {
+      CHECK(part.table == expected);
+      break;
+    }
+    ++interruptions;
+    REQUIRE(state.points() > known);
+  }
+  CHECK(interruptions >= 2);
+}
+
+TEST_CASE("settings whose repeats miss the target count as worse than any that reach it") {
+  const Files files;
+  const SearchFile search = search_of(files, learning_scenario, R"(set: {training.stop: {epochs: 4, target_accuracy: 0.7}}
+find:
+  metric: time_to_target_s
+  over: {training.optimizer.learning_rate: {from: 0.0001, to: 1, scale: log}}
+  budget: 10
+  repeats: 2
+)");
+  const Searched found = run_search(search, 2);
+  const FoundGroup& group = found.find.groups.at(0);
+  REQUIRE(group.best);
+  CHECK(best(group).measured.reached == 2);
+  bool one_missed = false;
+  for (const FoundPoint& point : group.points) {
+    CHECK_FALSE(better(point.measured, best(group).measured, false));
+    one_missed = one_missed || point.measured.reached < 2;
+  }
+  CHECK(one_missed);  // a rate of 0.0001 learns nothing in four epochs
+  CHECK(found.find.timing_runs == 0);
+  CHECK(found.text.find("(2 of 2)") != std::string::npos);
+}
+
+TEST_CASE("better: more repeats with a value, then the mean") {
+  const auto measured = [](std::vector<std::optional<double>> values) { return Measured::of(std::move(values)); };
+  const Measured both = measured({5, 7}), one = measured({1, std::nullopt}), none = measured({std::nullopt, std::nullopt});
+  CHECK(better(both, one, false));
+  CHECK(better(one, none, false));
+  CHECK_FALSE(better(none, none, false));
+  CHECK(better(measured({5, 6}), both, false));
+  CHECK(better(both, measured({5, 6}), true));
+  // Pairs 5 - 1 and 7 - 4: mean 3.5, deviation sqrt(1/2), t(0.975; 1) = 12.7062.
+  const RepeatStatistics paired = paired_difference(both, measured({1, 4}));
+  CHECK(paired.mean == 3.5);
+  CHECK(paired.half_width == doctest::Approx(12.7062047 * std::sqrt(0.5) / std::sqrt(2.0)));
+  CHECK(paired_difference(both, one).count == 1);
+}
