@@ -32,7 +32,7 @@ Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<
   double losses = 0;
   for (const PointOutcome& run : runs) {
     const SummaryField* const outcome = run.result ? field_of(run.result->fields, "outcome") : nullptr;
-    const std::optional<double> loss = run.result ? number_of(run.result->fields, "final_test_loss") : std::nullopt;
+    const std::optional<double> loss = run.result ? number_of(run.result->fields, "final_validation_loss") : std::nullopt;
     if (!outcome || !loss || (outcome->value != "completed" && outcome->value != "target_reached")) {
       criterion.failed = true;
       continue;

@@ -24,14 +24,14 @@ cluster:
   servers: {count: 1}
   network: {topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}
 workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 600, test_samples: 200}
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 800, test_samples: 200}
 training:
   scheme: {kind: ssgd, via: server}
   batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 6, target_accuracy: 0.7}
-  evaluate: {every: {epochs: 0.25}, thresholds: [0.6, 0.8], train_samples: 50}
+  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.5}
+  stop: {epochs: 60, target_accuracy: 0.7}
+  evaluate: {every: {epochs: 0.5}, thresholds: [0.6, 0.8], train_samples: 50}
 )";
 
 struct Raced {
@@ -39,11 +39,11 @@ struct Raced {
   std::string race, tuning, verdicts, table;
 };
 
-struct Place {
+struct Track {
   Files files;
   Race race;
 
-  explicit Place(const std::string& schemes, const std::string& text = scenario) {
+  explicit Track(const std::string& schemes, const std::string& text = scenario) {
     race.scenario = files.write("small.yaml", text);
     race.entrants = entrants_of_schemes(schemes);
   }
@@ -77,7 +77,7 @@ std::size_t times(const std::string& text, const std::string& word) {
 }  // namespace
 
 TEST_CASE("one scheme under two names, from the same seeds: not the least difference") {
-  Place place("a={kind: asgd},b={kind: asgd}");
+  Track place("a={kind: asgd},b={kind: asgd}");
   const Raced raced = place.run();
   for (const FinishVerdict& verdict : raced.outcome.verdicts) {
     CHECK_FALSE(verdict.winner.has_value());
@@ -91,7 +91,7 @@ TEST_CASE("one scheme under two names, from the same seeds: not the least differ
 }
 
 TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, and is counted") {
-  Place place("plain=ssgd");
+  Track place("plain=ssgd");
   place.race.entrants.push_back(entrant_of_yaml("slow: {training.scheme: ssgd, devices.node.compute.affine.per_sample: 1.1ms}"));
   place.race.entrants.push_back(entrant_of_yaml("never: {training.scheme: ssgd, training.optimizer.learning_rate: 1e-7}"));
   const Raced raced = place.run();
@@ -108,7 +108,7 @@ TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, 
 }
 
 TEST_CASE("tables do not depend on the number of jobs; unpaired, no two runs have a seed in common") {
-  Place place("ssgd,asgd,{kind: nonblocking, minibatch: 5}");
+  Track place("ssgd,asgd,{kind: nonblocking, minibatch: 5}");
   place.race.tuning = tuning_of({"learning_rate,momentum"}, 6);
   place.race.seeds = 3;
   const Raced one = place.run(), two = place.run(3);
@@ -147,10 +147,10 @@ std::string cloud(std::size_t rows, bool flipped) {
 
 TEST_CASE("tuning never sees the test set") {
   std::string text = scenario;
-  text.replace(text.find("{kind: coordinates, samples: 600, test_samples: 200}"), 52, "{kind: csv, path: train.csv, test_path: test.csv}");
+  text.replace(text.find("{kind: coordinates, samples: 800, test_samples: 200}"), 52, "{kind: csv, path: train.csv, test_path: test.csv}");
   Raced honest, flipped;
   for (Raced* raced : {&honest, &flipped}) {
-    Place place("ssgd,asgd", text);
+    Track place("ssgd,asgd", text);
     place.files.write("train.csv", cloud(600, false));
     place.files.write("test.csv", cloud(100, raced == &flipped));
     place.race.tuning = tuning_of({"learning_rate"}, 5);
@@ -189,7 +189,7 @@ TEST_CASE("candidates: higher levels first, then by more runs, then sooner, then
 }
 
 TEST_CASE("a range whose edge is best is said to be too narrow; a run that diverges is worst") {
-  Place place("ssgd,asgd");
+  Track place("ssgd,asgd");
   place.race.tuning = tuning_of({"learning_rate={from: 1e-5, to: 1e-3, scale: log}"}, 4);
   place.race.seeds = 2;
   CHECK(times(place.run().table, "is the largest of the 4 that were tried") == 2);
@@ -202,7 +202,7 @@ TEST_CASE("a range whose edge is best is said to be too narrow; a run that diver
 }
 
 TEST_CASE("timing alone: who is through an epoch first") {
-  Place place("ssgd,asgd");
+  Track place("ssgd,asgd");
   place.race.timing_only = true;
   const Raced raced = place.run();
   CHECK(raced.outcome.verdicts.size() == 1);
@@ -211,11 +211,11 @@ TEST_CASE("timing alone: who is through an epoch first") {
 }
 
 TEST_CASE("what a race refuses names what is to blame") {
-  CHECK(Place("ssgd,asdg").refused() ==
+  CHECK(Track("ssgd,asdg").refused() ==
         "--schemes asdg: training.scheme: unknown scheme 'asdg'; did you mean 'asgd'? known: asgd, data_parallel, fedavg, local_sgd, "
         "nonblocking, sequential, ssgd");
-  CHECK(Place("ssgd,local_sgd").refused().starts_with("--schemes local_sgd: training.scheme.steps: is missing"));
-  Place place("ssgd,asgd");
+  CHECK(Track("ssgd,local_sgd").refused().starts_with("--schemes local_sgd: training.scheme.steps: is missing"));
+  Track place("ssgd,asgd");
   place.race.entrants[1].set.emplace_back("seed", "9");
   CHECK(place.refused().find("has a seed of its own") != std::string::npos);
   place.race.entrants[1].set.back() = {"training.stop.target_accuracy", "0.75"};
