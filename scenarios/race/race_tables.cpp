@@ -80,7 +80,7 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
         row.push_back(
             fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high), 100 * pair.confidence()));
       } else {
-        row.insert(row.end(), {"-", "by ranks: some missed"});
+        row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
       }
       row.push_back(pair.holm.adjusted < 1e-4 ? "< 0.0001" : fmt::format("{:.2g}", pair.holm.adjusted));
       row.push_back(faster ? race.entrants[*faster].label : nothing_told);
