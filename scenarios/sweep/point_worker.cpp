@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/text.hpp"
@@ -21,12 +22,24 @@ class Watcher final : public ProgressListener {
   PointDesk& desk_;
 };
 
+/// At the end, on the samples that the learning curve is about: `final_test_loss` is always of the test set.
+SummaryField validation_loss(const RunRecord& record) {
+  SummaryField field{"final_validation_loss", SummaryField::Kind::none, {}};
+  if (!record.curve.empty() && record.curve.back().test_loss && std::isfinite(*record.curve.back().test_loss)) {
+    field.kind = SummaryField::Kind::number;
+    field.value = number_text(*record.curve.back().test_loss);
+  }
+  return field;
+}
+
 void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, DataCache& data) {
   const auto start = std::chrono::steady_clock::now();
   const auto finished = [&](const RunRecord& record, AskedEvaluations asked) {
     if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    desk.finish(point.ticket, {point_fields(record), wall}, asked);
+    std::vector<SummaryField> fields = point_fields(record);
+    if (point.scenario.training.evaluate.split == "validation") fields.push_back(validation_loss(record));
+    desk.finish(point.ticket, {std::move(fields), wall}, asked);
   };
   RunOptions options;
   options.timing_only = point.timing_only;

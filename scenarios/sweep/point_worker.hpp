@@ -16,7 +16,8 @@ struct WorkerOptions {
 /// ResultsError (the desk's files cannot be written) is thrown on.
 void work_at(PointDesk& desk, const WorkerOptions& options, DataCache& data);
 
-/// What is recorded of a run: the scalars of summary.json, then for each of its thresholds X `time_to_X_s`, none where it was missed.
+/// What is recorded of a run (with `final_validation_loss` where the split is validation): the scalars of summary.json, then for each of
+/// its thresholds X `time_to_X_s`, none where it was missed.
 std::vector<SummaryField> point_fields(const RunRecord& record);
 
 }  // namespace straggler

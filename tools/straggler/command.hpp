@@ -23,8 +23,8 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments);
 };
 
-extern const Command run_command, sweep_command, compare_command, validate_command, calibrate_command, check_command, quantize_command,
-    words_command, store_command, list_command;
+extern const Command run_command, sweep_command, race_command, compare_command, validate_command, calibrate_command, check_command,
+    quantize_command, words_command, store_command, list_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };

@@ -1,14 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <set>
-#include <thread>
 
 #include "models/kernels/kernels.hpp"
-#include "scenarios/results/text.hpp"
+#include "scenarios/results/run_info.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -16,6 +12,7 @@
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/points.hpp"
 #include "tools/straggler/ranks.hpp"
 #include "validation/tables/whole_file.hpp"
 
@@ -33,63 +30,22 @@ po::options_description own_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("jobs", po::value<std::string>()->value_name("N"),
-      "points at a time, in each process (default: all cores); results do not depend on it");
   add("resume", "goes on with a sweep; refuses where there is none (without it a sweep that is there goes on, too)");
   add("shard", po::value<std::string>()->value_name("I/N"),
       "only every N-th point, beginning with the I-th; each shard wants a folder of its own");
   add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
   add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
       "puts the shards in these folders together, in --out");
-  add("store", po::value<std::string>()->value_name("FILE"),
-      "where evaluations are kept across sweeps (default: in the user's cache folder)");
-  add("no-store", "shares evaluations within this sweep only");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes every point; repeatable");
   add("timing-only", "when things happen, without the math");
   add("until-ci", po::value<std::string>()->value_name("SHARE"),
       "repeats each setting until the 95 % confidence interval of the time to the target (without one: of samples per second) is within "
       "SHARE of "
       "the mean, as 2%; at most 30 times");
-  add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
+  add_pool_options(add);
   add("force", "starts anew, and into a folder that holds something else");
   return options;
 }
-
-/// How far the sweep is, on standard error.
-class SweepLine {
- public:
-  explicit SweepLine(const Common& common)
-      : shown_(!common.quiet && common.progress != ProgressStyle::none),
-        bar_(common.progress == ProgressStyle::bar || (common.progress == ProgressStyle::automatic && isatty(STDERR_FILENO))) {}
-
-  void show(const SweepProgress& now) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (!shown_ || seconds < next_) return;
-    next_ = seconds + (bar_ ? 0.2 : 5);
-    fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, seconds), bar_ ? "" : "\n");
-    drawn_ = bar_;
-  }
-  void clear() const {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static std::string line(const SweepProgress& now, double seconds) {
-    std::string text = fmt::format("{} of {} points, {} running", now.finished, now.points, now.running);
-    if (const std::size_t done = now.finished - now.found; done > 0)
-      text += fmt::format(
-          ", {} left", readable_seconds(seconds / static_cast<double>(done) * static_cast<double>(now.points - now.finished - now.failed)));
-    if (now.saved > 0)
-      text += fmt::format(", {} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations));
-    return text;
-  }
-
-  const bool shown_, bar_;
-  bool drawn_ = false;
-  double next_ = 2;
-  Clock::time_point start_ = Clock::now();
-};
 
 std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   try {
@@ -103,6 +59,16 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   throw UsageError(fmt::format("--shard is {}; write I/N, as 1/4 to 4/4", in_quotes(text)));
 }
 
+UntilInterval until_of(const std::string& text) {
+  try {
+    const double share = parse_fraction(text);
+    if (!(share > 0 && share <= 1)) throw std::invalid_argument("must be above 0 and at most 1");
+    return {share, {}, 30};
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--until-ci: {}", error.what()));
+  }
+}
+
 class SweepCommand {
  public:
   explicit SweepCommand(const Arguments& arguments) : arguments_(arguments), common_(arguments.common()) {}
@@ -112,7 +78,8 @@ class SweepCommand {
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
     std::vector<fs::path> states;
     for (const std::string& folder : arguments_.get<std::vector<std::string>>("merge")) states.push_back(fs::path(folder) / state_file);
-    open_folder(arguments_.get<std::string>("out"));
+    out_ = arguments_.get<std::string>("out");
+    open_results(out_, state_file, "sweep", arguments_.flag("force"));
     SweepState state(out_ / state_file);
     const SweepOutcome outcome = merge_sweeps(states, state);
     std::vector<std::string> columns;
@@ -134,16 +101,17 @@ class SweepCommand {
     Sweep& sweep = search.sweep;
     if (search.searches()) refuse_for_searches();
     read_options(sweep);
-    open_folder(arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / sweep.name);
+    out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / sweep.name;
+    open_results(out_, state_file, "sweep", arguments_.flag("force"));
     if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
       throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", state_file,
                                    out_.string()));
     if (arguments_.flag("force")) fs::remove(out_ / state_file);
     catch_interrupts();
     SweepState state(out_ / state_file);
-    say_what_changed(state, search);
-    const std::unique_ptr<EvaluationFile> store = open_store();
-    SweepLine line(common_);
+    say_what_changed(state, description_of(search), common_);
+    const std::unique_ptr<EvaluationFile> store = open_store(arguments_);
+    PointsLine line(common_);
     const auto start = std::chrono::steady_clock::now();
     PointPool pool(pool_, state, store.get(), [&](const SweepProgress& now) {
       line.show(now);
@@ -172,7 +140,7 @@ class SweepCommand {
   }
 
   /// Writes its table and says what it found; the outcome has no rows.
-  SweepOutcome run_search(const SearchFile& search, PointPool& pool, const SweepLine& line) const {
+  SweepOutcome run_search(const SearchFile& search, PointPool& pool, const PointsLine& line) const {
     const std::int64_t repeats = search.find ? search.find->repeats : search.crossover->repeats;
     const Trials::Options options{repeats, options_.timing_only, options_.more};
     SweepOutcome outcome;
@@ -203,68 +171,27 @@ class SweepCommand {
   }
 
   void read_options(Sweep& sweep) {
-    const unsigned cores = own_cores();
-    pool_.jobs = arguments_.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments_.count("jobs", 1), 1024)) : cores;
-    pool_.worker.threads = common_.threads ? common_.threads : std::max(1u, cores / pool_.jobs);
     options_.timing_only = arguments_.flag("timing-only");
     if (arguments_.has("set")) options_.more = arguments_.get<std::vector<std::string>>("set");
     if (arguments_.has("shard")) options_.shard = shard_of(arguments_.get<std::string>("shard"));
-    if (arguments_.has("kernels")) pool_.worker.kernels = arguments_.get<std::string>("kernels");
-    try {
-      select_kernels(pool_.worker.kernels);
-      if (arguments_.has("until-ci")) {
-        const double share = parse_fraction(arguments_.get<std::string>("until-ci"));
-        if (!(share > 0 && share <= 1)) throw std::invalid_argument("must be above 0 and at most 1");
-        sweep.until = UntilInterval{share, {}, 30};
-      }
-    } catch (const std::invalid_argument& error) {
-      throw UsageError(fmt::format("{}: {}", arguments_.has("until-ci") ? "--until-ci" : "--kernels", error.what()));
-    }
+    if (arguments_.has("until-ci")) sweep.until = until_of(arguments_.get<std::string>("until-ci"));
     if (sweep.until && options_.shard)
       throw UsageError(
           "--shard: how often to repeat is decided over all repeats of a setting, which one shard does not see; use fixed repeats");
     if (sweep.until && sweep.repeats < 2) sweep.repeats = 2;
   }
 
-  /// As other commands have it: a folder is new, empty, or holds a sweep.
-  void open_folder(const fs::path& out) {
-    out_ = out;
-    std::error_code error;
-    if (fs::exists(out_, error) && !fs::is_directory(out_, error))
-      throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out_.string()));
-    if (fs::exists(out_, error) && !fs::is_empty(out_, error) && !fs::exists(out_ / state_file, error) && !arguments_.flag("force"))
-      throw ResultsError(
-          fmt::format("{}: is not empty and holds no sweep; choose another with --out, or --force to write into it", out_.string()));
-    fs::create_directories(out_, error);
-    if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", out_.string(), error.message()));
-  }
-
-  std::unique_ptr<EvaluationFile> open_store() const {
-    if (arguments_.has("store")) return std::make_unique<EvaluationFile>(arguments_.get<std::string>("store"));
-    const fs::path usual = EvaluationFile::default_file();
-    if (!arguments_.flag("no-store") && !usual.empty()) return std::make_unique<EvaluationFile>(usual);
-    return std::make_unique<EvaluationFile>(":memory:");
-  }
-
-  void say_what_changed(SweepState& state, const SearchFile& search) const {
+  std::vector<std::string> description_of(const SearchFile& search) const {
     const Sweep& sweep = search.sweep;
-    std::vector<std::string> now = describe(sweep, options_.more);
-    for (std::string& line : describe_search(search)) now.push_back(std::move(line));
-    for (const std::string& column : sweep.columns()) now.push_back(columns_mark + column);
+    std::vector<std::string> lines = describe(sweep, options_.more);
+    for (std::string& line : describe_search(search)) lines.push_back(std::move(line));
+    for (const std::string& column : sweep.columns()) lines.push_back(columns_mark + column);
     const bool timing_only = options_.timing_only || sweep.timing_only;
-    now.push_back("program: " + version_line());
-    now.push_back("math: " + (timing_only
-                                  ? "none, timing only"
-                                  : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name)));
-    const std::vector<std::string> before = state.description();
-    if (!before.empty() && !common_.quiet) {
-      const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.begin(), now.end());
-      for (const std::string& line : before)
-        if (!fresh.contains(line)) fmt::print(stderr, "changed, no longer: {}\n", line);
-      for (const std::string& line : now)
-        if (!old.contains(line)) fmt::print(stderr, "changed, now: {}\n", line);
-    }
-    if (before != now) state.describe(now);
+    lines.push_back("program: " + version_line());
+    lines.push_back("math: " + (timing_only
+                                    ? "none, timing only"
+                                    : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name)));
+    return lines;
   }
 
   void finish(const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
@@ -276,11 +203,7 @@ class SweepCommand {
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
     std::fflush(stdout);
     for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed: {}\n", failure);
-    if (common_.quiet) return;
-    const SweepProgress& progress = outcome.progress;
-    if (progress.found > 0) fmt::print(stderr, "{} points were there already\n", progress.found);
-    fmt::print(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),
-               readable_count(progress.evaluations));
+    say_how_it_went(outcome.progress, wall_seconds, common_);
   }
 
   const Arguments& arguments_;

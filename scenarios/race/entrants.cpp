@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+
+#include "scenarios/race/flow_list.hpp"
+#include "scenarios/race/race.hpp"
+#include "scenarios/schema/flow_yaml.hpp"
+#include "scenarios/schema/section.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr const char* scheme_path = "training.scheme";
+
+bool is_label(const std::string& text) {
+  const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
+  return !text.empty() && text.size() <= 100 && std::all_of(text.begin(), text.end(), legal);
+}
+
+void check_label(const std::string& label) {
+  if (!is_label(label)) throw std::invalid_argument(in_quotes(label) + " is no name; write letters, digits, -, _ and ., at most 100");
+}
+
+Entrant entrant_of_scheme(const std::string& part) {
+  if (part.empty()) throw std::invalid_argument("names nothing between two commas or at an end; write as ssgd,asgd");
+  const auto [label, value] = split_label(part);
+  if (label) check_label(*label);
+  if (value.empty()) throw std::invalid_argument(in_quotes(part) + " has no scheme after '='; write as a=asgd");
+  const YamlNode node = parse_flow(value);
+  const YamlNode* const kind = node.type == YamlNode::Type::map ? node.find("kind") : &node;
+  if (kind == nullptr || kind->type != YamlNode::Type::scalar)
+    throw std::invalid_argument(in_quotes(part) + " is no scheme; write a name such as asgd, or {kind: asgd, staleness: inverse}");
+  check_label(label.value_or(kind->text));
+  return {label.value_or(kind->text), "--schemes " + part, {{scheme_path, flow_yaml(node)}}};
+}
+
+}  // namespace
+
+std::vector<Entrant> entrants_of_schemes(const std::string& list) {
+  std::vector<Entrant> entrants;
+  for (const std::string& part : split_flow_list(list)) entrants.push_back(entrant_of_scheme(part));
+  return entrants;
+}
+
+Entrant entrant_of_yaml(const std::string& text) {
+  const char* const remedy = "write NAME: {PATH: VALUE, ...}, as 'slow: {training.scheme: asgd, cluster.servers.count: 2}'";
+  const YamlNode node = parse_flow(text);
+  if (node.type != YamlNode::Type::map || node.items.size() != 1) throw std::invalid_argument("is " + what_stands(node) + "; " + remedy);
+  const YamlNode& changes = node.items[0];
+  if (changes.type != YamlNode::Type::map || changes.items.empty())
+    throw std::invalid_argument("has " + what_stands(changes) + " after its name; " + remedy);
+  const std::string& label = node.keys[0].name;
+  check_label(label);
+  Entrant entrant{label, "--entrant " + label, {}};
+  for (std::size_t i = 0; i < changes.items.size(); ++i) entrant.set.emplace_back(changes.keys[i].name, flow_yaml(changes.items[i]));
+  return entrant;
+}
+
+}  // namespace straggler

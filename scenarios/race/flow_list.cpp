@@ -1,0 +1,58 @@
+#include "scenarios/race/flow_list.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace straggler {
+namespace {
+
+std::string without_blanks(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\n"), last = text.find_last_not_of(" \t\n");
+  return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> split_flow_list(const std::string& list) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  char quote = 0;
+  for (const char c : list) {
+    if (quote != 0)
+      quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (c == '{' || c == '[')
+      ++depth;
+    else if (c == '}' || c == ']')
+      --depth;
+    if (c == ',' && depth == 0 && quote == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  for (std::string& part : parts) part = without_blanks(part);
+  return parts;
+}
+
+LabelledText split_label(const std::string& item) {
+  const std::size_t equals = item.find('=');
+  if (equals == std::string::npos || equals > item.find_first_of("{\"'")) return {std::nullopt, item};
+  return {without_blanks(item.substr(0, equals)), without_blanks(item.substr(equals + 1))};
+}
+
+YamlNode parse_flow(const std::string& text) {
+  const Places places({"", text});
+  Problems problems(places);
+  std::optional<YamlNode> node = parse_yaml(text, 1, problems);
+  try {
+    problems.raise();
+  } catch (const ScenarioErrors& errors) {
+    const std::string before = places.line(Place{1, 1, 1}, {}, {});  // names the text, which the caller does
+    const std::string& line = errors.lines.front();
+    throw std::invalid_argument(line.starts_with(before) ? line.substr(before.size()) : line);
+  }
+  return std::move(*node);
+}
+
+}  // namespace straggler

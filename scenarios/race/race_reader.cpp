@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/race/race.hpp"
+#include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+
+namespace straggler {
+namespace {
+
+/// Beyond the seeds of any race, so that no run is both tuned on and raced.
+constexpr std::uint64_t first_tuning_seed = 1'000'000;
+
+/// What the reader begins a line with that is about this --set.
+std::string prefix_of(const std::string& set) { return Places({"", set}).line(Place{1, 1, 1}, {}, {}); }
+
+std::string race_text(const std::filesystem::path& file) {
+  const Places places({file.string()});
+  Problems problems(places);
+  std::optional<std::string> text = read_text(file, problems);
+  problems.raise();
+  return std::move(*text);
+}
+
+}  // namespace
+
+RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.scenario)) {
+  std::vector<std::string> values;
+  if (race.tuning) values = race.tuning->candidates.front();
+  const Scenario first = read(0, values, {});
+  seed_ = first.seed;
+  name_ = first.name;
+  resolve_finishes(first);
+  for (std::size_t entrant = 1; entrant < race.entrants.size(); ++entrant)
+    check_alike(first, read(entrant, values, {}), race.entrants[entrant]);
+}
+
+Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const {
+  const Entrant& own = race_.entrants[entrant];
+  std::vector<std::string> sets = race_.more;
+  std::vector<std::pair<std::string, std::string>> given;  // what a line about it begins with; what it shall begin with
+  for (const auto& [path, yaml] : own.set) {
+    sets.push_back(path + "=" + yaml);
+    given.emplace_back(prefix_of(sets.back()), own.given + ": ");
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sets.push_back(race_.tuning->paths[i] + "=" + values[i]);
+    given.emplace_back(prefix_of(sets.back()), race_.tuning->given[i] + ": ");
+  }
+  sets.insert(sets.end(), last.begin(), last.end());
+  try {
+    return read_scenario_text(text_, race_.scenario, sets);
+  } catch (const ScenarioErrors& errors) {
+    std::vector<std::string> lines = errors.lines;
+    for (std::string& line : lines)
+      for (const auto& [before, after] : given)
+        if (line.starts_with(before)) line = after + line.substr(before.size());
+    throw ScenarioErrors(std::move(lines));
+  }
+}
+
+void RaceReader::check_alike(const Scenario& first, const Scenario& other, const Entrant& entrant) const {
+  const auto refuse = [&](const std::string& what) { throw ScenarioErrors({entrant.given + ": " + what}); };
+  if (other.seed != first.seed) refuse("has a seed of its own; give all the same with --set seed=N, or take --unpaired");
+  if (!(other.workload.data == first.workload.data))
+    refuse("learns other data than " + race_.entrants.front().label + "; whoever races learns the same");
+  if (other.training.evaluate.split != first.training.evaluate.split ||
+      other.training.evaluate.thresholds != first.training.evaluate.thresholds ||
+      other.training.evaluate.sustain != first.training.evaluate.sustain ||
+      other.training.stop.target_accuracy != first.training.stop.target_accuracy ||
+      other.training.stop.on_target != first.training.stop.on_target)
+    refuse("has another target, other thresholds or another split than " + race_.entrants.front().label +
+           "; whoever races has the same finish");
+}
+
+void RaceReader::resolve_finishes(const Scenario& scenario) {
+  if (race_.timing_only) {
+    finishes_ = {{"epoch", {}, 0, false}};
+    return;
+  }
+  const EvaluateSpec& evaluate = scenario.training.evaluate;
+  const StopSpec& stop = scenario.training.stop;
+  std::vector<double> accuracies = evaluate.thresholds;
+  if (stop.target_accuracy) accuracies.push_back(*stop.target_accuracy);
+  std::sort(accuracies.begin(), accuracies.end());
+  accuracies.erase(std::unique(accuracies.begin(), accuracies.end()), accuracies.end());
+  if (accuracies.empty())
+    throw_error(
+        scenario, "training.evaluate.thresholds",
+        "are missing, and so is a target: there is no finish; set accuracies to race to, as --set \"training.evaluate.thresholds=[0.8, "
+        "0.85]\" or --set training.stop.target_accuracy=0.85, or race for time alone with --timing-only");
+  if (evaluate.sustain > 1 && !evaluate.every_epochs && !evaluate.every_updates && !evaluate.every_simulated_time)
+    throw_error(scenario, "training.evaluate.every",
+                fmt::format("is missing: an accuracy must hold for {} evaluations, and there is one; set training.evaluate.every, as --set "
+                            "training.evaluate.every.epochs=0.25",
+                            evaluate.sustain));
+  for (const double accuracy : accuracies) {
+    const std::string name = number_text(accuracy);
+    const bool is_target = stop.target_accuracy == accuracy;
+    const Finish finish{name, is_target ? "time_to_target_s" : "time_to_" + name + "_s", accuracy, is_target};
+    const bool beyond = stop.target_accuracy && accuracy > *stop.target_accuracy;
+    if (!beyond) levels_.push_back(finish);
+    if (beyond && stop.on_target == "stop")
+      notes_.push_back(
+          fmt::format("{} is beyond the target, at which runs end: it is not raced (training.stop.on_target=continue would)", name));
+    else
+      finishes_.push_back(finish);
+  }
+}
+
+std::uint64_t RaceReader::racing_seed(std::size_t entrant, std::size_t number) const {
+  return seed_ + (race_.paired ? number : entrant * race_.seeds + number);
+}
+
+std::uint64_t RaceReader::tuning_seed(std::size_t number) const { return seed_ + first_tuning_seed + number; }
+
+Scenario RaceReader::racing(std::size_t entrant, const std::vector<std::string>& chosen, std::size_t number) const {
+  Scenario scenario = read(entrant, chosen, {});
+  scenario.seed = racing_seed(entrant, number);
+  return scenario;
+}
+
+/// Ends at the target: what comes after it does not count.
+Scenario RaceReader::tuning(std::size_t entrant, const std::vector<std::string>& candidate, std::size_t number) const {
+  std::vector<std::string> last{"training.evaluate.split=validation"};
+  if (levels_.back().is_target) last.push_back("training.stop.on_target=stop");
+  Scenario scenario = read(entrant, candidate, last);
+  scenario.seed = tuning_seed(number);
+  return scenario;
+}
+
+}  // namespace straggler

@@ -1,0 +1,100 @@
+#include "scenarios/race/race_run.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "scenarios/schema/writer.hpp"
+
+namespace straggler {
+namespace {
+
+std::vector<PointRequest> tuning_requests(const Race& race, const RaceReader& reader) {
+  std::vector<PointRequest> requests;
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
+    for (std::size_t candidate = 0; candidate < race.tuning->candidates.size(); ++candidate)
+      for (std::size_t number = 0; number < race.tuning->seeds; ++number)
+        requests.push_back({fmt::format("tuning {}, candidate {}", race.entrants[entrant].label, candidate + 1),
+                            [&, entrant, candidate, number] { return reader.tuning(entrant, race.tuning->candidates[candidate], number); },
+                            false});
+  return requests;
+}
+
+/// False: interrupted.
+bool tune(const Race& race, const RaceReader& reader, PointPool& pool, RaceOutcome& outcome) {
+  const std::vector<PointOutcome> points = pool.run(tuning_requests(race, reader));
+  if (pool.interrupted()) return false;
+  auto point = points.begin();
+  for (const Entrant& entrant : race.entrants) {
+    std::vector<Criterion> criteria;
+    for (std::size_t candidate = 0; candidate < race.tuning->candidates.size(); ++candidate) {
+      const auto last = point + static_cast<std::ptrdiff_t>(race.tuning->seeds);
+      criteria.push_back(criterion_of({point, last}, reader.levels()));
+      for (; point != last; ++point)
+        if (!point->failure.empty()) outcome.failed_candidates.push_back(point->failure);
+    }
+    outcome.tuned.push_back(choose(entrant, *race.tuning, std::move(criteria)));
+  }
+  return true;
+}
+
+std::vector<PointRequest> racing_requests(const Race& race, const RaceReader& reader, const std::vector<Tuned>& tuned) {
+  std::vector<PointRequest> requests;
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    std::vector<std::string> chosen;
+    if (!tuned.empty()) chosen = race.tuning->candidates[tuned[entrant].best];
+    for (std::size_t number = 0; number < race.seeds; ++number)
+      requests.push_back({fmt::format("{}, seed {}", race.entrants[entrant].label, reader.racing_seed(entrant, number)),
+                          [&, entrant, chosen, number] { return reader.racing(entrant, chosen, number); }, race.timing_only});
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::vector<FinishTimes> RaceOutcome::times(const Finish& finish) const {
+  std::vector<FinishTimes> all;
+  for (const auto& own : runs) {
+    all.emplace_back();
+    for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
+  }
+  return all;
+}
+
+RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool) {
+  RaceOutcome outcome;
+  if (race.tuning && !tune(race, reader, pool, outcome)) {
+    outcome.interrupted = true;
+    return outcome;
+  }
+  std::vector<PointOutcome> points = pool.run(racing_requests(race, reader, outcome.tuned));
+  outcome.interrupted = pool.interrupted();
+  if (outcome.interrupted) return outcome;
+  auto point = points.begin();
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    outcome.runs.emplace_back();
+    for (std::size_t number = 0; number < race.seeds; ++number, ++point) {
+      outcome.runs.back().push_back({point->seed, point->result ? std::move(point->result->fields) : std::vector<SummaryField>()});
+      if (!point->failure.empty()) outcome.failures.push_back(std::move(point->failure));
+    }
+  }
+  for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), race.paired));
+  return outcome;
+}
+
+std::vector<std::string> describe(const Race& race, const RaceReader& reader) {
+  std::vector<std::string> lines;
+  std::vector<std::string> values;
+  if (race.tuning) values = race.tuning->candidates.front();
+  std::istringstream base(write_scenario(reader.racing(0, values, 0)));
+  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first run: " + line);
+  for (const Entrant& entrant : race.entrants)
+    for (const auto& [path, yaml] : entrant.set) lines.push_back(fmt::format("entrant {}: {}: {}", entrant.label, path, yaml));
+  lines.push_back(fmt::format("seeds: {}{}", race.seeds, race.paired ? "" : ", unpaired"));
+  if (!race.tuning) return lines;
+  for (const std::string& given : race.tuning->given) lines.push_back(given);
+  lines.push_back(fmt::format("candidates: {}, each on {} seeds", race.tuning->candidates.size(), race.tuning->seeds));
+  return lines;
+}
+
+}  // namespace straggler

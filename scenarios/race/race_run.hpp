@@ -1,0 +1,38 @@
+// Runs a race: first every entrant's candidates, then, with the best of them, every entrant from every seed.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/race/race.hpp"
+#include "scenarios/race/tuning.hpp"
+#include "scenarios/race/verdict.hpp"
+#include "scenarios/sweep/point_pool.hpp"
+
+namespace straggler {
+
+struct RaceRun {
+  std::uint64_t seed = 0;
+  std::vector<SummaryField> fields;  // empty: it failed
+};
+
+struct RaceOutcome {
+  std::vector<Tuned> tuned;                // [entrants]; empty: not tuned
+  std::vector<std::vector<RaceRun>> runs;  // [entrants][seeds]
+  std::vector<FinishVerdict> verdicts;     // [finishes]
+  std::vector<std::string> failures;       // runs of the race that failed; they count as missed
+  std::vector<std::string> failed_candidates;
+  bool interrupted = false;  // what there is of the above is empty
+
+  /// [entrants]
+  std::vector<FinishTimes> times(const Finish& finish) const;
+};
+
+/// Throws ScenarioErrors before a stage is run if a scenario of it is wrong.
+RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool);
+
+/// What makes the race, line by line: its scenario, who takes part, what is tuned.
+std::vector<std::string> describe(const Race& race, const RaceReader& reader);
+
+}  // namespace straggler

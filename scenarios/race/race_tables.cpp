@@ -1,0 +1,169 @@
+#include "scenarios/race/race_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/results/text.hpp"
+#include "scenarios/sweep/statistics.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr const char* nothing_told = "no difference";
+
+std::string readable_finish(const Finish& finish) {
+  if (finish.accuracy == 0) return "time an epoch";
+  return "time to " + finish.name + (finish.is_target ? " (target)" : "");
+}
+
+std::vector<double> reached(const FinishTimes& times) {
+  std::vector<double> values;
+  for (const auto& time : times)
+    if (time) values.push_back(*time);
+  return values;
+}
+
+/// "83.4 s +- 2.1 s (3 of 5)": a mean is never without the number of runs that it leaves out.
+std::string with_count(const std::vector<double>& values, std::size_t runs, std::string (*text)(double)) {
+  std::string out = values.empty() ? "missed" : text(statistics_of(values).mean);
+  if (values.size() > 1) out += " +- " + text(statistics_of(values).half_width);
+  if (values.size() < runs) out += fmt::format(" ({} of {})", values.size(), runs);
+  return out;
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// The first row is titles; the first column is on the left.
+std::string aligned(const Rows& rows) {
+  std::vector<std::size_t> widths(rows[0].size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string last_key(const std::string& path) { return path.substr(path.find_last_of('.') + 1); }
+
+std::string times_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  Rows rows{{""}};
+  if (race.tuning)
+    for (const std::string& path : race.tuning->paths) rows[0].push_back(last_key(path));
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    rows.push_back({race.entrants[entrant].label});
+    if (!outcome.tuned.empty())
+      for (const std::string& value : race.tuning->candidates[outcome.tuned[entrant].best]) rows.back().push_back(value);
+  }
+  for (const Finish& finish : reader.finishes()) {
+    rows[0].push_back(readable_finish(finish));
+    const std::vector<FinishTimes> times = outcome.times(finish);
+    for (std::size_t entrant = 0; entrant < times.size(); ++entrant)
+      rows[entrant + 1].push_back(with_count(reached(times[entrant]), race.seeds, readable_seconds));
+  }
+  return aligned(rows);
+}
+
+std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  Rows rows{{"", "a", "b", "b's time over a's", "interval", "p (Holm)", "faster"}};
+  for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
+    std::string title = readable_finish(reader.finishes()[i]);
+    for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
+      const auto faster = pair.faster();
+      std::vector<std::string> row{title, race.entrants[pair.a].label, race.entrants[pair.b].label};
+      if (const auto interval = pair.interval()) {
+        row.push_back(readable_number(interval->ratio));
+        row.push_back(
+            fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high), 100 * pair.confidence()));
+      } else {
+        row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
+      }
+      row.push_back(pair.holm.adjusted < 1e-4 ? "< 0.0001" : fmt::format("{:.2g}", pair.holm.adjusted));
+      row.push_back(faster ? race.entrants[*faster].label : nothing_told);
+      rows.push_back(std::move(row));
+      title.clear();
+    }
+  }
+  return aligned(rows);
+}
+
+std::string setting(const Race& race, const RaceReader& reader) {
+  std::string text = fmt::format(
+      "{} entrants, {} seeds each, {}", race.entrants.size(), race.seeds,
+      race.paired ? fmt::format("{} to {} for all", reader.racing_seed(0, 0), reader.racing_seed(0, race.seeds - 1)) : "all different");
+  if (race.tuning)
+    text += fmt::format("; tuned alike on held-out samples: {} candidates each, {} seed{} from {}", race.tuning->candidates.size(),
+                        race.tuning->seeds, race.tuning->seeds == 1 ? "" : "s", reader.tuning_seed(0));
+  return text + "\n\n";
+}
+
+}  // namespace
+
+std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  std::string text = "scheme,threshold,seed,time_s\n";
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
+    for (const Finish& finish : reader.finishes())
+      for (const RaceRun& run : outcome.runs[entrant]) {
+        const auto seconds = seconds_to(finish, run.fields);
+        text += fmt::format("{},{},{},{}\n", csv_text(race.entrants[entrant].label), finish.name, run.seed,
+                            seconds ? number_text(*seconds) : "missed");
+      }
+  return text;
+}
+
+std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  std::string text = "scheme,candidate";
+  for (const std::string& path : race.tuning->paths) text += "," + csv_text(path);
+  text += ",seeds,failed";
+  for (const Finish& level : reader.levels()) text += fmt::format(",reached_{0},time_to_{0}_s", level.name);
+  text += ",validation_loss,rank\n";
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
+    for (std::size_t candidate = 0; candidate < race.tuning->candidates.size(); ++candidate) {
+      const Criterion& criterion = outcome.tuned[entrant].criteria[candidate];
+      text += fmt::format("{},{}", csv_text(race.entrants[entrant].label), candidate + 1);
+      for (const std::string& value : race.tuning->candidates[candidate]) text += "," + csv_text(value);
+      text += fmt::format(",{},{}", race.tuning->seeds, criterion.failed ? "yes" : "no");
+      for (const Criterion::Level& level : criterion.levels)
+        text += fmt::format(",{},{}", level.reached, level.reached > 0 ? number_text(level.seconds) : "");
+      text += fmt::format(",{},{}\n", criterion.failed ? "" : number_text(criterion.loss), outcome.tuned[entrant].ranks[candidate]);
+    }
+  return text;
+}
+
+std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  std::string text = "threshold,a,b,seeds,reached_a,reached_b,test,time_ratio,low,high,confidence,p,p_holm,faster\n";
+  for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
+    const std::vector<FinishTimes> times = outcome.times(reader.finishes()[i]);
+    for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
+      text += fmt::format("{},{},{},{},{},{},{}", reader.finishes()[i].name, csv_text(race.entrants[pair.a].label),
+                          csv_text(race.entrants[pair.b].label), race.seeds, reached(times[pair.a]).size(), reached(times[pair.b]).size(),
+                          name_of(pair.result.test));
+      if (const auto interval = pair.interval())
+        text += fmt::format(",{},{},{}", number_text(interval->ratio), number_text(interval->low), number_text(interval->high));
+      else
+        text += ",,,";
+      const auto faster = pair.faster();
+      text += fmt::format(",{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.result.p), number_text(pair.holm.adjusted),
+                          faster ? csv_text(race.entrants[*faster].label) : nothing_told);
+    }
+  }
+  return text;
+}
+
+std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  std::vector<std::string> labels;
+  for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
+  std::string text = setting(race, reader) + times_table(race, reader, outcome) + "\n" + pairs_table(race, reader, outcome) + "\n";
+  for (std::size_t i = 0; i < reader.finishes().size(); ++i)
+    text += readable_finish(reader.finishes()[i]) + ": " + sentence(outcome.verdicts[i], labels) + "\n";
+  for (const std::string& note : reader.notes()) text += "note: " + note + "\n";
+  for (const Tuned& tuned : outcome.tuned)
+    for (const std::string& warning : tuned.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+}  // namespace straggler

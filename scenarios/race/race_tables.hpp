@@ -1,0 +1,20 @@
+// race.csv, tuning.csv and verdicts.csv of a race, and what people read.
+#pragma once
+#include <string>
+
+#include "scenarios/race/race_run.hpp"
+
+namespace straggler {
+
+/// A row for each entrant, finish and seed: `time_s` in seconds, or "missed".
+std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+/// A row for each candidate of each entrant: its settings, how many of its runs reached each level and in what mean time, its loss on
+/// held-out samples, its rank among the entrant's candidates (1 races).
+std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+/// A row for each finish and pair: b's time over a's with its interval (empty where runs missed), the test, p alone and after Holm, who is
+/// faster ("no difference" where that is not told).
+std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+/// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
+std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+
+}  // namespace straggler

@@ -1,0 +1,105 @@
+#include "scenarios/race/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace straggler {
+namespace {
+
+const SummaryField* field_of(const std::vector<SummaryField>& fields, const std::string& key) {
+  const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& each) { return each.key == key; });
+  return at == fields.end() || at->kind == SummaryField::Kind::none ? nullptr : &*at;
+}
+
+std::optional<double> number_of(const std::vector<SummaryField>& fields, const std::string& key) {
+  const SummaryField* const field = field_of(fields, key);
+  return field && field->kind == SummaryField::Kind::number ? std::optional(std::stod(field->value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields) {
+  if (!finish.field.empty()) return number_of(fields, finish.field);
+  const auto seconds = number_of(fields, "simulated_seconds"), epochs = number_of(fields, "epochs");
+  return seconds && epochs && *epochs > 0 ? std::optional(*seconds / *epochs) : std::nullopt;
+}
+
+Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<Finish>& levels) {
+  Criterion criterion;
+  criterion.levels.resize(levels.size());
+  double losses = 0;
+  for (const PointOutcome& run : runs) {
+    const SummaryField* const outcome = run.result ? field_of(run.result->fields, "outcome") : nullptr;
+    const std::optional<double> loss = run.result ? number_of(run.result->fields, "final_validation_loss") : std::nullopt;
+    if (!outcome || !loss || (outcome->value != "completed" && outcome->value != "target_reached")) {
+      criterion.failed = true;
+      continue;
+    }
+    losses += *loss;
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      if (const auto seconds = seconds_to(levels[i], run.result->fields)) {
+        ++criterion.levels[i].reached;
+        criterion.levels[i].seconds += *seconds;
+      }
+  }
+  for (Criterion::Level& level : criterion.levels)
+    if (level.reached > 0) level.seconds /= static_cast<double>(level.reached);
+  if (!criterion.failed) criterion.loss = losses / static_cast<double>(runs.size());
+  return criterion;
+}
+
+bool Criterion::better_than(const Criterion& other) const {
+  if (failed != other.failed) return !failed;
+  for (std::size_t i = levels.size(); i-- > 0;) {
+    if (levels[i].reached != other.levels[i].reached) return levels[i].reached > other.levels[i].reached;
+    if (levels[i].seconds != other.levels[i].seconds) return levels[i].seconds < other.levels[i].seconds;
+  }
+  return loss < other.loss;
+}
+
+namespace {
+
+void warn_of_edges(const Entrant& entrant, const Tuning& tuning, Tuned& tuned) {
+  for (std::size_t path = 0; path < tuning.paths.size(); ++path) {
+    const auto share = [&](std::size_t candidate) { return tuning.shares[candidate][path]; };
+    const double best = share(tuned.best);
+    bool least = true, largest = true;
+    for (std::size_t i = 0; i < tuning.candidates.size(); ++i) {
+      least = least && best <= share(i);
+      largest = largest && best >= share(i);
+    }
+    if (best < 0 || (!least && !largest)) continue;
+    tuned.warnings.push_back(
+        fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better ones beyond, so widen the range",
+                    entrant.label, tuning.paths[path], tuning.candidates[tuned.best][path],
+                    least && largest ? "the only one"
+                    : least          ? "the least"
+                                     : "the largest",
+                    tuning.candidates.size()));
+  }
+}
+
+}  // namespace
+
+Tuned choose(const Entrant& entrant, const Tuning& tuning, std::vector<Criterion> criteria) {
+  Tuned tuned;
+  std::vector<std::size_t> order(criteria.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return criteria[a].better_than(criteria[b]); });
+  tuned.best = order.front();
+  tuned.ranks.resize(criteria.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank) tuned.ranks[order[rank]] = rank + 1;
+  const Criterion& best = criteria[tuned.best];
+  const auto nothing = [](const Criterion::Level& level) { return level.reached == 0; };
+  if (best.failed)
+    tuned.warnings.push_back(entrant.label + ": every candidate failed or diverged; it races with the first");
+  else if (std::all_of(best.levels.begin(), best.levels.end(), nothing))
+    tuned.warnings.push_back(entrant.label + ": no candidate reached any threshold; the one with the least validation loss races");
+  if (!best.failed) warn_of_edges(entrant, tuning, tuned);
+  tuned.criteria = std::move(criteria);
+  return tuned;
+}
+
+}  // namespace straggler

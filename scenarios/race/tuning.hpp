@@ -1,0 +1,44 @@
+// Which of the candidates that all entrants try is best for one of them.
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/race/race.hpp"
+#include "scenarios/sweep/point_pool.hpp"
+
+namespace straggler {
+
+/// What a candidate came to on held-out samples. Better is: not failed; then, from the highest level down, reached by more of its runs, and
+/// by as many sooner; where no level tells, less loss.
+struct Criterion {
+  struct Level {
+    std::size_t reached = 0;  // runs
+    double seconds = 0;       // mean of these
+    auto operator<=>(const Level&) const = default;
+  };
+  bool failed = false;                                    // one of its runs failed or diverged
+  std::vector<Level> levels;                              // as the race's, ascending
+  double loss = std::numeric_limits<double>::infinity();  // at the end, mean of the runs
+
+  bool better_than(const Criterion& other) const;
+};
+
+Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<Finish>& levels);
+
+/// Seconds to the finish; none: it was missed.
+std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields);
+
+struct Tuned {
+  std::vector<Criterion> criteria;  // [candidates]
+  std::vector<std::size_t> ranks;   // [candidates], from 1; of equals the first is better
+  std::size_t best = 0;
+  /// Sentences: the best lies on the edge of what was tried; none of the candidates came anywhere.
+  std::vector<std::string> warnings;
+};
+
+Tuned choose(const Entrant& entrant, const Tuning& tuning, std::vector<Criterion> criteria);
+
+}  // namespace straggler

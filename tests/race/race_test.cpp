@@ -1,0 +1,235 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "scenarios/race/race_tables.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "sim/base/random.hpp"
+#include "validation/files.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+const char* const scenario = R"(straggler: 1
+name: small
+seed: 5
+devices:
+  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
+cluster:
+  workers: [{count: 3, device: node}]
+  servers: {count: 1}
+  network: {topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 800, test_samples: 200}
+training:
+  scheme: {kind: ssgd, via: server}
+  batch: {per_worker: 10}
+  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.5}
+  stop: {epochs: 60, target_accuracy: 0.7}
+  evaluate: {every: {epochs: 0.5}, thresholds: [0.6, 0.8], train_samples: 50}
+)";
+
+struct Raced {
+  RaceOutcome outcome;
+  std::string race, tuning, verdicts, table;
+};
+
+struct Track {
+  Files files;
+  Race race;
+
+  explicit Track(const std::string& schemes, const std::string& text = scenario) {
+    race.scenario = files.write("small.yaml", text);
+    race.entrants = entrants_of_schemes(schemes);
+  }
+  Raced run(unsigned jobs = 1) const {
+    const RaceReader reader(race);
+    SweepState state(":memory:");
+    EvaluationFile store(":memory:");
+    PoolOptions options;
+    options.jobs = jobs;
+    PointPool pool(options, state, &store, {});
+    Raced raced{run_race(race, reader, pool), {}, {}, {}, {}};
+    raced.race = race_csv(race, reader, raced.outcome);
+    if (race.tuning) raced.tuning = tuning_csv(race, reader, raced.outcome);
+    raced.verdicts = verdicts_csv(race, reader, raced.outcome);
+    raced.table = race_table(race, reader, raced.outcome);
+    return raced;
+  }
+  std::string refused() const {
+    return said(files, [&] { RaceReader reader(race); });
+  }
+};
+
+std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+std::size_t times(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("one scheme under two names, from the same seeds: not the least difference") {
+  Track place("a={kind: asgd},b={kind: asgd}");
+  const Raced raced = place.run();
+  for (const FinishVerdict& verdict : raced.outcome.verdicts) {
+    CHECK_FALSE(verdict.winner.has_value());
+    CHECK(verdict.pairs[0].result.p == 1);
+  }
+  CHECK(raced.table.find("time to 0.7 (target): no difference\n") != std::string::npos);
+  // A finish beyond the target, at which runs end, is left out and said to be.
+  CHECK(raced.race.find("0.8") == std::string::npos);
+  CHECK(raced.table.find("note: 0.8 is beyond the target") != std::string::npos);
+  CHECK(lines(raced.race) == 1 + 2 * 2 * 5);
+}
+
+TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, and is counted") {
+  Track place("plain=ssgd");
+  place.race.entrants.push_back(entrant_of_yaml("slow: {training.scheme: ssgd, devices.node.compute.affine.per_sample: 1.1ms}"));
+  place.race.entrants.push_back(entrant_of_yaml("never: {training.scheme: ssgd, training.optimizer.learning_rate: 1e-7}"));
+  const Raced raced = place.run();
+  const FinishVerdict& target = raced.outcome.verdicts.back();
+  CHECK(target.winner == std::size_t{0});
+  const PairVerdict& slow = target.pairs[0];
+  CHECK(slow.result.test == FasterTest::paired_t);
+  CHECK(slow.result.interval(0.95)->ratio > 1.05);  // messages take no longer
+  CHECK(slow.result.interval(0.95)->ratio < 1.1);
+  CHECK(target.pairs[1].result.test == FasterTest::rank_sum);
+  CHECK(raced.table.find("missed (0 of 5)") != std::string::npos);
+  CHECK(times(raced.race, "never,0.7,") == 5);
+  CHECK(times(raced.race, ",missed\n") == 10);  // at both finishes
+}
+
+TEST_CASE("tables do not depend on the number of jobs; unpaired, no two runs have a seed in common") {
+  Track place("ssgd,asgd,{kind: nonblocking, minibatch: 5}");
+  place.race.tuning = tuning_of({"learning_rate,momentum"}, 6);
+  place.race.seeds = 3;
+  const Raced one = place.run(), two = place.run(3);
+  CHECK(one.race == two.race);
+  CHECK(one.tuning == two.tuning);
+  CHECK(one.verdicts == two.verdicts);
+  CHECK(one.table == two.table);
+  CHECK(lines(one.tuning) == 1 + 3 * 6);
+  CHECK(lines(one.verdicts) == 1 + 2 * 3);
+
+  place.race.paired = false;
+  const RaceReader reader(place.race);
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t entrant = 0; entrant < 3; ++entrant)
+    for (std::size_t number = 0; number < 3; ++number)
+      seeds.push_back(reader.racing(entrant, place.race.tuning->candidates[0], number).seed);
+  seeds.push_back(reader.tuning(0, place.race.tuning->candidates[0], 0).seed);
+  std::sort(seeds.begin(), seeds.end());
+  CHECK(std::adjacent_find(seeds.begin(), seeds.end()) == seeds.end());
+}
+
+namespace {
+
+/// Two clouds; `flipped`: with the wrong labels.
+std::string cloud(std::size_t rows, bool flipped) {
+  std::ostringstream text;
+  RandomStream random(3, "cloud", rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t label = i % 2;
+    text << random.uniform() + 0.7 * static_cast<double>(label) << "," << random.uniform() << "," << (flipped ? 1 - label : label) << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("tuning never sees the test set") {
+  std::string text = scenario;
+  text.replace(text.find("{kind: coordinates, samples: 800, test_samples: 200}"), 52, "{kind: csv, path: train.csv, test_path: test.csv}");
+  Raced honest, flipped;
+  for (Raced* raced : {&honest, &flipped}) {
+    Track place("ssgd,asgd", text);
+    place.files.write("train.csv", cloud(600, false));
+    place.files.write("test.csv", cloud(100, raced == &flipped));
+    place.race.tuning = tuning_of({"learning_rate"}, 5);
+    place.race.seeds = 2;
+    *raced = place.run();
+  }
+  CHECK(honest.tuning == flipped.tuning);
+  CHECK(times(honest.race, "missed") == 0);
+  CHECK(times(flipped.race, "missed") == 2 * 2 * 2);  // in the race the test set is what counts
+}
+
+TEST_CASE("candidates: higher levels first, then by more runs, then sooner, then less loss; what failed is worst") {
+  const auto criterion = [](bool failed, std::vector<Criterion::Level> levels, double loss) {
+    return Criterion{failed, std::move(levels), loss};
+  };
+  const std::vector<Criterion> ordered{criterion(false, {{2, 9}, {2, 20}}, 5), criterion(false, {{2, 1}, {2, 21}}, 1),
+                                       criterion(false, {{2, 9}, {1, 2}}, 0),  criterion(false, {{2, 3}, {0, 0}}, 3),
+                                       criterion(false, {{2, 4}, {0, 0}}, 0),  criterion(false, {{0, 0}, {0, 0}}, 2),
+                                       criterion(false, {{0, 0}, {0, 0}}, 3),  criterion(true, {{2, 1}, {2, 1}}, 0)};
+  for (std::size_t i = 0; i < ordered.size(); ++i)
+    for (std::size_t j = 0; j < ordered.size(); ++j) CHECK(ordered[i].better_than(ordered[j]) == (i < j));
+
+  Tuning tuning = tuning_of({"learning_rate,momentum"}, 8);
+  std::vector<Criterion> reversed(ordered.rbegin(), ordered.rend());
+  tuning.shares = {{0.1, 0.2}, {0.2, 0.9}, {0.3, 0.3}, {0.4, 0.1}, {0.5, 0.5}, {0.6, 0.6}, {0.7, 0.7}, {0.9, 0.4}};
+  const Tuned tuned = choose({"a", "--schemes a", {}}, tuning, reversed);
+  CHECK(tuned.best == 7);
+  CHECK(tuned.ranks == std::vector<std::size_t>{8, 7, 6, 5, 4, 3, 2, 1});
+  REQUIRE(tuned.warnings.size() == 1);  // the largest rate, and a momentum amidst
+  CHECK(tuned.warnings[0].find("its best training.optimizer.learning_rate") != std::string::npos);
+  CHECK(tuned.warnings[0].find("is the largest of the 8") != std::string::npos);
+  tuning.shares[7] = {0.45, 0.4};
+  CHECK(choose({"a", "--schemes a", {}}, tuning, reversed).warnings.empty());
+  const std::vector<Criterion> hopeless(8, criterion(true, {{0, 0}, {0, 0}}, 0));
+  CHECK(choose({"a", "--schemes a", {}}, tuning, hopeless).warnings.at(0).find("every candidate failed") != std::string::npos);
+}
+
+TEST_CASE("a range whose edge is best is said to be too narrow; a run that diverges is worst") {
+  Track place("ssgd,asgd");
+  place.race.tuning = tuning_of({"learning_rate={from: 1e-5, to: 1e-3, scale: log}"}, 4);
+  place.race.seeds = 2;
+  CHECK(times(place.run().table, "is the largest of the 4 that were tried") == 2);
+  place.race.tuning = tuning_of({"learning_rate=[1e30, 0.1]"}, 2);
+  const Raced raced = place.run();
+  for (const Tuned& tuned : raced.outcome.tuned) {
+    CHECK(place.race.tuning->candidates[tuned.best][0] == "0.1");
+    CHECK(tuned.criteria[1 - tuned.best].failed);
+  }
+}
+
+TEST_CASE("timing alone: who is through an epoch first") {
+  Track place("ssgd,asgd");
+  place.race.timing_only = true;
+  const Raced raced = place.run();
+  CHECK(raced.outcome.verdicts.size() == 1);
+  CHECK(raced.outcome.verdicts[0].winner == std::size_t{1});  // nobody waits for the slowest
+  CHECK(times(raced.race, ",epoch,") == 10);
+}
+
+TEST_CASE("what a race refuses names what is to blame") {
+  CHECK(Track("ssgd,asdg").refused() ==
+        "--schemes asdg: training.scheme: unknown scheme 'asdg'; did you mean 'asgd'? known: asgd, data_parallel, fedavg, local_sgd, "
+        "nonblocking, sequential, ssgd");
+  CHECK(Track("ssgd,local_sgd").refused().starts_with("--schemes local_sgd: training.scheme.steps: is missing"));
+  Track place("ssgd,asgd");
+  place.race.entrants[1].set.emplace_back("seed", "9");
+  CHECK(place.refused().find("has a seed of its own") != std::string::npos);
+  place.race.entrants[1].set.back() = {"training.stop.target_accuracy", "0.75"};
+  CHECK(place.refused().find("has another target") != std::string::npos);
+  place.race.entrants[1].set.back() = {"workload.data.samples", "700"};
+  CHECK(place.refused().find("learns other data") != std::string::npos);
+  place.race.entrants[1].set.pop_back();
+  place.race.tuning = tuning_of({"training.optimizer.momentun={from: 0, to: 0.9}"}, 3);
+  CHECK(
+      place.refused().starts_with("--tune training.optimizer.momentun={from: 0, to: 0.9}: training.optimizer.momentun: unknown key "
+                                  "'momentun'; did you mean 'momentum'?"));
+  place.race.tuning.reset();
+  place.race.more = {"training.stop={epochs: 1}", "training.evaluate.thresholds=[]"};
+  CHECK(place.refused().find("there is no finish") != std::string::npos);
+  place.race.more = {"training.evaluate={thresholds: [0.5]}"};
+  CHECK(place.refused().find("training.evaluate.every: is missing") != std::string::npos);
+}

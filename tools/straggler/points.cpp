@@ -1,0 +1,103 @@
+#include "tools/straggler/points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "models/kernels/kernels.hpp"
+#include "scenarios/results/text.hpp"
+#include "tools/straggler/ranks.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+void add_pool_options(po::options_description_easy_init& add) {
+  add("jobs", po::value<std::string>()->value_name("N"), "points at a time, in each process (default: all cores); results do not depend on it");
+  add("store", po::value<std::string>()->value_name("FILE"), "where evaluations are kept for later (default: in the user's cache folder)");
+  add("no-store", "shares evaluations within this command only");
+  add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
+}
+
+PoolOptions read_pool_options(const Arguments& arguments) {
+  PoolOptions pool;
+  const unsigned cores = own_cores();
+  pool.jobs = arguments.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments.count("jobs", 1), 1024)) : cores;
+  const unsigned threads = arguments.common().threads;
+  pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
+  if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
+  try {
+    select_kernels(pool.worker.kernels);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--kernels: {}", error.what()));
+  }
+  return pool;
+}
+
+std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
+  if (arguments.has("store")) return std::make_unique<EvaluationFile>(arguments.get<std::string>("store"));
+  const fs::path usual = EvaluationFile::default_file();
+  if (!arguments.flag("no-store") && !usual.empty()) return std::make_unique<EvaluationFile>(usual);
+  return std::make_unique<EvaluationFile>(":memory:");
+}
+
+void open_results(const fs::path& folder, const char* state_file, const char* noun, bool force) {
+  std::error_code error;
+  const std::string name = folder.string();
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", name));
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !fs::exists(folder / state_file, error) && !force)
+    throw ResultsError(fmt::format("{}: is not empty and holds no {}; choose another with --out, or --force to write into it", name, noun));
+  fs::create_directories(folder, error);
+  if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", name, error.message()));
+}
+
+void say_what_changed(SweepState& state, const std::vector<std::string>& now, const Common& common) {
+  const std::vector<std::string> before = state.description();
+  if (!before.empty() && !common.quiet) {
+    const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.begin(), now.end());
+    for (const std::string& line : before)
+      if (!fresh.contains(line)) fmt::print(stderr, "changed, no longer: {}\n", line);
+    for (const std::string& line : now)
+      if (!old.contains(line)) fmt::print(stderr, "changed, now: {}\n", line);
+  }
+  if (before != now) state.describe(now);
+}
+
+void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common) {
+  if (common.quiet) return;
+  if (progress.found > 0) fmt::print(stderr, "{} points were there already\n", progress.found);
+  fmt::print(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),
+             readable_count(progress.evaluations));
+}
+
+namespace {
+
+std::string line(const SweepProgress& now, double seconds) {
+  std::string text = fmt::format("{} of {} points, {} running", now.finished, now.points, now.running);
+  if (const std::size_t done = now.finished - now.found; done > 0)
+    text += fmt::format(
+        ", {} left", readable_seconds(seconds / static_cast<double>(done) * static_cast<double>(now.points - now.finished - now.failed)));
+  if (now.saved > 0)
+    text += fmt::format(", {} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations));
+  return text;
+}
+
+}  // namespace
+
+void PointsLine::show(const SweepProgress& now) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (!shown_ || seconds < next_) return;
+  next_ = seconds + (bar_ ? 0.2 : 5);
+  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, seconds), bar_ ? "" : "\n");
+  drawn_ = bar_;
+}
+
+void PointsLine::clear() const {
+  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+}
+
+}  // namespace straggler::cli

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "scenarios/race/race_run.hpp"
+#include "scenarios/race/race_tables.hpp"
+#include "tools/straggler/command.hpp"
+#include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/points.hpp"
+#include "validation/tables/whole_file.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* state_file = "race.sqlite";
+constexpr std::uint64_t default_budget = 20, default_seeds = 5;
+
+po::options_description own_options() {
+  po::options_description options("Options", 110);
+  auto add = options.add_options();
+  const auto texts = [](const char* name) { return po::value<std::vector<std::string>>()->composing()->value_name(name); };
+  add("schemes", texts("LIST"), "who races: names of schemes or flow YAML, as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
+  add("entrant", texts("YAML"),
+      "one more that differs in any settings: \"slow: {training.scheme: asgd, cluster.servers.count: 2}\"; repeatable");
+  add("tune", texts("LIST"),
+      "tunes these for each entrant alike, on held-out samples: learning_rate, momentum, weight_decay, or any "
+      "PATH={from: A, to: B, scale: log}");
+  add("budget", po::value<std::string>()->value_name("N"), "settings that each entrant tries (default: 20); all try the same");
+  add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each of them (default: 1)");
+  add("seeds", po::value<std::string>()->value_name("N"), "runs of each entrant in the race, 2 to 50 (default: 5)");
+  add("unpaired", "no two runs have a seed in common (else run i of every entrant has the same)");
+  add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
+  add("set", texts("PATH=VALUE"), "changes the scenario for everyone; repeatable");
+  add("timing-only", "without the math: who is through an epoch first");
+  add_pool_options(add);
+  add("force", "starts anew, and into a folder that holds something else");
+  return options;
+}
+
+std::vector<std::string> all_of(const Arguments& arguments, const char* name) {
+  return arguments.has(name) ? arguments.get<std::vector<std::string>>(name) : std::vector<std::string>();
+}
+
+std::size_t count_or(const Arguments& arguments, const char* name, std::uint64_t least, std::uint64_t most, std::uint64_t fallback) {
+  if (!arguments.has(name)) return fallback;
+  const std::uint64_t given = arguments.count(name, least);
+  if (given > most) throw UsageError(fmt::format("--{} is {}; it must be at most {}", name, given, most));
+  return given;
+}
+
+template <class Read>
+auto with_option(const char* option, const std::string& text, const Read& read) {
+  try {
+    return read(text);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{} {}: {}", option, text, error.what()));
+  }
+}
+
+Race race_of(const Arguments& arguments) {
+  Race race;
+  race.scenario = arguments.positional().front();
+  race.more = all_of(arguments, "set");
+  race.seeds = count_or(arguments, "seeds", 2, most_ranked, default_seeds);
+  race.paired = !arguments.flag("unpaired");
+  race.timing_only = arguments.flag("timing-only");
+  for (const std::string& list : all_of(arguments, "schemes"))
+    for (Entrant& each : with_option("--schemes", list, entrants_of_schemes)) race.entrants.push_back(std::move(each));
+  for (const std::string& text : all_of(arguments, "entrant")) race.entrants.push_back(with_option("--entrant", text, entrant_of_yaml));
+  const std::size_t budget = count_or(arguments, "budget", 1, 10'000, default_budget);
+  const std::size_t tuning_seeds = count_or(arguments, "tuning-seeds", 1, 1000, 1);
+  if (!arguments.has("tune") && (arguments.has("budget") || arguments.has("tuning-seeds")))
+    throw UsageError("--budget and --tuning-seeds are about tuning; say what to tune, as --tune learning_rate,momentum");
+  if (arguments.has("tune") && race.timing_only)
+    throw UsageError("--tune needs the math, which --timing-only leaves out; remove one of them");
+  try {
+    if (arguments.has("tune")) {
+      race.tuning = tuning_of(all_of(arguments, "tune"), budget);
+      race.tuning->seeds = tuning_seeds;
+    }
+    check_entrants(race);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  return race;
+}
+
+void write_tables(const fs::path& out, const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  std::vector<std::pair<std::string, std::string>> files{{"race.csv", race_csv(race, reader, outcome)},
+                                                         {"verdicts.csv", verdicts_csv(race, reader, outcome)}};
+  if (race.tuning)
+    files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
+  else
+    fs::remove(out / "tuning.csv");  // of a race before this one
+  write_whole_files(out, files);
+}
+
+int execute(const std::vector<std::string>& given) {
+  Arguments arguments(race_command, own_options());
+  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  const Race race = race_of(arguments);
+  const PoolOptions options = read_pool_options(arguments);
+  const RaceReader reader(race);
+  const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (reader.name() + "-race");
+  open_results(out, state_file, "race", arguments.flag("force"));
+  if (arguments.flag("force")) fs::remove(out / state_file);
+  catch_interrupts();
+  SweepState state(out / state_file);
+  say_what_changed(state, describe(race, reader), arguments.common());
+  const std::unique_ptr<EvaluationFile> store = open_store(arguments);
+  PointsLine line(arguments.common());
+  const auto start = std::chrono::steady_clock::now();
+  PointPool pool(options, state, store.get(), [&](const SweepProgress& now) {
+    line.show(now);
+    return interrupt_requested();
+  });
+  const RaceOutcome outcome = run_race(race, reader, pool);
+  line.clear();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!outcome.interrupted) {
+    write_tables(out, race, reader, outcome);
+    fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
+    std::fflush(stdout);
+  } else if (!arguments.common().quiet) {
+    fmt::print(stderr, "interrupted before the end: nothing is told yet; the same command goes on\n");
+  }
+  for (const std::string& failure : outcome.failed_candidates) fmt::print(stderr, "counts as worst: {}\n", failure);
+  for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed, counts as missed: {}\n", failure);
+  say_how_it_went(pool.progress(), seconds, arguments.common());
+  if (outcome.interrupted) return Exit::interrupted;
+  return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
+}
+
+}  // namespace
+
+const Command race_command{
+    "race", "SCENARIO.yaml", "a fair fight: schemes tuned alike, from the same seeds; who is first, and is that sure?",
+    "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
+    "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
+    "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"
+    "  straggler race scenario.yaml --schemes asgd --entrant \"two: {training.scheme: asgd, cluster.servers.count: 2}\"\n"
+    "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n",
+    execute};
+
+}  // namespace straggler::cli
