@@ -171,6 +171,7 @@ class SweepCommand {
   }
 
   void read_options(Sweep& sweep) {
+    pool_ = read_pool_options(arguments_);
     options_.timing_only = arguments_.flag("timing-only");
     if (arguments_.has("set")) options_.more = arguments_.get<std::vector<std::string>>("set");
     if (arguments_.has("shard")) options_.shard = shard_of(arguments_.get<std::string>("shard"));
