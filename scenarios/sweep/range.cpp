@@ -11,33 +11,13 @@ namespace {
 constexpr std::size_t most_values = 10'000;
 constexpr double slack = 1e-9;  // relative: an end that rounding just misses belongs to the range
 
-/// A plain number or a quantity with its unit.
-struct End {
-  double value = 0;
-  std::optional<Dimension> dimension;
-  bool percent = false;
-};
-
-std::optional<End> parse_end(const std::string& text) {
-  const auto attempt = [](const auto& parse) -> std::optional<double> {
-    try {
-      return parse();
-    } catch (const std::invalid_argument&) {
-      return std::nullopt;
-    }
-  };
-  if (const auto plain = attempt([&] { return parse_number(text); })) return End{*plain, {}, false};
-  if (const auto share = attempt([&] { return parse_fraction(text); })) return End{*share, {}, true};
-  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
-    if (const auto value = attempt([&] { return parse_quantity(text, dimension); })) return End{*value, dimension, false};
-  return std::nullopt;
-}
+using End = RangeEnd;
 
 std::optional<End> read_end(Section& range, const char* key) {
   const YamlNode* const node = range.require(key, std::string("write where the range ") + (key[0] == 'f' ? "begins" : "ends"));
   if (node == nullptr) return std::nullopt;
   if (node->type == YamlNode::Type::scalar)
-    if (const auto end = parse_end(node->text)) return end;
+    if (const auto end = parse_range_end(node->text)) return end;
   range.problem(key, "is " + what_stands(*node) + "; write a number, with its unit where one belongs");
   return std::nullopt;
 }
@@ -87,6 +67,21 @@ std::string text_of(double exact, const End& like) {
 }
 
 }  // namespace
+
+std::optional<RangeEnd> parse_range_end(const std::string& text) {
+  const auto attempt = [](const auto& parse) -> std::optional<double> {
+    try {
+      return parse();
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+  };
+  if (const auto plain = attempt([&] { return parse_number(text); })) return RangeEnd{*plain, {}, false};
+  if (const auto share = attempt([&] { return parse_fraction(text); })) return RangeEnd{*share, {}, true};
+  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
+    if (const auto value = attempt([&] { return parse_quantity(text, dimension); })) return RangeEnd{*value, dimension, false};
+  return std::nullopt;
+}
 
 std::vector<std::string> read_range(Section range) {
   const auto from = read_end(range, "from"), to = read_end(range, "to");

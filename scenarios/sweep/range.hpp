@@ -5,8 +5,18 @@
 #include <vector>
 
 #include "scenarios/schema/section.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace straggler {
+
+/// An end of a range: a plain number, or a quantity with its unit, in SI.
+struct RangeEnd {
+  double value = 0;
+  std::optional<Dimension> dimension;
+  bool percent = false;
+};
+/// Nothing if it is neither.
+std::optional<RangeEnd> parse_range_end(const std::string& text);
 
 /// The values of a range, as YAML scalars in the unit of its ends: geometric by `times`, arithmetic by `step`, or `steps` values, evenly
 /// spread (`scale: linear | log`; with log those between the ends are

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -115,7 +116,7 @@ class SweepCommand {
     std::vector<std::string> columns;
     for (const std::string& line : state.description())
       if (line.starts_with(columns_mark)) columns.push_back(line.substr(std::string_view(columns_mark).size()));
-    finish(columns, outcome);
+    finish(state.description(), columns, outcome);
     return Exit::done;
   }
 
@@ -139,7 +140,7 @@ class SweepCommand {
     });
     const SweepOutcome outcome = run_sweep(sweep, options_, state, pool);
     line.clear();
-    finish(sweep.columns(), outcome);
+    finish(state.description(), sweep.columns(), outcome);
     say_aside(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (outcome.interrupted) return Exit::interrupted;
     return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
@@ -204,8 +205,10 @@ class SweepCommand {
     if (before != now) state.describe(now);
   }
 
-  void finish(const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
-    write_whole_files(out_, {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
+  void finish(const std::vector<std::string>& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
+    std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
+    files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
+    write_whole_files(out_, files);
     fmt::print("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
                out_.string());
   }
