@@ -6,26 +6,13 @@
 #include <cmath>
 #include <iterator>
 
+#include "sim/base/xml_text.hpp"
+
 namespace straggler {
 namespace {
 
 constexpr int columns = 4, panel_width = 240, panel_height = 150, margin = 14, head = 40;
 constexpr int plot_top = 22, plot_bottom = 34;  // above and below a panel's bars
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 double height_of(std::uint64_t count) { return std::log10(1 + static_cast<double>(count)); }
 
@@ -35,7 +22,7 @@ void panel(const NamedHistogram& shown, double left, double top, std::string& ou
   const double width = panel_width - 2 * margin, height = panel_height - plot_top - plot_bottom;
   const double base = top + plot_top + height, bar = width / static_cast<double>(histogram.counts.size());
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-weight=\"bold\">{}</text>\n", left + margin, top + 14, escaped(shown.name));
+  fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-weight=\"bold\">{}</text>\n", left + margin, top + 14, xml_text(shown.name));
   out += "<path fill=\"#1f6fb4\" d=\"";
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
     if (histogram.counts[bin] == 0) continue;
@@ -65,7 +52,7 @@ std::string histogram_picture(const std::string& title, const std::vector<NamedH
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" "
       "font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n<text x=\"{2}\" y=\"24\" font-size=\"15\">{3}</text>\n",
-      width, height, 2 * margin, escaped(title));
+      width, height, 2 * margin, xml_text(title));
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const auto row = static_cast<int>(i) / columns, column = static_cast<int>(i) % columns;
     panel(panels[i], margin + column * panel_width, head + row * panel_height, out);

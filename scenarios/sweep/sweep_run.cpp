@@ -98,7 +98,7 @@ std::string point_name(const std::vector<std::string>& columns, const std::vecto
 }
 
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines{"sweep: " + sweep.name};
   const PointReader reader(sweep, more);
   std::istringstream base(write_scenario(reader.read(groups_of(sweep).front(), 0)));
   for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first point: " + line);

@@ -3,38 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "scenarios/results/text.hpp"
+#include "scenarios/sweep/derived_scalars.hpp"
 #include "scenarios/sweep/statistics.hpp"
 
 namespace straggler {
 namespace {
 
-const std::vector<SummaryField>& scalars() {
-  static const std::vector<SummaryField> all = summarize(RunRecord());
-  return all;
-}
-
-/// Keys of all scalars, then what some of the runs have beyond them (times to thresholds), in the order in which they turn up.
-std::vector<std::string> keys_of(const SweepOutcome& outcome) {
-  std::vector<std::string> keys;
-  std::set<std::string> known;
-  for (const SummaryField& field : scalars())
-    if (known.insert(field.key).second && field.key != "seed") keys.push_back(field.key);
-  for (const SweepRow& row : outcome.rows)
-    for (const SummaryField& field : row.fields)
-      if (known.insert(field.key).second) keys.push_back(field.key);
-  return keys;
-}
-
 bool is_word(const std::string& key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
-
-std::string cell(const std::vector<SummaryField>& fields, const std::string& key) {
-  for (const SummaryField& field : fields)
-    if (field.key == key) return field.kind == SummaryField::Kind::none ? std::string() : csv_text(field.value);
-  return {};
-}
 
 struct Group {
   std::size_t number;
@@ -50,11 +27,11 @@ std::vector<Group> grouped(const SweepOutcome& outcome) {
   return groups;
 }
 
-RepeatStatistics statistics_of(const Group& group, const std::string& key) {
+RepeatStatistics statistics_of(const Group& group, const SweepScalars& all, const std::string& key) {
   std::vector<double> values;
   for (const SweepRow* row : group.rows)
-    for (const SummaryField& field : row->fields)
-      if (field.key == key && field.kind == SummaryField::Kind::number) values.push_back(std::stod(field.value));
+    if (const SummaryField* field = all.find(*row, key); field && field->kind == SummaryField::Kind::number)
+      values.push_back(std::stod(field->value));
   return straggler::statistics_of(values);
 }
 
@@ -72,13 +49,16 @@ std::string points_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "repeat,seed";
-  const std::vector<std::string> keys = keys_of(outcome);
-  for (const std::string& key : keys) text += "," + key;
+  const SweepScalars all(columns, outcome);
+  for (const std::string& key : all.keys()) text += "," + key;
   text += "\n";
   for (const SweepRow& row : outcome.rows) {
     for (const std::string& label : outcome.groups[row.group].labels) text += csv_text(label) + ",";
     text += fmt::format("{},{}", row.repeat, row.seed);
-    for (const std::string& key : keys) text += "," + cell(row.fields, key);
+    for (const std::string& key : all.keys()) {
+      const SummaryField* const field = all.find(row, key);
+      text += "," + (field && field->kind != SummaryField::Kind::none ? csv_text(field->value) : std::string());
+    }
     text += "\n";
   }
   return text;
@@ -88,7 +68,8 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "count";
-  std::vector<std::string> keys = keys_of(outcome);
+  const SweepScalars all(columns, outcome);
+  std::vector<std::string> keys = all.keys();
   std::erase_if(keys, is_word);
   for (const std::string& key : keys) text += fmt::format(",{0}_mean,{0}_sd,{0}_ci95,{0}_count", key);
   text += "\n";
@@ -96,7 +77,7 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
     for (const std::string& label : outcome.groups[group.number].labels) text += csv_text(label) + ",";
     text += fmt::format("{}", group.rows.size());
     for (const std::string& key : keys) {
-      const RepeatStatistics statistics = statistics_of(group, key);
+      const RepeatStatistics statistics = statistics_of(group, all, key);
       if (statistics.count == 0)
         text += ",,,,0";
       else if (statistics.count == 1)
@@ -115,14 +96,20 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   rows.push_back(columns);
   for (const char* title : {"repeats", "simulated time", "samples per second", "time to target", "test accuracy"})
     rows[0].emplace_back(title);
+  const SweepScalars all(columns, outcome);
+  const auto of = [&](const Group& group, const char* key, std::string (*text)(double)) {
+    return with_interval(statistics_of(group, all, key), group.rows.size(), text);
+  };
+  const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
+  if (speed_up) rows[0].emplace_back("speed-up");
   for (const Group& group : grouped(outcome)) {
     std::vector<std::string> row = outcome.groups[group.number].labels;
-    const std::size_t repeats = group.rows.size();
-    row.push_back(std::to_string(repeats));
-    row.push_back(with_interval(statistics_of(group, "simulated_seconds"), repeats, readable_seconds));
-    row.push_back(with_interval(statistics_of(group, "samples_per_second"), repeats, readable_number));
-    row.push_back(with_interval(statistics_of(group, "time_to_target_s"), repeats, readable_seconds));
-    row.push_back(with_interval(statistics_of(group, "final_test_accuracy"), repeats, readable_score));
+    row.push_back(std::to_string(group.rows.size()));
+    row.push_back(of(group, "simulated_seconds", readable_seconds));
+    row.push_back(of(group, "samples_per_second", readable_number));
+    row.push_back(of(group, "time_to_target_s", readable_seconds));
+    row.push_back(of(group, "final_test_accuracy", readable_score));
+    if (speed_up) row.push_back(of(group, "speed_up", readable_number));
     rows.push_back(std::move(row));
   }
   std::vector<std::size_t> widths(rows[0].size(), 0);

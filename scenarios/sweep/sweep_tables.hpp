@@ -7,7 +7,8 @@
 
 namespace straggler {
 
-/// Swept paths, `repeat`, `seed`, then the scalars of summary.json; a row for each finished point.
+/// Swept paths, `repeat`, `seed`, then the scalars of summary.json, derived ones (derived_scalars.hpp) and times to thresholds; a row for
+/// each finished point.
 std::string points_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome);
 /// Swept paths, `count`, then for each scalar that is a number X_mean, X_sd, X_ci95 (half of the 95 % confidence interval of the mean) and
 /// X_count: of how many repeats, since some scalars may not apply (a target that was not reached).

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/xml_text.hpp"
 #include "sim/cluster/fabric.hpp"
 
 namespace straggler {
@@ -54,21 +55,6 @@ Picture picture_of(const Topology& topology) {
   return picture;
 }
 
-std::string xml(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 void write_graphml(const Picture& picture, std::ostream& out) {
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
   for (const char* key : {"name", "kind", "rank"})
@@ -77,7 +63,7 @@ void write_graphml(const Picture& picture, std::ostream& out) {
     out << "  <key id=\"edge_" << key << "\" for=\"edge\" attr.name=\"" << key << "\" attr.type=\"string\"/>\n";
   out << "  <graph id=\"network\" edgedefault=\"" << (picture.directed ? "directed" : "undirected") << "\">\n";
   const auto data = [&](const std::string& key, const std::string& value) {
-    out << "<data key=\"" << key << "\">" << xml(value) << "</data>";
+    out << "<data key=\"" << key << "\">" << xml_text(value) << "</data>";
   };
   std::map<std::string, std::size_t> ids;
   const auto node = [&](const std::string& name, const char* kind) {
@@ -101,13 +87,23 @@ void write_graphml(const Picture& picture, std::ostream& out) {
   out << "  </graph>\n</graphml>\n";
 }
 
+/// In double quotes, as DOT has strings.
+std::string dot(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 void write_dot(const Picture& picture, std::ostream& out) {
   out << (picture.directed ? "digraph" : "graph") << " network {\n";
-  for (std::size_t h = 0; h < picture.hosts.size(); ++h) out << "  \"" << picture.hosts[h] << "\" [kind=host, rank=" << h << "];\n";
-  for (const std::string& name : picture.switches) out << "  \"" << name << "\" [kind=switch, shape=box];\n";
+  for (std::size_t h = 0; h < picture.hosts.size(); ++h) out << "  " << dot(picture.hosts[h]) << " [kind=host, rank=" << h << "];\n";
+  for (const std::string& name : picture.switches) out << "  " << dot(name) << " [kind=switch, shape=box];\n";
   for (const Edge& edge : picture.edges)
-    out << "  \"" << edge.from << (picture.directed ? "\" -> \"" : "\" -- \"") << edge.to << "\" [name=\"" << edge.name
-        << "\", bandwidth=\"" << edge.bandwidth << "\", latency=\"" << edge.latency << "\"];\n";
+    out << "  " << dot(edge.from) << (picture.directed ? " -> " : " -- ") << dot(edge.to) << " [name=" << dot(edge.name)
+        << ", bandwidth=" << dot(edge.bandwidth) << ", latency=" << dot(edge.latency) << "];\n";
   out << "}\n";
 }
 

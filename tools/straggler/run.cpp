@@ -6,6 +6,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -210,6 +211,7 @@ class Run {
     RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
     info.recomputed = experiment.recomputed();
     write_file(folder, "run.json", run_json(info));
+    write_file(folder, "report.html", run_page(folder.temporary("")));
   }
 
   /// Nothing is left to go on from, unless the run was broken off.

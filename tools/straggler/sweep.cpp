@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -85,7 +86,7 @@ class SweepCommand {
     std::vector<std::string> columns;
     for (const std::string& line : state.description())
       if (line.starts_with(columns_mark)) columns.push_back(line.substr(std::string_view(columns_mark).size()));
-    finish(columns, outcome);
+    finish(state.description(), columns, outcome);
     if (outcome.missing.empty()) return Exit::done;
     std::fflush(stdout);
     const PlacedPoint& first = outcome.missing.front();
@@ -124,7 +125,7 @@ class SweepCommand {
     } else {
       outcome = run_sweep(sweep, options_, state, pool);
       line.clear();
-      finish(sweep.columns(), outcome);
+      finish(state.description(), sweep.columns(), outcome);
     }
     say_aside(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (outcome.interrupted) return Exit::interrupted;
@@ -195,8 +196,10 @@ class SweepCommand {
     return lines;
   }
 
-  void finish(const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
-    write_whole_files(out_, {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
+  void finish(const std::vector<std::string>& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
+    std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
+    files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
+    write_whole_files(out_, files);
     fmt::print("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
                out_.string());
   }

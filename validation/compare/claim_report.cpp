@@ -5,33 +5,17 @@
 #include <limits>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/xml_text.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace straggler {
 
 namespace {
 
-std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 /// ", ms"; for ratios, ", ratio"; else "".
 std::string unit_of(const Claim& claim) {
   if (claim.compare.relative_to) return ", ratio";
-  return claim.compare.unit.empty() ? "" : ", " + html_text(claim.compare.unit);
+  return claim.compare.unit.empty() ? "" : ", " + xml_text(claim.compare.unit);
 }
 
 std::string scores_html(const char* what, const Scores& scores) {
@@ -82,7 +66,7 @@ class Picture {
   double place(double value) const { return edge + (scaled(value) - low_) / (high_ - low_) * (size - 2 * edge); }
   void add(const RowResult& row) {
     points_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" class=\"{}\"><title>{}: {}</title></circle>", place(row.measured),
-                           size - place(row.predicted), row.row.use == RowUse::held_out ? "held" : "fitted", html_text(row.row.label),
+                           size - place(row.predicted), row.row.use == RowUse::held_out ? "held" : "fitted", xml_text(row.row.label),
                            error_text(row.error));
   }
 
@@ -94,7 +78,7 @@ class Picture {
 
 std::string row_html(const ClaimResult& result, const RowResult& row) {
   std::string out = fmt::format("<tr class=\"{}\"><td>{}</td><td>{}</td><td>{:.6g}</td><td>{:.6g}</td><td>{}</td>",
-                                row.row.use == RowUse::held_out ? "held" : "fitted", name_of(row.row.use), html_text(row.row.label),
+                                row.row.use == RowUse::held_out ? "held" : "fitted", name_of(row.row.use), xml_text(row.row.label),
                                 row.measured, row.predicted, error_text(row.error));
   if (result.interpolation) out += fmt::format("<td>{}</td>", row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
   return out + "</tr>\n";
@@ -103,11 +87,11 @@ std::string row_html(const ClaimResult& result, const RowResult& row) {
 std::string section(const ClaimResult& result) {
   const Claim& claim = result.claim;
   std::string out = fmt::format("<section><h2 class=\"{}\">{}</h2>\n<p>{}</p>\n", result.holds() ? "holds" : "missed",
-                                html_text(claim.title), html_text(claim_line(result)));
-  if (!claim.source.empty()) out += fmt::format("<p>Source: {}</p>\n", html_text(claim.source));
-  out += fmt::format("<p>{}: {}{} of {}, measured in {}</p>\n", html_text(claim.file.string()), claim.compare.metric,
-                     claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, html_text(claim.scenario.string()),
-                     html_text(claim.measured.string()));
+                                xml_text(claim.title), xml_text(claim_line(result)));
+  if (!claim.source.empty()) out += fmt::format("<p>Source: {}</p>\n", xml_text(claim.source));
+  out += fmt::format("<p>{}: {}{} of {}, measured in {}</p>\n", xml_text(claim.file.string()), claim.compare.metric,
+                     claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, xml_text(claim.scenario.string()),
+                     xml_text(claim.measured.string()));
   const std::string unit = unit_of(claim);
   out += Picture(result).svg();
   out += fmt::format("<table><tr><th>set</th><th>row</th><th>measured{0}</th><th>predicted{0}</th><th>error</th>{1}</tr>\n", unit,
@@ -116,15 +100,15 @@ std::string section(const ClaimResult& result) {
     for (const RowResult& row : result.rows)
       if (row.row.use == use) out += row_html(result, row);
   out += "</table>\n<ul>";
-  for (const FittedValue& value : result.fitted_values) out += fmt::format("<li>{}</li>\n", html_text(fitted_text(value)));
-  if (const std::string others = other_values_text(result); !others.empty()) out += fmt::format("<li>{}</li>\n", html_text(others));
+  for (const FittedValue& value : result.fitted_values) out += fmt::format("<li>{}</li>\n", xml_text(fitted_text(value)));
+  if (const std::string others = other_values_text(result); !others.empty()) out += fmt::format("<li>{}</li>\n", xml_text(others));
   out += scores_html("fitted", result.fitted) + scores_html("held out", result.held_out);
   if (result.interpolation)
     out += scores_html("interpolation of the fitted rows", *result.interpolation);
   else if (claim.fit)
-    out += fmt::format("<li>interpolation: none, since {}</li>\n", html_text(result.no_interpolation));
+    out += fmt::format("<li>interpolation: none, since {}</li>\n", xml_text(result.no_interpolation));
   out += fmt::format("<li>bound: {}</li>\n", bound_text(claim));
-  for (const std::string& warning : claim_warnings(result)) out += fmt::format("<li>warning: {}</li>\n", html_text(warning));
+  for (const std::string& warning : claim_warnings(result)) out += fmt::format("<li>warning: {}</li>\n", xml_text(warning));
   return out + "</ul></section>\n";
 }
 
@@ -142,7 +126,7 @@ std::string validation_html(const std::vector<ClaimResult>& results) {
   out += fmt::format(
       "<p>{}. Filled points are held out: no value was fitted to them. Hollow ones are fitted. On the line, prediction and "
       "measurement agree.</p>\n",
-      html_text(claims_summary(results)));
+      xml_text(claims_summary(results)));
   for (const ClaimResult& result : results) out += section(result);
   return out + "</body></html>\n";
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "scenarios/experiment/math_plane.hpp"
+#include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -240,6 +241,7 @@ class RankRun {
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
     write_file(*folder_, "run.json", run_json(info));
+    write_file(*folder_, "report.html", run_page(folder_->temporary("")));
     folder_->commit();
   }
 

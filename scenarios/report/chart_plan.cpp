@@ -1,0 +1,77 @@
+#include "scenarios/report/chart_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace straggler {
+
+ChartPlan plan_of(const SweepView& view) {
+  const std::vector<ReportAxis>& axes = view.axes();
+  std::vector<std::size_t> numbers, words;
+  for (std::size_t i = 0; i < axes.size(); ++i) (axes[i].numbers.empty() ? words : numbers).push_back(i);
+  ChartPlan plan;
+  const auto take = [](std::vector<std::size_t>& from, std::size_t at) {
+    const std::size_t axis = from[at];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));
+    return axis;
+  };
+  const auto titled = [&](const std::vector<std::size_t>& among, const char* word, std::size_t otherwise) {
+    const auto at = std::find_if(among.begin(), among.end(), [&](std::size_t i) { return axes[i].title.find(word) != std::string::npos; });
+    return at == among.end() ? otherwise : static_cast<std::size_t>(at - among.begin());
+  };
+  if (!numbers.empty()) plan.x = take(numbers, titled(numbers, "bandwidth", numbers.size() - 1));
+  if (!numbers.empty()) plan.y = take(numbers, titled(numbers, "workers", numbers.size() - 1));
+  if (!words.empty()) plan.series = take(words, titled(words, "scheme", 0));
+  plan.facets = std::move(numbers);
+  plan.facets.insert(plan.facets.end(), words.begin(), words.end());
+  std::sort(plan.facets.begin(), plan.facets.end());
+  return plan;
+}
+
+std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::vector<std::size_t>> all;
+  for (const ReportSetting& setting : view.settings()) {
+    std::vector<std::size_t> facet;
+    for (const std::size_t axis : plan.facets) facet.push_back(setting.at[axis]);
+    if (std::find(all.begin(), all.end(), facet) == all.end()) all.push_back(std::move(facet));
+  }
+  return all;
+}
+
+std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {
+  std::string name;
+  for (std::size_t i = 0; i < facet.size(); ++i) {
+    const ReportAxis& axis = view.axes()[plan.facets[i]];
+    name += (i > 0 ? ", " : "") + axis.title + " " + axis.labels[facet[i]];
+  }
+  return name;
+}
+
+std::vector<std::size_t> in_order(const ReportAxis& axis) {
+  std::vector<std::size_t> order(axis.labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!axis.numbers.empty())
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return axis.numbers[a] < axis.numbers[b]; });
+  return order;
+}
+
+std::optional<std::size_t> setting_of(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet,
+                                      std::optional<std::size_t> x, std::optional<std::size_t> y, std::optional<std::size_t> series) {
+  std::vector<std::size_t> at(view.axes().size(), 0);
+  for (std::size_t i = 0; i < facet.size(); ++i) at[plan.facets[i]] = facet[i];
+  if (plan.x) at[*plan.x] = x.value_or(0);
+  if (plan.y) at[*plan.y] = y.value_or(0);
+  if (plan.series) at[*plan.series] = series.value_or(0);
+  return view.setting_at(at);
+}
+
+std::vector<std::size_t> rivals(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet,
+                                std::optional<std::size_t> x, std::optional<std::size_t> y) {
+  std::vector<std::size_t> all;
+  const std::size_t count = plan.series ? view.axes()[*plan.series].labels.size() : 1;
+  for (std::size_t series = 0; series < count; ++series)
+    if (const auto setting = setting_of(view, plan, facet, x, y, series)) all.push_back(*setting);
+  return all;
+}
+
+}  // namespace straggler

@@ -1,0 +1,38 @@
+// Which axis of a sweep goes where in its pictures.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/report/sweep_view.hpp"
+
+namespace straggler {
+
+/// Indices of the view's axes.
+struct ChartPlan {
+  std::optional<std::size_t> x, y;    // numbers; y only with x
+  std::optional<std::size_t> series;  // words that are compared: one curve, one colour each
+  std::vector<std::size_t> facets;    // a picture for each combination of their values
+};
+
+/// Two axes of numbers span a map (bandwidth to the right, else the one that varies faster), one is the x of curves; schemes, else the
+/// first axis of words, are what is compared.
+ChartPlan plan_of(const SweepView& view);
+
+/// Values of the facets' axes with finished settings: [facets][plan.facets], in the sweep's order.
+std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan);
+/// "precision fp16, workers 4"; empty without facets.
+std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet);
+
+/// Indices of an axis's values in the order of pictures: by number, else as the sweep has them.
+std::vector<std::size_t> in_order(const ReportAxis& axis);
+
+/// The setting of a facet at these values; none if it has no finished point.
+std::optional<std::size_t> setting_of(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet,
+                                      std::optional<std::size_t> x, std::optional<std::size_t> y, std::optional<std::size_t> series);
+/// Those at x and y of all series.
+std::vector<std::size_t> rivals(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet,
+                                std::optional<std::size_t> x, std::optional<std::size_t> y);
+
+}  // namespace straggler

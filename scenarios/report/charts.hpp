@@ -1,0 +1,88 @@
+// The pictures that a report has: curves with intervals, maps of cells, bars.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/report/picture.hpp"
+
+namespace straggler {
+
+using NumberText = std::string (*)(double);
+
+/// A numeric axis: with labels of its own, as a sweep wrote them, or with round ticks.
+struct NumberAxis {
+  std::string title;
+  std::vector<double> numbers;      // not empty
+  std::vector<std::string> labels;  // of the numbers; empty: ticks
+  NumberText text = nullptr;        // of ticks
+};
+
+struct ChartPoint {
+  double x = 0, mean = 0;
+  double half_width = 0;  // of the interval; 0: none
+  bool some_missed = false;
+  std::string tip;
+};
+struct Curve {
+  std::string name;
+  std::size_t colour = 0;
+  std::vector<ChartPoint> points;  // by x
+  std::vector<double> missed;      // x where no repeat has a value
+};
+struct LineChart {
+  std::string label;  // what it shows
+  NumberAxis x;
+  std::string y_title;
+  NumberText y_text = nullptr;
+  bool from_zero = true, marks = true, linear_x = false;
+  std::vector<Curve> curves;
+  std::vector<std::pair<double, double>> ideal;  // a broken line
+  std::string ideal_name;
+};
+SvgPicture draw(const LineChart& chart);
+
+struct MapCell {
+  enum class Kind : std::uint8_t { winner, level, tie, nobody, nothing };
+  Kind kind = Kind::nothing;
+  std::size_t series = 0;  // winner
+  double level = 0;        // 0 .. 1
+  bool best = false;
+  std::vector<std::string> lines;  // the first one is bold
+  std::string tip;
+};
+struct MapChart {
+  std::string label, x_title, y_title;
+  std::vector<std::string> x_labels, y_labels;  // y from below
+  std::vector<std::vector<MapCell>> cells;      // [y][x]
+  std::vector<std::string> series;              // of the legend; may be empty
+};
+SvgPicture draw(const MapChart& chart);
+
+/// Parts of a whole, row by row.
+struct StackChart {
+  std::string label, title;
+  NumberText text = nullptr;
+  std::vector<std::string> parts;           // of the legend
+  std::vector<std::string> names;           // [rows]
+  std::vector<std::vector<double>> values;  // [rows][parts]
+};
+SvgPicture draw(const StackChart& chart);
+
+struct BarRow {
+  std::string name;
+  std::size_t colour = 0;
+  bool missed = false;
+  double mean = 0, half_width = 0;
+  std::string text;
+};
+struct BarChart {
+  std::string label, title;
+  NumberText text = nullptr;
+  std::vector<BarRow> rows;
+};
+SvgPicture draw(const BarChart& chart);
+
+}  // namespace straggler

@@ -1,0 +1,204 @@
+#include "scenarios/report/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+const char* settings_word(std::size_t count) { return count == 1 ? "setting" : "settings"; }
+
+class Findings {
+ public:
+  Findings(const SweepView& view, const ChartPlan& plan) : view_(view), plan_(plan) {}
+
+  std::vector<std::string> all() {
+    if (view_.settings().empty()) return {};
+    best();
+    if (plan_.series) winners();
+    if (plan_.series && plan_.x) courses();
+    speed_ups();
+    if (view_.most_repeats() < 2)
+      say("Every setting ran once, so there are no intervals: another seed may turn a small difference around (`repeats: 5`).");
+    return std::move(sentences_);
+  }
+
+ private:
+  void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+  const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
+  const std::string& series_name(std::size_t setting) const {
+    return axis(*plan_.series).labels[view_.settings()[setting].at[*plan_.series]];
+  }
+  std::string value(std::size_t setting) const {
+    return value_text(view_.metric_of(setting), view_.settings()[setting].rows.size(), view_.metric().text);
+  }
+
+  void best() {
+    std::vector<std::size_t> whole(view_.settings().size());
+    for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = i;
+    const Ranking ranking = view_.rank(whole);
+    if (ranking.order.empty()) {
+      say("No setting reached its target; a lower target or a later stop would tell them apart.");
+      return;
+    }
+    const std::size_t first = ranking.order.front();
+    if (whole.size() == 1) {
+      say(fmt::format("The only setting: {}.", value(first)));
+      return;
+    }
+    std::string sentence =
+        fmt::format("Best of {} settings: {}, with {} {}.", whole.size(), view_.name_of(view_.settings()[first]),
+                    view_.metric().key == "samples_per_second" ? "a rate of" : "a " + view_.metric().title + " of", value(first));
+    if (ranking.tied > 1) {
+      std::vector<std::string> others;
+      for (std::size_t i = 1; i < std::min<std::size_t>(ranking.tied, 4); ++i)
+        others.push_back(view_.name_of(view_.settings()[ranking.order[i]]));
+      if (ranking.tied > 4) others.push_back(fmt::format("{} more", ranking.tied - 4));
+      sentence += fmt::format(" Not told apart from it: {}.", joined(others));
+    }
+    say(std::move(sentence));
+    if (const std::size_t missed = whole.size() - ranking.order.size(); missed > 0)
+      say(fmt::format("{} of {} settings never reached the target in time.", missed, whole.size()));
+  }
+
+  /// Who wins how often, where everything else is equal.
+  void winners() {
+    const std::vector<std::vector<std::size_t>> places = all_places();
+    if (places.size() < 2) return;
+    std::map<std::string, std::size_t> wins;
+    std::size_t ties = 0, nobody = 0;
+    for (const std::vector<std::size_t>& among : places) {
+      const Ranking ranking = view_.rank(among);
+      if (ranking.order.empty())
+        ++nobody;
+      else if (ranking.tied > 1)
+        ++ties;
+      else
+        ++wins[series_name(ranking.order.front())];
+    }
+    std::vector<std::pair<std::string, std::size_t>> order(wins.begin(), wins.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::vector<std::string> parts;
+    for (const auto& [name, count] : order)
+      parts.push_back(fmt::format("{} wins in {}{}", name, count,
+                                  parts.empty() ? fmt::format(" of {} {}", places.size(), settings_word(places.size())) : std::string()));
+    if (ties > 0) parts.push_back(fmt::format("no difference is certain in {}", ties));
+    if (nobody > 0) parts.push_back(fmt::format("nobody reaches the target in {}", nobody));
+    std::string text = joined(parts);
+    if (!text.empty()) say(fmt::format("With everything else equal, {}.", text));
+  }
+
+  std::vector<std::vector<std::size_t>> all_places() const {
+    std::vector<std::vector<std::size_t>> places;
+    for (const std::vector<std::size_t>& facet : facets_of(view_, plan_))
+      for (const std::optional<std::size_t> y : values_of(plan_.y))
+        for (const std::optional<std::size_t> x : values_of(plan_.x))
+          if (std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y); !among.empty()) places.push_back(std::move(among));
+    return places;
+  }
+
+  std::vector<std::optional<std::size_t>> values_of(std::optional<std::size_t> which) const {
+    if (!which) return {std::nullopt};
+    const std::vector<std::size_t> order = in_order(axis(*which));
+    return {order.begin(), order.end()};
+  }
+
+  /// Along x, for each value of y: "workers 4: asgd up to bandwidth 100Mbps, then ssgd".
+  void courses() {
+    std::size_t told = 0;
+    for (const std::vector<std::size_t>& facet : facets_of(view_, plan_))
+      for (const std::optional<std::size_t> y : values_of(plan_.y)) {
+        if (++told > most_courses) return;
+        std::string where = facet_name(view_, plan_, facet);
+        if (y) where += (where.empty() ? "" : ", ") + axis(*plan_.y).title + " " + axis(*plan_.y).labels[*y];
+        if (const std::string text = course(facet, y); !text.empty())
+          say(fmt::format("{}{}.", where.empty() ? fmt::format("Along {}: ", axis(*plan_.x).title) : "At " + where + ": ", text));
+      }
+  }
+
+  std::string winner(const std::vector<std::size_t>& among) const {
+    const Ranking ranking = view_.rank(among);
+    if (ranking.order.empty()) return "nobody reaches the target";
+    if (ranking.tied == 1) return series_name(ranking.order.front());
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < ranking.tied; ++i) names.push_back(series_name(ranking.order[i]));
+    return "no difference between " + joined(names);
+  }
+
+  std::string course(const std::vector<std::size_t>& facet, std::optional<std::size_t> y) const {
+    struct Run {
+      std::string winner;
+      std::size_t first, last;
+    };
+    std::vector<Run> runs;
+    for (const std::size_t x : in_order(axis(*plan_.x))) {
+      const std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y);
+      if (among.empty()) continue;
+      const std::string name = winner(among);
+      if (runs.empty() || runs.back().winner != name)
+        runs.push_back({name, x, x});
+      else
+        runs.back().last = x;
+    }
+    const ReportAxis& x = axis(*plan_.x);
+    if (runs.size() == 1) return fmt::format("{} at every {}", runs[0].winner, x.title);
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const std::string &first = x.labels[runs[i].first], &last = x.labels[runs[i].last];
+      if (runs[i].first == runs[i].last)
+        parts.push_back(fmt::format("{} at {}", runs[i].winner, first));
+      else if (i + 1 == runs.size())
+        parts.push_back(fmt::format("{} from {} on", runs[i].winner, first));
+      else
+        parts.push_back(i == 0 ? fmt::format("{} up to {}", runs[i].winner, last)
+                               : fmt::format("{} from {} to {}", runs[i].winner, first, last));
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  /// How many times as fast the most, and the best, number of workers is.
+  void speed_ups() {
+    if (!plan_.x || plan_.y || !axis(*plan_.x).workers || !view_.has("speed_up")) return;
+    const std::string key = view_.has("speed_up_to_target") ? "speed_up_to_target" : "speed_up";
+    const std::vector<std::size_t> order = in_order(axis(*plan_.x));
+    for (const std::vector<std::size_t>& facet : facets_of(view_, plan_))
+      for (const std::optional<std::size_t> series : values_of(plan_.series)) {
+        std::optional<std::size_t> best;
+        double most = 0;
+        for (const std::size_t x : order)
+          if (const auto at = setting_of(view_, plan_, facet, x, {}, series))
+            if (const RepeatStatistics factor = view_.statistics(view_.settings()[*at], key); factor.count > 0 && factor.mean > most) {
+              most = factor.mean;
+              best = x;
+            }
+        if (!best) continue;
+        const std::string where = facet_name(view_, plan_, facet), name = series ? axis(*plan_.series).labels[*series] : std::string();
+        const std::string who = name + (name.empty() || where.empty() ? "" : ", ") + where;
+        say(fmt::format("{}{} is {} with {} {}{}.", who.empty() ? "The " : who + ": the ",
+                        key == "speed_up" ? "largest speed-up in samples per second" : "largest speed-up in time to the target",
+                        fmt::format("{:.3g}", most), axis(*plan_.x).labels[*best], axis(*plan_.x).title,
+                        *best != order.back() ? "; more do not help" : ", the most that were tried"));
+      }
+  }
+
+  static constexpr std::size_t most_courses = 24;
+  const SweepView& view_;
+  const ChartPlan& plan_;
+  std::vector<std::string> sentences_;
+};
+
+}  // namespace
+
+std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan) { return Findings(view, plan).all(); }
+
+}  // namespace straggler

@@ -1,0 +1,13 @@
+// What came out of a sweep, in sentences.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/report/chart_plan.hpp"
+
+namespace straggler {
+
+/// The best setting, who wins where, how far speed-up goes. Empty if nothing is finished.
+std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan);
+
+}  // namespace straggler

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/report/charts.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr double width = 720, plot_height = 300, left = 84, right = 22, bottom = 58, top_gap = 14;
+
+/// (value, label) by value.
+std::vector<std::pair<double, std::string>> x_ticks(const NumberAxis& axis, const Scale& x) {
+  std::vector<std::pair<double, std::string>> ticks;
+  if (axis.labels.empty())
+    for (const double tick : x.ticks()) ticks.emplace_back(tick, axis.text(tick));
+  for (std::size_t i = 0; i < axis.labels.size(); ++i) ticks.emplace_back(axis.numbers[i], axis.labels[i]);
+  std::sort(ticks.begin(), ticks.end());
+  return ticks;
+}
+
+/// Labels that stand a little apart, the first one always there.
+void draw_x_axis(SvgPicture& drawing, const NumberAxis& axis, const Scale& x, double top, double base) {
+  double taken = -1e9;
+  for (const auto& [value, label] : x_ticks(axis, x)) {
+    const double at = x(value), half = text_width(label, 13) / 2;
+    drawing.line(at, top, at, base, "grid");
+    if (at - half < taken + 6) continue;
+    drawing.text(at, base + 20, label, SvgPicture::Anchor::middle);
+    taken = at + half;
+  }
+  drawing.text((left + width - right) / 2, base + 44, axis.title + (x.logarithmic() ? " (logarithmic)" : ""), SvgPicture::Anchor::middle,
+               "dim");
+}
+
+void draw_y_axis(SvgPicture& drawing, const LineChart& chart, const Scale& y, double top, double base) {
+  for (const double tick : y.ticks()) {
+    drawing.line(left, y(tick), width - right, y(tick), "grid");
+    drawing.text(left - 8, y(tick) + 4.5, chart.y_text(tick), SvgPicture::Anchor::end);
+  }
+  drawing.line(left, base, width - right, base, "axis");
+  drawing.upwards(16, (top + base) / 2, chart.y_title + (y.logarithmic() ? " (logarithmic)" : ""));
+}
+
+void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const Scale& y, double top, bool marks) {
+  drawing.open(fmt::format("s{}", curve.colour % series_colours));
+  std::string points;
+  for (const ChartPoint& point : curve.points) {
+    const bool gap = std::any_of(curve.missed.begin(), curve.missed.end(), [&](double missed) {
+      return &point != curve.points.data() && missed > (&point)[-1].x && missed < point.x;
+    });
+    if (gap) {
+      drawing.path(points, "course");
+      points.clear();
+    }
+    points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x(point.x), y(point.mean));
+    if (point.half_width <= 0) continue;
+    const double at = x(point.x), low = y(std::max(point.mean - point.half_width, y.lowest())), high = y(point.mean + point.half_width);
+    drawing.line(at, low, at, high, "bar");
+    for (const double end : {low, high}) drawing.line(at - 4, end, at + 4, end, "bar");
+  }
+  if (!points.empty()) drawing.path(points, "course");
+  for (const double missed : curve.missed) {
+    const double at = x(missed), up = top + 8 + 12 * static_cast<double>(curve.colour % series_colours);
+    drawing.line(at - 4, up - 4, at + 4, up + 4, "bar");
+    drawing.line(at - 4, up + 4, at + 4, up - 4, "bar");
+  }
+  drawing.close();
+  if (!marks) return;
+  for (const ChartPoint& point : curve.points) drawing.mark(x(point.x), y(point.mean), curve.colour, point.some_missed, point.tip);
+}
+
+}  // namespace
+
+SvgPicture draw(const LineChart& chart) {
+  std::vector<std::string> names;
+  std::vector<double> values;
+  bool crosses = false;
+  for (const Curve& curve : chart.curves) {
+    names.push_back(curve.name);
+    crosses = crosses || !curve.missed.empty();
+    for (const ChartPoint& point : curve.points) values.insert(values.end(), {point.mean, point.mean + point.half_width});
+  }
+  for (const auto& [x, y] : chart.ideal) values.push_back(y);
+  if (values.empty()) values = {0, 1};
+  const bool legend = names.size() > 1;
+  const double head = (legend ? SvgPicture::legend_height(width - left, names) : 0) + top_gap, base = head + plot_height;
+  // Crosses of what was missed have rows of their own, above the curves.
+  const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
+  SvgPicture drawing(width, base + bottom, chart.label);
+  if (legend) drawing.legend(left, 4, names, chart.marks);
+  const Scale x(chart.x.numbers, left, width - right, true, chart.linear_x ? 0 : 0.04, !chart.linear_x),
+      y(values, base, head + crosses_height, chart.from_zero);
+  draw_x_axis(drawing, chart.x, x, head, base);
+  draw_y_axis(drawing, chart, y, head, base);
+  if (crosses) drawing.text(width - right, head + crosses_height, "x: missed", SvgPicture::Anchor::end, "small dim");
+  if (!chart.ideal.empty()) {
+    std::string points;
+    for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));
+    drawing.path(points, "ideal");
+    drawing.text(x(chart.ideal.back().first) - 8, y(chart.ideal.back().second) + 4, chart.ideal_name, SvgPicture::Anchor::end, "small dim");
+  }
+  for (const Curve& curve : chart.curves) draw_curve(drawing, curve, x, y, head, chart.marks);
+  return drawing;
+}
+
+}  // namespace straggler

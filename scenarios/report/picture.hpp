@@ -1,0 +1,71 @@
+// Pieces of a picture in SVG: scales with ticks, marks, legends, and the colours of pages and pictures, light and dark.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace straggler {
+
+/// CSS custom properties, light, and dark where the reader prefers it, then what the classes of pictures look like.
+std::string picture_style();
+
+inline constexpr std::size_t series_colours = 8;  // classes s0 ... s7
+
+/// An estimate, for the fonts of different readers: enough to keep labels apart.
+double text_width(std::string_view text, double size);
+
+/// Where values go on a line of pixels; logarithmic if the values are positive and span a decade or more.
+class Scale {
+ public:
+  /// `values` is not empty. Linear scales of what is not negative begin at zero if `from_zero`. `from`, `to`: pixels of the ends.
+  Scale(const std::vector<double>& values, double from, double to, bool from_zero, double margin = 0.04, bool may_be_logarithmic = true);
+  double operator()(double value) const;
+  bool logarithmic() const { return logarithmic_; }
+  /// The value at the first end.
+  double lowest() const;
+  /// Round values, at most about seven.
+  std::vector<double> ticks() const;
+
+ private:
+  double moved(double value) const;
+  bool logarithmic_ = false;
+  double low_ = 0, high_ = 1, from_, to_;  // moved
+};
+
+class SvgPicture {
+ public:
+  /// `label`: what it shows, for those who do not see it.
+  SvgPicture(double width, double height, std::string label);
+  enum class Anchor { start, middle, end };
+  void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start, std::string_view classes = {});
+  void upwards(double x, double y, std::string_view text);
+  void line(double x1, double y1, double x2, double y2, std::string_view classes);
+  /// Through points, as "x,y x,y".
+  void path(const std::string& points, std::string_view classes);
+  void rectangle(double x, double y, double width, double height, std::string_view classes, double opacity = 1);
+  /// A mark of the shape and colour of series `series`; hollow: not all repeats are in it.
+  void mark(double x, double y, std::size_t series, bool hollow, std::string_view tip);
+  /// Opens a group that shows `tip`; close() ends it.
+  void open(std::string_view classes, std::string_view tip = {});
+  void close() { body_ += "</g>\n"; }
+
+  /// Marks and names, line by line within the width; returns the height that it took.
+  double legend(double x, double y, const std::vector<std::string>& names, bool shapes);
+  static double legend_height(double width, const std::vector<std::string>& names);
+
+  double width() const { return width_; }
+  double height() const { return height_; }
+  /// As part of a page, whose style has the colours.
+  std::string inside() const;
+  /// As a file of its own.
+  std::string standalone() const;
+
+ private:
+  std::string root(std::string_view attributes) const;
+
+  double width_, height_;
+  std::string label_, body_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,36 @@
+// A table of a result folder, read back for its report.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace straggler {
+
+class ResultTable {
+ public:
+  /// Throws ResultsError if the file is missing, or a row has other cells than the header. A file of more than `most_bytes` is not read:
+  /// large() then, and no rows.
+  explicit ResultTable(const std::filesystem::path& file);
+  static constexpr std::uintmax_t most_bytes = 2 << 20;
+
+  bool large() const { return large_; }
+  std::size_t rows() const { return rows_.size(); }
+  /// Throws ResultsError if there is no such column.
+  const std::string& text(std::size_t row, const std::string& column) const;
+  /// None for an empty cell and for what is not finite. Throws ResultsError for what is no number.
+  std::optional<double> number(std::size_t row, const std::string& column) const;
+
+ private:
+  std::filesystem::path file_;
+  bool large_ = false;
+  std::map<std::string, std::size_t> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// The whole text of a file. Throws ResultsError.
+std::string file_text(const std::filesystem::path& file);
+
+}  // namespace straggler

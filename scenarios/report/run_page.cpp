@@ -1,0 +1,268 @@
+#include "scenarios/report/run_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "scenarios/report/charts.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/result_table.hpp"
+#include "scenarios/results/out_file.hpp"
+#include "scenarios/results/summary.hpp"
+#include "scenarios/results/text.hpp"
+#include "sim/base/xml_text.hpp"
+
+namespace straggler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_points = 600, most_rows = 64, most_links = 16, most_bars = 24;
+
+std::string percent_text(double share) { return readable_share(share); }
+std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
+
+class Summary {
+ public:
+  explicit Summary(const fs::path& file) {
+    try {
+      json_ = nlohmann::json::parse(file_text(file));
+    } catch (const nlohmann::json::parse_error& error) {
+      throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
+    }
+  }
+  std::string text(const char* key) const {
+    const auto at = json_.find(key);
+    return at != json_.end() && at->is_string() ? at->get<std::string>() : std::string();
+  }
+  std::optional<double> number(const char* key) const {
+    const auto at = json_.find(key);
+    return at != json_.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
+  }
+
+ private:
+  nlohmann::json json_;
+};
+
+/// What a row of the table of facts says; left out where it does not apply.
+class Facts {
+ public:
+  void add(const std::string& what, const std::string& value) { rows_.push_back({what, value}); }
+  void add(const std::string& what, std::optional<double> value, NumberText text) {
+    if (value) add(what, text(*value));
+  }
+  std::string html() const {
+    std::string out = "<div class=\"wide\" tabindex=\"0\"><table><tbody>\n";
+    for (const auto& [what, value] : rows_)
+      out += fmt::format("<tr><th scope=\"row\" class=\"word\">{}</th><td class=\"word\">{}</td></tr>\n", xml_text(what), xml_text(value));
+    return out + "</tbody></table></div>\n";
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+};
+
+class RunPage {
+ public:
+  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {}
+
+  std::string html() {
+    const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
+    body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
+                        count_text(summary_.number("workers").value_or(0)), count_text(summary_.number("seed").value_or(0)));
+    findings();
+    facts();
+    const ResultTable curve(folder_ / "curve.csv");
+    body_ += "<h2>Pictures</h2>\n";
+    learning(curve, "time_s", "simulated time", readable_seconds);
+    learning(curve, "epoch", "epochs", readable_number);
+    accounts();
+    staleness();
+    links();
+    body_ += "<details><summary>The scenario, every default written out</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
+             "</pre></details>\n";
+    return html_page(name + " \u2013 a run", body_);
+  }
+
+ private:
+  void figure(const std::string& title, const SvgPicture& drawing, const std::string& caption = {}) {
+    body_ += html_figure(title, drawing.inside(), caption);
+  }
+
+  void findings() {
+    std::vector<std::string> said;
+    const std::string time = readable_seconds(summary_.number("simulated_seconds").value_or(0));
+    const std::optional<double> target = summary_.number("target_accuracy"), reached = summary_.number("time_to_target_s");
+    if (target && reached)
+      said.push_back(fmt::format("{} test accuracy is reached after {}, for good.", readable_number(*target), readable_seconds(*reached)));
+    else if (target && summary_.number("final_test_accuracy"))
+      said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
+    if (const auto accuracy = summary_.number("final_test_accuracy"))
+      said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
+                                 readable_number(summary_.number("epochs").value_or(0)), readable_score(*accuracy)));
+    std::vector<std::pair<double, std::string>> shares;
+    for (const auto& [key, word] : {std::pair("compute_fraction", "computing"), std::pair("communication_fraction", "communicating"),
+                                    std::pair("idle_fraction", "idle"), std::pair("wasted_fraction", "on work that is thrown away"),
+                                    std::pair("loading_fraction", "loading data"), std::pair("down_fraction", "down")})
+      if (const auto share = summary_.number(key); share && *share >= 0.0005) shares.emplace_back(-*share, word);
+    std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::string went;
+    for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
+    if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
+    if (const std::string outcome = summary_.text("outcome"); outcome != "completed" && outcome != "target_reached")
+      said.push_back(fmt::format("Outcome: {}.", outcome));
+    body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
+    for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
+    body_ += "</ul>\n";
+  }
+
+  void facts() {
+    Facts facts;
+    facts.add("simulated time", summary_.number("simulated_seconds"), readable_seconds);
+    facts.add("updates", summary_.number("updates"), count_text);
+    facts.add("epochs", summary_.number("epochs"), readable_number);
+    facts.add("samples per second", summary_.number("samples_per_second"), readable_number);
+    facts.add("bytes sent", summary_.number("bytes_sent"), readable_bytes);
+    facts.add("staleness, mean", summary_.number("staleness_mean"), readable_number);
+    facts.add("staleness, most", summary_.number("staleness_max"), count_text);
+    facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
+    facts.add("test loss", summary_.number("final_test_loss"), readable_score);
+    facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
+    const ResultTable thresholds(folder_ / "thresholds.csv");
+    for (std::size_t row = 0; row < thresholds.rows(); ++row) {
+      const auto seconds = thresholds.number(row, "time_s");
+      facts.add("time to " + thresholds.text(row, "threshold"), seconds ? readable_seconds(*seconds) : std::string("not reached"));
+    }
+    body_ += "<h2>Figures</h2>\n" + facts.html();
+  }
+
+  /// Test and train accuracy, or the losses where there are no accuracies; at most `most_points` of either.
+  void learning(const ResultTable& curve, const std::string& column, const std::string& title, NumberText text) {
+    LineChart chart;
+    std::vector<double> xs;
+    std::string what = "accuracy";
+    for (const std::string& kind : {std::string("accuracy"), std::string("loss")}) {
+      what = kind;
+      chart.curves.clear();
+      for (const std::string& set : {std::string("test"), std::string("train")}) {
+        Curve one{set + " " + kind, chart.curves.size(), {}, {}};
+        const std::size_t stride = curve.rows() / most_points + 1;
+        for (std::size_t row = 0; row < curve.rows(); row += row + 1 == curve.rows() ? 1 : std::min(stride, curve.rows() - 1 - row)) {
+          const auto x = curve.number(row, column), y = curve.number(row, set + "_" + kind);
+          if (!x || !y) continue;
+          one.points.push_back({*x, *y, 0, false, {}});
+          xs.push_back(*x);
+        }
+        if (one.points.size() > 1) chart.curves.push_back(std::move(one));
+      }
+      if (!chart.curves.empty()) break;
+    }
+    if (chart.curves.empty()) return;
+    chart.label = "Test and train " + what + " over " + title;
+    chart.x = {title, xs, {}, text};
+    chart.linear_x = true;
+    chart.y_title = what;
+    chart.y_text = readable_number;
+    chart.from_zero = chart.marks = false;
+    if (const auto target = summary_.number("target_accuracy"); target && what == "accuracy") {
+      const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
+      chart.ideal = {{*low, *target}, {*high, *target}};
+      chart.ideal_name = "target";
+    }
+    figure(chart.label, draw(chart));
+  }
+
+  void accounts() {
+    static const std::pair<const char*, const char*> phases[] = {{"compute_s", "computing"}, {"wasted_s", "wasted"},
+                                                                 {"loading_s", "loading"},   {"communication_s", "communicating"},
+                                                                 {"idle_s", "idle"},         {"down_s", "down"}};
+    const ResultTable workers(folder_ / "workers.csv");
+    if (workers.large()) {
+      body_ += "<p class=\"dim\">There are too many workers to draw; workers.csv has them.</p>\n";
+      return;
+    }
+    StackChart chart;
+    chart.title = "simulated time";
+    chart.text = readable_seconds;
+    for (const auto& [column, word] : phases) chart.parts.emplace_back(word);
+    // Workers of a group are alike: where they are many, their means are told.
+    const bool groups = workers.rows() > most_rows;
+    std::map<std::string, std::size_t> place;
+    std::vector<double> counts;
+    for (std::size_t row = 0; row < workers.rows(); ++row) {
+      const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
+      const auto [at, fresh] = place.emplace(key, chart.names.size());
+      if (fresh) {
+        chart.names.push_back((groups ? "group " : "worker ") + key + ", " + workers.text(row, "device"));
+        chart.values.emplace_back(std::size(phases), 0.0);
+        counts.push_back(0);
+      }
+      ++counts[at->second];
+      for (std::size_t part = 0; part < std::size(phases); ++part)
+        chart.values[at->second][part] += workers.number(row, phases[part].first).value_or(0);
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      for (double& value : chart.values[i]) value /= counts[i];
+      if (groups) chart.names[i] += fmt::format(" ({})", counts[i]);
+    }
+    if (chart.names.size() > most_rows || chart.names.empty()) return;
+    chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
+    figure(chart.label, draw(chart));
+  }
+
+  void staleness() {
+    const ResultTable table(folder_ / "staleness.csv");
+    if (table.rows() < 2) return;
+    std::vector<std::pair<double, double>> all;
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      all.emplace_back(table.number(row, "staleness").value_or(0), table.number(row, "count").value_or(0));
+    const double wide = std::ceil((all.back().first + 1) / static_cast<double>(most_bars));
+    std::map<double, double> bins;
+    for (const auto& [value, count] : all) bins[std::floor(value / wide)] += count;
+    BarChart chart;
+    chart.title = "contributions";
+    chart.text = count_text;
+    for (const auto& [bin, count] : bins) {
+      const double first = bin * wide, last = first + wide - 1;
+      chart.rows.push_back({wide == 1 ? count_text(first) : fmt::format("{} to {}", count_text(first), count_text(last)), 0, false, count,
+                            0, count_text(count)});
+    }
+    chart.label = "Staleness: updates applied between reading weights and applying the gradient";
+    figure(chart.label, draw(chart));
+  }
+
+  void links() {
+    const ResultTable table(folder_ / "links.csv");
+    std::vector<std::pair<double, std::size_t>> busiest;
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      if (const double share = table.number(row, "utilization").value_or(0); share > 0) busiest.emplace_back(-share, row);
+    std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (busiest.empty()) return;
+    BarChart chart;
+    chart.title = "share of what it could have carried";
+    chart.text = percent_text;
+    for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
+      const std::size_t row = busiest[i].second;
+      chart.rows.push_back(
+          {table.text(row, "link"), 1, false, -busiest[i].first, 0,
+           fmt::format("{}, {}", readable_share(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)))});
+    }
+    chart.label =
+        busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");
+    figure(chart.label, draw(chart));
+  }
+
+  fs::path folder_;
+  Summary summary_;
+  std::string body_;
+};
+
+}  // namespace
+
+std::string run_page(const fs::path& folder) { return RunPage(folder).html(); }
+
+}  // namespace straggler

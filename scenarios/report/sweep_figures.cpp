@@ -1,0 +1,253 @@
+#include "scenarios/report/sweep_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/report/charts.hpp"
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t most_bars = 60;
+
+std::string factor_text(double value) { return fmt::format("{:.3g}x", value); }
+
+/// What of a setting a picture shows.
+struct Shown {
+  std::string key, title;
+  NumberText text;
+};
+
+class Figures {
+ public:
+  Figures(const SweepView& view, const ChartPlan& plan) : view_(view), plan_(plan) {}
+
+  std::vector<Figure> all() {
+    const std::vector<std::vector<std::size_t>> facets = facets_of(view_, plan_);
+    const ReportMetric& metric = view_.metric();
+    const Shown by_metric{metric.key, metric.title, metric.text};
+    each(facets, [&](const auto& facet) { add_main(facet, by_metric); });
+    for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
+                               Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
+      if (workers_axis() && view_.has(shown.key)) each(facets, [&](const auto& facet) { add_speed_up(facet, shown); });
+    if (!plan_.x && plan_.series) add_bars(facets, by_metric);
+    if (changes_bytes()) add_bars(facets, {"bytes_per_epoch", "bytes sent per epoch", readable_bytes});
+    return std::move(figures_);
+  }
+
+ private:
+  const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
+  std::optional<std::size_t> workers_axis() const {
+    // A map's rows would each be a curve: only where workers are the x of curves.
+    return plan_.x && !plan_.y && axis(*plan_.x).workers ? plan_.x : std::nullopt;
+  }
+  /// Words that change what travels: precision, compression, schemes; not where there is a number to draw it over.
+  bool changes_bytes() const { return !plan_.x && plan_.series && view_.has("bytes_per_epoch"); }
+
+  template <class Act>
+  static void each(const std::vector<std::vector<std::size_t>>& facets, const Act& act) {
+    for (std::size_t i = 0; i < std::min(facets.size(), most_pictures); ++i) act(facets[i]);
+  }
+
+  std::string titled(const std::string& what, const std::vector<std::size_t>& facet) const {
+    const std::string where = facet_name(view_, plan_, facet);
+    std::string title = where.empty() ? what : what + " (" + where + ")";
+    title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+    return title;
+  }
+
+  void add_main(const std::vector<std::size_t>& facet, const Shown& shown) {
+    if (plan_.y)
+      add_map(facet, shown);
+    else if (plan_.x)
+      add_curves(facet, shown);
+  }
+
+  std::vector<std::string> series_names() const { return plan_.series ? axis(*plan_.series).labels : std::vector<std::string>{""}; }
+
+  std::string tip(const ReportSetting& setting, const Shown& shown) const {
+    return view_.name_of(setting) + ": " + value_text(view_.statistics(setting, shown.key), setting.rows.size(), shown.text);
+  }
+
+  std::vector<Curve> curves(const std::vector<std::size_t>& facet, const Shown& shown) const {
+    std::vector<Curve> all;
+    const std::vector<std::string> names = series_names();
+    for (std::size_t series = 0; series < names.size(); ++series) {
+      Curve curve{names[series], series, {}, {}};
+      for (const std::size_t x : in_order(axis(*plan_.x))) {
+        const auto at = setting_of(view_, plan_, facet, x, {}, series);
+        if (!at) continue;
+        const ReportSetting& setting = view_.settings()[*at];
+        const RepeatStatistics value = view_.statistics(setting, shown.key);
+        const double number = axis(*plan_.x).numbers[x];
+        if (value.count == 0)
+          curve.missed.push_back(number);
+        else
+          curve.points.push_back({number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown)});
+      }
+      all.push_back(std::move(curve));
+    }
+    return all;
+  }
+
+  LineChart line_chart(const std::vector<std::size_t>& facet, const Shown& shown) const {
+    const ReportAxis& x = axis(*plan_.x);
+    LineChart chart;
+    chart.label = titled(shown.title, facet) + " over " + x.title;
+    chart.x = {x.title, x.numbers, x.labels, nullptr};
+    chart.y_title = shown.title;
+    chart.y_text = shown.text;
+    chart.curves = curves(facet, shown);
+    return chart;
+  }
+
+  void add_curves(const std::vector<std::size_t>& facet, const Shown& shown) {
+    const std::string note =
+        view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
+    figures_.push_back({titled(shown.title + " over " + axis(*plan_.x).title, facet), note, draw(line_chart(facet, shown)), {}});
+  }
+
+  void add_speed_up(const std::vector<std::size_t>& facet, const Shown& shown) {
+    LineChart chart = line_chart(facet, shown);
+    const ReportAxis& x = axis(*plan_.x);
+    const std::vector<std::size_t> order = in_order(x);
+    const double first = x.numbers[order.front()];
+    if (first > 0)
+      for (const std::size_t i : order) chart.ideal.emplace_back(x.numbers[i], x.numbers[i] / first);
+    chart.ideal_name = "ideal";
+    figures_.push_back(
+        {titled(shown.title, facet),
+         fmt::format("Against {} {} of the same {}, seed by seed; the broken line is as many times as fast with as many times the workers.",
+                     x.labels[order.front()], x.title, plan_.series ? axis(*plan_.series).title : std::string("setting")),
+         draw(chart),
+         {}});
+  }
+
+  /// One picture of all facets.
+  void add_bars(const std::vector<std::vector<std::size_t>>& facets, const Shown& shown) {
+    BarChart chart{shown.title, shown.title, shown.text, {}};
+    const std::vector<std::string> names = series_names();
+    for (const std::vector<std::size_t>& facet : facets)
+      for (std::size_t series = 0; series < names.size() && chart.rows.size() < most_bars; ++series) {
+        const auto at = setting_of(view_, plan_, facet, {}, {}, series);
+        if (!at) continue;
+        const ReportSetting& setting = view_.settings()[*at];
+        const RepeatStatistics value = view_.statistics(setting, shown.key);
+        std::string name = names[series];
+        for (std::size_t i = 0; i < facet.size(); ++i) name += ", " + axis(plan_.facets[i]).labels[facet[i]];
+        chart.rows.push_back(
+            {name, series, value.count == 0, value.mean, value.half_width, value_text(value, setting.rows.size(), shown.text)});
+      }
+    chart.label = titled(shown.title, {});
+    figures_.push_back({titled(shown.title, {}), {}, draw(chart), {}});
+  }
+
+  MapCell winner_cell(const std::vector<std::size_t>& among) const {
+    MapCell cell;
+    cell.lines = {"not run"};
+    if (among.empty()) return cell;
+    for (const std::size_t setting : among) {
+      const ReportSetting& each = view_.settings()[setting];
+      cell.tip += (cell.tip.empty() ? "" : "; ") + axis(*plan_.series).labels[each.at[*plan_.series]] + " " +
+                  value_text(view_.metric_of(setting), each.rows.size(), view_.metric().text);
+    }
+    const Ranking ranking = view_.rank(among);
+    if (ranking.order.empty()) {
+      cell.kind = MapCell::Kind::nobody;
+      cell.lines = {"nobody"};
+      return cell;
+    }
+    const ReportSetting& first = view_.settings()[ranking.order.front()];
+    const RepeatStatistics best = view_.metric_of(ranking.order.front());
+    cell.series = first.at[*plan_.series];
+    const std::string time = view_.metric().text(best.mean);
+    if (ranking.tied == 1) {
+      cell.kind = MapCell::Kind::winner;
+      cell.lines = {axis(*plan_.series).labels[cell.series], time};
+    } else {
+      cell.kind = MapCell::Kind::tie;
+      cell.lines = {"no difference", time};
+    }
+    if (best.count < first.rows.size()) cell.lines.back() += fmt::format(" ({} of {})", best.count, first.rows.size());
+    return cell;
+  }
+
+  MapCell level_cell(const std::vector<std::size_t>& at, double low, double high, std::size_t best) const {
+    MapCell cell;
+    cell.lines = {"not run"};
+    if (at.empty()) return cell;
+    const ReportSetting& setting = view_.settings()[at.front()];
+    const RepeatStatistics value = view_.metric_of(at.front());
+    cell.tip = view_.name_of(setting) + ": " + value_text(value, setting.rows.size(), view_.metric().text);
+    if (value.count == 0) {
+      cell.kind = MapCell::Kind::nobody;
+      cell.lines = {"missed"};
+      return cell;
+    }
+    cell.kind = MapCell::Kind::level;
+    const bool logs = low > 0 && high >= 10 * low;
+    const double place = logs ? std::log(value.mean / low) / std::log(high / low) : (value.mean - low) / (high - low);
+    cell.level = high > low ? place : 0.5;
+    cell.best = best == at.front();
+    cell.lines = {view_.metric().text(value.mean)};
+    if (value.count < setting.rows.size()) cell.lines.push_back(fmt::format("{} of {}", value.count, setting.rows.size()));
+    return cell;
+  }
+
+  void add_map(const std::vector<std::size_t>& facet, const Shown& shown) {
+    MapChart chart;
+    const ReportAxis &x_axis = axis(*plan_.x), &y_axis = axis(*plan_.y);
+    chart.x_title = x_axis.title;
+    chart.y_title = y_axis.title;
+    const std::vector<std::size_t> xs = in_order(x_axis), ys = in_order(y_axis);
+    for (const std::size_t x : xs) chart.x_labels.push_back(x_axis.labels[x]);
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    std::vector<std::size_t> whole;
+    for (const std::size_t y : ys)
+      for (const std::size_t x : xs)
+        for (const std::size_t setting : rivals(view_, plan_, facet, x, y)) {
+          whole.push_back(setting);
+          const RepeatStatistics value = view_.metric_of(setting);
+          if (value.count == 0) continue;
+          low = std::min(low, value.mean);
+          high = std::max(high, value.mean);
+        }
+    const Ranking ranking = view_.rank(whole);
+    const std::size_t best = ranking.order.empty() ? view_.settings().size() : ranking.order.front();
+    for (const std::size_t y : ys) {
+      chart.y_labels.push_back(y_axis.labels[y]);
+      chart.cells.emplace_back();
+      for (const std::size_t x : xs) {
+        const std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y);
+        chart.cells.back().push_back(plan_.series ? winner_cell(among) : level_cell(among, low, high, best));
+      }
+    }
+    if (plan_.series) chart.series = axis(*plan_.series).labels;
+    const std::string what = plan_.series ? "Who has the best " + shown.title : shown.title;
+    chart.label = titled(what, facet) + ", by " + x_axis.title + " and " + y_axis.title;
+    const std::string caption =
+        plan_.series ? "Each cell names the winner and its " + shown.title +
+                           "; point at a cell for the others. Where the repeats do not tell the first from the second, it says "
+                           "\u201cno difference\u201d."
+                     : "The framed cell is the best one.";
+    const std::size_t maps = static_cast<std::size_t>(
+        std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
+    figures_.push_back(
+        {titled(what, facet), caption, draw(chart), maps == 0 ? std::string("map.svg") : fmt::format("map-{}.svg", maps + 1)});
+  }
+
+  const SweepView& view_;
+  const ChartPlan& plan_;
+  std::vector<Figure> figures_;
+};
+
+}  // namespace
+
+std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan) { return Figures(view, plan).all(); }
+
+}  // namespace straggler

@@ -1,0 +1,21 @@
+// The pictures of a sweep.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/report/chart_plan.hpp"
+#include "scenarios/report/picture.hpp"
+
+namespace straggler {
+
+struct Figure {
+  std::string title, caption;
+  SvgPicture drawing;
+  std::string file;  // of its own, as "map.svg"; empty: none
+};
+
+/// At most `most_pictures` for each kind.
+std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan);
+inline constexpr std::size_t most_pictures = 12;
+
+}  // namespace straggler

@@ -1,0 +1,159 @@
+#include "scenarios/report/sweep_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/report/charts.hpp"
+#include "scenarios/report/findings.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/sweep_figures.hpp"
+#include "scenarios/results/text.hpp"
+#include "sim/base/xml_text.hpp"
+
+namespace straggler {
+namespace {
+
+/// What follows `start` on each line of the description that begins with it.
+std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start) {
+  std::vector<std::string> lines;
+  for (const std::string& line : description)
+    if (line.starts_with(start)) lines.push_back(line.substr(start.size()));
+  return lines;
+}
+
+std::string paragraph(const std::string& text) { return "<p>" + xml_text(text) + "</p>\n"; }
+
+std::string list_of(const std::vector<std::string>& items, const char* classes) {
+  std::string out = fmt::format("<ul{}>\n", *classes ? fmt::format(" class=\"{}\"", classes) : std::string());
+  for (const std::string& item : items) out += "<li>" + xml_text(item) + "</li>\n";
+  return out + "</ul>\n";
+}
+
+/// "scheme (ssgd, asgd) x bandwidth (100Mbps … 100Gbps, 10 values)".
+std::string axes_text(const SweepView& view) {
+  std::string text;
+  for (const ReportAxis& axis : view.axes()) {
+    std::string values;
+    if (axis.labels.size() <= 6)
+      for (const std::string& label : axis.labels) values += (values.empty() ? "" : ", ") + label;
+    else
+      values = fmt::format("{} to {}, {} values", axis.labels.front(), axis.labels.back(), axis.labels.size());
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " by ", axis.title, values);
+  }
+  return text;
+}
+
+std::string asked(const SweepView& view, const std::vector<std::string>& scenario) {
+  const std::size_t groups = view.outcome().groups.size(), finished = view.settings().size(), points = view.outcome().rows.size();
+  std::string base;
+  for (const std::string& line : scenario)
+    if (line.starts_with("name: ")) base = line.substr(6);
+  std::string text = base.empty() ? std::string("A scenario") : "Scenario " + base;
+  const std::string axes = axes_text(view);
+  text += axes.empty() ? " in one setting" : " in " + fmt::format("{} settings: {}", groups, axes);
+  text += fmt::format("; {} {}{}.", points, points == 1 ? "run" : "runs",
+                      view.most_repeats() > 1 ? fmt::format(", up to {} seeds a setting", view.most_repeats()) : "");
+  if (finished < groups) text += fmt::format(" {} of {} settings have finished runs.", finished, groups);
+  return text;
+}
+
+/// Which path of the scenario an axis is.
+std::string paths_text(const SweepView& view) {
+  std::string text;
+  for (const ReportAxis& axis : view.axes()) {
+    text += (text.empty() ? "" : "; ") + axis.title + " is ";
+    for (std::size_t i = 0; i < axis.paths.size(); ++i) text += (i > 0 ? ", " : "") + axis.paths[i];
+  }
+  return text + ".";
+}
+
+struct Column {
+  const char *key, *title;
+  NumberText text;
+};
+
+std::string percent_text(double share) { return readable_share(share); }
+
+/// The metric first, then what else tells settings apart.
+std::vector<Column> columns_of(const SweepView& view) {
+  static const Column known[] = {{"time_to_target_s", "time to target", readable_seconds},
+                                 {"simulated_seconds", "simulated time", readable_seconds},
+                                 {"samples_per_second", "samples per second", readable_number},
+                                 {"speed_up", "speed-up", readable_number},
+                                 {"speed_up_to_target", "speed-up to target", readable_number},
+                                 {"final_test_accuracy", "test accuracy", readable_score},
+                                 {"bytes_per_epoch", "bytes per epoch", readable_bytes},
+                                 {"idle_fraction", "idle", percent_text},
+                                 {"staleness_mean", "staleness", readable_number}};
+  std::vector<Column> columns;
+  for (const Column& column : known)
+    if (view.metric().key == column.key) columns.push_back(column);
+  for (const Column& column : known)
+    if (view.metric().key != column.key && view.has(column.key)) columns.push_back(column);
+  return columns;
+}
+
+std::string table(const SweepView& view) {
+  const std::vector<Column> columns = columns_of(view);
+  std::vector<std::string> head;
+  for (const ReportAxis& axis : view.axes()) head.push_back(axis.title);
+  const std::size_t words = head.size();
+  head.emplace_back("runs");
+  for (const Column& column : columns) head.emplace_back(column.title);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::size_t> whole;
+  for (const ReportSetting& setting : view.settings()) {
+    whole.push_back(whole.size());
+    std::vector<std::string> row;
+    for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
+    row.push_back(std::to_string(setting.rows.size()));
+    for (const Column& column : columns) {
+      const RepeatStatistics value = view.statistics(setting, column.key);
+      const bool target = std::string_view(column.key) == "time_to_target_s";
+      row.push_back(value.count > 0 || target ? value_text(value, setting.rows.size(), column.text) : std::string("\u2013"));
+    }
+    rows.push_back(std::move(row));
+  }
+  const Ranking ranking = view.rank(whole);
+  return html_table(head, rows, words, ranking.order.empty() || whole.size() < 2 ? rows.size() : ranking.order.front());
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::vector<std::string>& description,
+                                                                    const std::vector<std::string>& columns, const SweepOutcome& outcome) {
+  const SweepView view(columns, outcome);
+  const ChartPlan plan = plan_of(view);
+  const std::vector<std::string> names = told(description, "sweep: "), scenario = told(description, "scenario of the first point: ");
+  const std::string name = names.empty() ? "Sweep" : names.front();
+  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + paragraph(asked(view, scenario));
+  std::vector<std::pair<std::string, std::string>> files(1);
+  const std::vector<std::string> sentences = findings(view, plan);
+  if (sentences.empty()) {
+    body += paragraph("No point is finished.");
+  } else {
+    body +=
+        "<h2>What came out</h2>\n" + list_of(sentences, "findings") + "<p class=\"dim\">" + xml_text(view.metric().why) +
+        " Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs got "
+        "there, and the mean is over these.</p>\n";
+    const std::vector<Figure> figures = sweep_figures(view, plan);
+    if (!figures.empty()) body += "<h2>Pictures</h2>\n";
+    for (const Figure& figure : figures) {
+      body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
+      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawing.standalone());
+    }
+    body += "<h2>All settings</h2>\n" + table(view);
+    if (!view.axes().empty()) body += "<p class=\"dim\">" + xml_text("In the scenario, " + paths_text(view)) + "</p>\n";
+  }
+  if (!outcome.failures.empty()) body += "<h2>What failed</h2>\n" + list_of(outcome.failures, "");
+  if (!scenario.empty()) {
+    body += "<details><summary>The scenario of the first point, every default written out</summary>\n<pre>";
+    for (const std::string& line : scenario) body += xml_text(line) + "\n";
+    body += "</pre></details>\n";
+  }
+  files.front() = {"report.html", html_page(name + " \u2013 a sweep", body)};
+  return files;
+}
+
+}  // namespace straggler

@@ -1,0 +1,36 @@
+// Scalars of a sweep's tables that summary.json has not, since they take several scalars, or several points:
+//
+//   bytes_per_epoch      bytes_sent / epochs
+//   speed_up             samples_per_second over that of the fewest workers, where worker counts are swept
+//   speed_up_to_target   time_to_target_s of the fewest workers over this one's
+//
+// A point is compared with the point of the same repeat (and so the same seed) and otherwise the same setting. Where that one is missing,
+// or missed the target, the cell is empty.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/sweep/sweep_run.hpp"
+
+namespace straggler {
+
+/// [rows of the outcome]: the same keys for each; those that no row has are left out.
+std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::string>& columns, const SweepOutcome& outcome);
+
+/// Every row's scalars: those of summary.json, derived ones, then what some of the runs have beyond them (times to thresholds).
+class SweepScalars {
+ public:
+  /// Keeps references to the outcome's rows.
+  SweepScalars(const std::vector<std::string>& columns, const SweepOutcome& outcome);
+  /// In the order of the tables' columns.
+  const std::vector<std::string>& keys() const { return keys_; }
+  /// nullptr if the row, one of the outcome's own, has none such.
+  const SummaryField* find(const SweepRow& row, const std::string& key) const;
+
+ private:
+  const SweepRow* first_;
+  std::vector<std::vector<SummaryField>> derived_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "workplace.hpp"
+
+using straggler::test::Workplace;
+
+namespace {
+
+const char* const scenario = R"(straggler: 1
+name: small
+devices:
+  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
+cluster:
+  workers: [{count: 3, device: node}]
+  servers: {count: 1}
+  network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
+workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 3000, test_samples: 500}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 20}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {epochs: 2, target_accuracy: 0.5, on_target: continue}
+  evaluate: {every: {epochs: 0.1}}
+)";
+const char* const sweep = R"(sweep: 1
+name: try
+scenario: small.yaml
+axes:
+  training.scheme: [ssgd, asgd]
+  cluster.network.link.bandwidth: [1MB/s, 2MB/s]
+  cluster.workers[0].count: [1, 2]
+)";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a run leaves a page, and `report` makes the same one again") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --out here --quiet --threads 2").code == 0);
+  const std::string page = place.read("here/report.html");
+  for (const char* const part : {"<h1>small</h1>", "asgd on 3 workers, seed 1.", "Test and train accuracy over simulated time",
+                                 "Where the time of each worker went", "worker 2, node", "Staleness", "busiest links", "name: small"})
+    CHECK_MESSAGE(has(page, part), part);
+  CHECK_FALSE(has(page, "http"));
+  // What its first sentences say is what summary.json says.
+  const auto accuracy = place.summary("here").at("final_test_accuracy").get<double>();
+  char expected[32];
+  std::snprintf(expected, sizeof expected, "test accuracy is %.4f.", accuracy);
+  CHECK(has(page, expected));
+  REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
+  CHECK((place.read("here/report.html") == page));
+  REQUIRE(place.shell("straggler run small.yaml --out again --quiet --threads 1").code == 0);
+  CHECK((place.read("again/report.html") == page));
+}
+
+TEST_CASE("a run of timing alone has a page without accuracies") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --out here --quiet").code == 0);
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "Where the time of each worker went"));
+  CHECK_FALSE(has(page, "accuracy over"));
+}
+
+TEST_CASE("a sweep leaves a page and a map, and `report` makes the same ones again") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --no-store --quiet").code == 0);
+  const std::string page = place.read("here/report.html"), map = place.read("here/map.svg");
+  CHECK(has(page, "<h1>try</h1>"));
+  CHECK(has(map, ">ssgd</text>"));
+  const Workplace::Done done = place.shell("rm here/report.html here/map.svg && straggler report here");
+  REQUIRE(done.code == 0);
+  CHECK(done.out == "here/report.html\nhere/map.svg\n");
+  CHECK((place.read("here/report.html") == page));
+  CHECK((place.read("here/map.svg") == map));
+  REQUIRE(place.shell("straggler report here -o other.html").code == 0);
+  CHECK((place.read("other.html") == page));
+}
+
+TEST_CASE("what a report refuses, in one line each") {
+  const Workplace place;
+  const auto refused = [&](const std::string& arguments, const std::string& line) {
+    CAPTURE(arguments);
+    const Workplace::Done done = place.shell("straggler report " + arguments);
+    CHECK(done.code == 2);
+    CHECK(done.out.empty());
+    CHECK(has(done.err, line));
+  };
+  refused("", "RESULT_DIR");
+  refused("nowhere", "nowhere: holds neither a run");
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --out here --quiet").code == 0);
+  refused("here -o .", "--out .: is a folder; name a file");
+  place.write("here/curve.csv", "time_s,epoch\n1,2,3\n");
+  refused("here", "here/curve.csv:2: has 3 cells; the header has 2");
+  place.shell("rm here/curve.csv");
+  refused("here", "here/curve.csv: is missing or cannot be read");
+  place.write("here/summary.json", "{");
+  refused("here", "here/summary.json: is not JSON");
+  place.shell("mkdir damaged");
+  place.write("damaged/sweep.sqlite", std::string(5000, 'y'));
+  refused("damaged", "sweep.sqlite: the state of the sweep cannot be used");
+}
