@@ -19,6 +19,7 @@ devices:
   node: {compute: {affine: {per_sample: 0.1ms, overhead: 3us}}, jitter: {kind: lognormal, sigma: 0.3}}
 cluster:
   workers: [{count: 3, device: node}, {count: 2, device: node, slowdown: 1.7}]
+  servers: {count: 1}
   network: {link: {bandwidth: 333Mbps, latency: 50us}}
 workload:
   model: {kind: mlp, hidden: [8]}
