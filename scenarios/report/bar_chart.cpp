@@ -36,7 +36,7 @@ SvgPicture draw(const BarChart& chart) {
       continue;
     }
     drawing.open(fmt::format("s{}", row.colour % series_colours), row.name + ": " + row.text);
-    drawing.rectangle(left, middle - bar_height / 2, std::max(1.0, x(row.mean) - left), bar_height, "full", 0.75);
+    drawing.rectangle(left, middle - bar_height / 2, std::max(1.0, x(row.mean) - left), bar_height, "full");
     drawing.close();
     if (row.half_width > 0) {
       const double low = x(std::max(0.0, row.mean - row.half_width)), high = x(row.mean + row.half_width);

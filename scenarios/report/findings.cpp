@@ -29,7 +29,7 @@ class Findings {
     if (plan_.series && plan_.x) courses();
     speed_ups();
     if (view_.most_repeats() < 2)
-      say("Every setting ran once, so there are no intervals: another seed may turn a small difference around (`repeats: 5`).");
+      say("Every setting ran once, so there are no intervals: another seed may turn a small difference around (repeats: 5 would tell).");
     return std::move(sentences_);
   }
 
@@ -56,9 +56,9 @@ class Findings {
       say(fmt::format("The only setting: {}.", value(first)));
       return;
     }
-    std::string sentence =
-        fmt::format("Best of {} settings: {}, with {} {}.", whole.size(), view_.name_of(view_.settings()[first]),
-                    view_.metric().key == "samples_per_second" ? "a rate of" : "a " + view_.metric().title + " of", value(first));
+    const std::string with = view_.metric().key == "samples_per_second" ? value(first) + " samples per second"
+                                                                        : "a " + view_.metric().title + " of " + value(first);
+    std::string sentence = fmt::format("Best of {} settings: {}, with {}.", whole.size(), view_.name_of(view_.settings()[first]), with);
     if (ranking.tied > 1) {
       std::vector<std::string> others;
       for (std::size_t i = 1; i < std::min<std::size_t>(ranking.tied, 4); ++i)

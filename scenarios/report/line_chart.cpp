@@ -98,7 +98,8 @@ SvgPicture draw(const LineChart& chart) {
     std::string points;
     for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));
     drawing.path(points, "ideal");
-    drawing.text(x(chart.ideal.back().first) - 8, y(chart.ideal.back().second) + 4, chart.ideal_name, SvgPicture::Anchor::end, "small dim");
+    drawing.text(x(chart.ideal.back().first) - (chart.ideal_name == "ideal" ? 22 : 4), y(chart.ideal.back().second) - 5, chart.ideal_name,
+                 SvgPicture::Anchor::end, "small dim");
   }
   for (const Curve& curve : chart.curves) draw_curve(drawing, curve, x, y, head, chart.marks);
   return drawing;

@@ -89,7 +89,7 @@ std::vector<double> Scale::ticks() const {
   double step = 10 * unit;
   for (const double part : {5.0, 2.0, 1.0})
     if (part * unit >= rough) step = part * unit;
-  for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ * (1 + 1e-12); ++i) all.push_back(i * step);
+  for (double i = std::ceil(low_ / step - 1e-9) + 0.0; i * step <= high_ * (1 + 1e-12); ++i) all.push_back(i * step);
   return all;
 }
 

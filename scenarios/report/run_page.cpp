@@ -133,7 +133,7 @@ class RunPage {
     facts.add("test loss", summary_.number("final_test_loss"), readable_score);
     facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
     const ResultTable thresholds(folder_ / "thresholds.csv");
-    for (std::size_t row = 0; row < thresholds.rows(); ++row) {
+    for (std::size_t row = 0; row < thresholds.rows() && summary_.number("final_test_accuracy"); ++row) {
       const auto seconds = thresholds.number(row, "time_s");
       facts.add("time to " + thresholds.text(row, "threshold"), seconds ? readable_seconds(*seconds) : std::string("not reached"));
     }
@@ -210,8 +210,17 @@ class RunPage {
       if (groups) chart.names[i] += fmt::format(" ({})", counts[i]);
     }
     if (chart.names.size() > most_rows || chart.names.empty()) return;
+    drop_empty_parts(chart);
     chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
     figure(chart.label, draw(chart));
+  }
+
+  static void drop_empty_parts(StackChart& chart) {
+    for (std::size_t part = chart.parts.size(); part-- > 0;) {
+      if (std::any_of(chart.values.begin(), chart.values.end(), [&](const std::vector<double>& row) { return row[part] > 0; })) continue;
+      chart.parts.erase(chart.parts.begin() + static_cast<std::ptrdiff_t>(part));
+      for (std::vector<double>& row : chart.values) row.erase(row.begin() + static_cast<std::ptrdiff_t>(part));
+    }
   }
 
   void staleness() {

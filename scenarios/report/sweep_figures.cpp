@@ -122,8 +122,9 @@ class Figures {
     chart.ideal_name = "ideal";
     figures_.push_back(
         {titled(shown.title, facet),
-         fmt::format("Against {} {} of the same {}, seed by seed; the broken line is as many times as fast with as many times the workers.",
-                     x.labels[order.front()], x.title, plan_.series ? axis(*plan_.series).title : std::string("setting")),
+         fmt::format(
+             "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
+             x.labels[order.front()], plan_.series ? axis(*plan_.series).title : std::string("setting")),
          draw(chart),
          {}});
   }

@@ -7,8 +7,8 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/chart_plan.hpp"
-#include "scenarios/report/picture.hpp"
 #include "scenarios/report/findings.hpp"
+#include "scenarios/report/picture.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/text.hpp"
 #include "sweep/sweep_fixture.hpp"
