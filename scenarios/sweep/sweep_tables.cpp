@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/statistics.hpp"
@@ -13,6 +14,18 @@ namespace {
 const std::vector<SummaryField>& scalars() {
   static const std::vector<SummaryField> all = summarize(RunRecord());
   return all;
+}
+
+/// Keys of all scalars, then what some of the runs have beyond them (times to thresholds), in the order in which they turn up.
+std::vector<std::string> keys_of(const SweepOutcome& outcome) {
+  std::vector<std::string> keys;
+  std::set<std::string> known;
+  for (const SummaryField& field : scalars())
+    if (known.insert(field.key).second && field.key != "seed") keys.push_back(field.key);
+  for (const SweepRow& row : outcome.rows)
+    for (const SummaryField& field : row.fields)
+      if (known.insert(field.key).second) keys.push_back(field.key);
+  return keys;
 }
 
 bool is_word(const std::string& key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
@@ -59,14 +72,13 @@ std::string points_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "repeat,seed";
-  for (const SummaryField& field : scalars())
-    if (field.key != "seed") text += "," + field.key;
+  const std::vector<std::string> keys = keys_of(outcome);
+  for (const std::string& key : keys) text += "," + key;
   text += "\n";
   for (const SweepRow& row : outcome.rows) {
     for (const std::string& label : outcome.groups[row.group].labels) text += csv_text(label) + ",";
     text += fmt::format("{},{}", row.repeat, row.seed);
-    for (const SummaryField& field : scalars())
-      if (field.key != "seed") text += "," + cell(row.fields, field.key);
+    for (const std::string& key : keys) text += "," + cell(row.fields, key);
     text += "\n";
   }
   return text;
@@ -76,15 +88,15 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "count";
-  for (const SummaryField& field : scalars())
-    if (!is_word(field.key) && field.key != "seed") text += fmt::format(",{0}_mean,{0}_sd,{0}_ci95,{0}_count", field.key);
+  std::vector<std::string> keys = keys_of(outcome);
+  std::erase_if(keys, is_word);
+  for (const std::string& key : keys) text += fmt::format(",{0}_mean,{0}_sd,{0}_ci95,{0}_count", key);
   text += "\n";
   for (const Group& group : grouped(outcome)) {
     for (const std::string& label : outcome.groups[group.number].labels) text += csv_text(label) + ",";
     text += fmt::format("{}", group.rows.size());
-    for (const SummaryField& field : scalars()) {
-      if (is_word(field.key) || field.key == "seed") continue;
-      const RepeatStatistics statistics = statistics_of(group, field.key);
+    for (const std::string& key : keys) {
+      const RepeatStatistics statistics = statistics_of(group, key);
       if (statistics.count == 0)
         text += ",,,,0";
       else if (statistics.count == 1)

@@ -9,6 +9,7 @@
 
 #include "books.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "support/folder.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -316,7 +317,7 @@ TEST_CASE("a worker that never joins might as well not be there") {
 }
 
 TEST_CASE("training goes on after a fault, and a replay of its choices has the same weights") {
-  const auto folder = std::filesystem::temp_directory_path() / ("straggler-faults-" + std::to_string(::getpid()));
+  const test::TemporaryFolder folder;
   for (const std::string scheme :
        {"ssgd", "{kind: ssgd, on_failure: drop}", "{kind: ssgd, via: server}", "{kind: ssgd, via: server, on_failure: drop}", "asgd",
         "nonblocking", "{kind: local_sgd, steps: 2}", "{kind: fedavg, on_failure: wait}", "fedavg"}) {
@@ -328,19 +329,17 @@ TEST_CASE("training goes on after a fault, and a replay of its choices has the s
     CHECK(first.record.outcome == Outcome::completed);
     CHECK(*first.record.final_train_loss < 1.35);  // four classes: chance is ln 4 = 1.386
     CHECK(run_timing(cluster(3), sets).sink.order == first.sink.order);
-    std::filesystem::create_directories(folder);
     std::ofstream choices(folder / "choices.csv");
     choices << "process,choice\n";
     for (const auto& choice : first.sink.choices) choices << choice.first << ',' << choice.second << '\n';
     choices.close();
     std::ofstream(folder / "scenario.yaml") << write_scenario(read_scenario_text(cluster(3), "test.yaml", sets));
     RunOptions options;
-    options.replay = folder;
+    options.replay = folder.path();
     const Result again = run(cluster(3), sets, options);
     CHECK(again.weights == first.weights);
     CHECK(again.sink.order == first.sink.order);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a link fails under every model of sharing, and is itself again afterwards") {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "jitter_cases.hpp"
+#include "support/folder.hpp"
 
 namespace straggler {
 namespace {
@@ -21,20 +22,12 @@ std::uint64_t stream_of(std::int64_t worker) { return RandomStream::stream_key(7
 /// A file that goes with the object.
 class File {
  public:
-  explicit File(const std::string& text) {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("straggler-trace-" + std::to_string(::getpid()) + "-" + std::to_string(number++) + ".csv");
-    write(text);
-  }
-  ~File() { std::filesystem::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  void write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
-  std::string path() const { return path_.string(); }
+  explicit File(const std::string& text) { write(text); }
+  void write(const std::string& text) const { folder_.write("trace.csv", text); }
+  std::string path() const { return (folder_ / "trace.csv").string(); }
 
  private:
-  std::filesystem::path path_;
+  const test::TemporaryFolder folder_;
 };
 
 Parameters told(const std::string& path, const std::string& offset = "auto", bool normalize = false) {

@@ -15,31 +15,16 @@
 
 #include "sim/base/registry.hpp"
 #include "sim/cluster/topology.hpp"
+#include "support/folder.hpp"
 
 namespace straggler {
 
 constexpr Time microseconds(std::int64_t n) { return Time::from_ticks(n * 1'000'000); }
 
-/// A folder of this process, gone when it ends.
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
-  Folder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("straggler_topology_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return *this / name;
-  }
-
- private:
-  static inline int count_ = 0;
-  std::filesystem::path path_;
+  std::string operator/(const std::string& name) const { return (path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const { return TemporaryFolder::write(name, text).string(); }
 };
 
 /// Workers, then servers, named as a fabric names them.

@@ -11,34 +11,20 @@
 
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
+#include "support/folder.hpp"
 
 using namespace straggler;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
-  Folder() {
-    static int number = 0;
-    path_ = fs::temp_directory_path() / ("straggler_kinds_" + std::to_string(::getpid()) + "_" + std::to_string(number++));
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
   const Folder& write(const std::string& name, const std::string& bytes) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream out(path_ / name, std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    REQUIRE(out.good());
+    TemporaryFolder::write(name, bytes);
     return *this;
   }
-  std::string path(const std::string& name = "") const { return name.empty() ? path_.string() : (path_ / name).string(); }
-
- private:
-  fs::path path_;
+  std::string path(const std::string& name = "") const { return (name.empty() ? TemporaryFolder::path() : *this / name).string(); }
 };
 
 const DataEntry& entry(const std::string& name) { return Registry<DataEntry>::instance().at(name); }

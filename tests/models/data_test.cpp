@@ -13,30 +13,14 @@
 #include "models/data/dataset.hpp"
 #include "models/data/idx.hpp"
 #include "sim/base/registry.hpp"
+#include "support/folder.hpp"
 
 using namespace straggler;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own for each test, removed afterwards.
-class Scratch {
- public:
-  Scratch() {
-    static int number = 0;
-    path_ = fs::temp_directory_path() / ("straggler_data_" + std::to_string(::getpid()) + "_" + std::to_string(number++));
-    fs::create_directories(path_);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+using Scratch = test::TemporaryFolder;
 
 std::string idx(const std::vector<std::uint32_t>& dimensions, const std::string& items) {
   std::string bytes{'\0', '\0', '\x08', static_cast<char>(dimensions.size())};

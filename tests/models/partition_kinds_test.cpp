@@ -14,6 +14,7 @@
 #include "models/data/partition.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
+#include "support/folder.hpp"
 
 using namespace straggler;
 
@@ -44,20 +45,12 @@ struct Problem {
 
 class TextFile {
  public:
-  explicit TextFile(const std::string& text) {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() / ("straggler_parts_" + std::to_string(::getpid()) + "_" + std::to_string(number++));
-    std::ofstream(path_) << text;
-  }
-  ~TextFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  Parameters parameters() const { return {{"path", path_.string()}}; }
-  std::string path() const { return path_.string(); }
+  explicit TextFile(const std::string& text) { folder_.write("parts", text); }
+  Parameters parameters() const { return {{"path", path()}}; }
+  std::string path() const { return (folder_ / "parts").string(); }
 
  private:
-  std::filesystem::path path_;
+  const test::TemporaryFolder folder_;
 };
 
 const PartitionEntry& entry(const std::string& name) { return Registry<PartitionEntry>::instance().at(name); }

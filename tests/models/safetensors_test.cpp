@@ -9,24 +9,16 @@
 #include <string>
 
 #include "models/safetensors/safetensors.hpp"
+#include "support/folder.hpp"
 
 using namespace straggler;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Scratch {
+class Scratch : public test::TemporaryFolder {
  public:
-  Scratch() : path_(fs::temp_directory_path() / ("straggler_safetensors_" + std::to_string(::getpid()))) { fs::create_directories(path_); }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator())); }
-
- private:
-  fs::path path_;
+  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path()), fs::directory_iterator())); }
 };
 
 std::string read(const fs::path& path) {

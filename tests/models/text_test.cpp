@@ -14,30 +14,20 @@
 #include "models/data/dataset.hpp"
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
+#include "support/folder.hpp"
 
 namespace straggler {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "straggler-text-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-  void write(const char* name, const std::string& text) const { std::ofstream(path_ / name, std::ios::binary) << text; }
   void write_gz(const char* name, const std::string& text) const {
-    const gzFile file = gzopen((path_ / name).c_str(), "wb");
+    const gzFile file = gzopen((*this / name).c_str(), "wb");
     REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
     gzclose(file);
   }
-
- private:
-  fs::path path_;
 };
 
 const DataEntry& text_entry() { return Registry<DataEntry>::instance().at("text"); }

@@ -12,6 +12,7 @@
 #include "models/quantization/model_file.hpp"
 #include "models/quantization/tables.hpp"
 #include "models/zoo/perceptron.hpp"
+#include "support/folder.hpp"
 #include "tests/quantization/support.hpp"
 
 using namespace straggler;
@@ -53,20 +54,9 @@ std::vector<std::string> names_of(const std::vector<StepResult>& steps) {
   return names;
 }
 
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("straggler_quantization_" + std::to_string(::getpid()))) { fs::create_directories(path_); }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path write(const TypedFile& file) const {
-    std::ofstream(path_ / "model", std::ios::binary) << safetensors_bytes(file);
-    return path_ / "model";
-  }
-
- private:
-  fs::path path_;
+  fs::path write(const TypedFile& file) const { return TemporaryFolder::write("model", safetensors_bytes(file)); }
 };
 
 template <class Number>

@@ -7,6 +7,7 @@
 
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/random.hpp"
+#include "support/folder.hpp"
 #include "tests/scenarios/bad_input_slip.hpp"
 #include "tests/scenarios/reader_fixture.hpp"
 
@@ -264,8 +265,8 @@ TEST_CASE("a scheme that needs a server is refused without one") {
 
 TEST_CASE("files that are no scenarios are refused") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / "straggler_bad_input_test";
-  fs::create_directories(folder);
+  const TemporaryFolder scratch;
+  const fs::path& folder = scratch.path();
   const auto refusal = [&](const fs::path& file) {
     try {
       read_scenario(file, {}, options());
@@ -276,10 +277,7 @@ TEST_CASE("files that are no scenarios are refused") {
     }
     return std::string("accepted");
   };
-  const auto holding = [&](const std::string& bytes) {
-    std::ofstream(folder / "file.yaml", std::ios::binary) << bytes;
-    return refusal(folder / "file.yaml");
-  };
+  const auto holding = [&](const std::string& bytes) { return refusal(scratch.write("file.yaml", bytes)); };
   const auto says = [](const std::string& line, std::string_view phrase) { return line.find(phrase) != std::string::npos; };
   CHECK(says(refusal(folder / "missing.yaml"), "No such file"));
   CHECK(says(refusal(folder), "is a folder"));
@@ -298,7 +296,6 @@ TEST_CASE("files that are no scenarios are refused") {
   CHECK(says(holding("\xc0\xaf"), "not UTF-8"));
   CHECK(says(holding(std::string(2'000'000, ' ')), "longer than 1 MiB"));
   CHECK(holding(good) == "accepted");
-  fs::remove_all(folder);
 }
 
 TEST_CASE("alias bombs and nesting without end are refused before they hurt") {

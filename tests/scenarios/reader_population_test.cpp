@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "scenarios/schema/writer.hpp"
+#include "support/folder.hpp"
 #include "tests/scenarios/reader_fixture.hpp"
 
 using namespace straggler;
@@ -17,14 +18,10 @@ namespace {
 
 /// A folder of its own for each test, with one file in it.
 struct Population {
-  fs::path folder = fs::temp_directory_path() / "straggler_population_test", file = folder / "devices.csv";
-  explicit Population(const std::string& text) {
-    fs::create_directories(folder);
-    std::ofstream(file, std::ios::binary) << text;
-  }
-  ~Population() { fs::remove_all(folder); }
-  Population(const Population&) = delete;
-  Population& operator=(const Population&) = delete;
+  const TemporaryFolder scratch;
+  const fs::path& folder = scratch.path();
+  const fs::path file = folder / "devices.csv";
+  explicit Population(const std::string& text) { scratch.write("devices.csv", text); }
 
   Scenario read(std::vector<std::string> sets = {}) const {
     sets.insert(sets.begin(), "cluster.workers=[{device: node, population: " + file.string() + "}]");

@@ -9,28 +9,13 @@
 
 #include "scenarios/results/out_file.hpp"
 #include "sim/record/record.hpp"
+#include "support/folder.hpp"
 
 namespace straggler::results_test {
 
-class ScratchFolder {
+class ScratchFolder : public test::TemporaryFolder {
  public:
-  ScratchFolder() {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() / ("straggler-test-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
-    std::filesystem::create_directories(path_);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-  bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::filesystem::path path_;
+  bool empty() const { return std::filesystem::is_empty(path()); }
 };
 
 inline void put(const std::filesystem::path& path, const std::string& text) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
@@ -97,9 +98,9 @@ repeats: 2
 )");
   const Swept one = run_afresh(sweep);
   CHECK(one.outcome.rows.size() == 12);
-  SweepOptions two;
+  PoolOptions two;
   two.jobs = 2;
-  CHECK(run_afresh(sweep, two).points == one.points);
+  CHECK(run_afresh(sweep, {}, two).points == one.points);
 
   std::vector<std::filesystem::path> shards;
   for (std::size_t shard = 1; shard <= 3; ++shard) {
@@ -144,9 +145,9 @@ TEST_CASE("repeats until the interval is narrow, or the cap is reached") {
   };
   CHECK(repeats(0) == 2);  // without jitter all repeats are alike
   CHECK(repeats(1) == 5);
-  SweepOptions four;
+  PoolOptions four;
   four.jobs = 4;
-  CHECK(run_afresh(sweep, four).points == one.points);
+  CHECK(run_afresh(sweep, {}, four).points == one.points);
 }
 
 TEST_CASE("a point that cannot go on is told of, and the others are done") {
@@ -220,4 +221,33 @@ TEST_CASE("files that cannot be used are named, with what to do") {
   CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or no file of ours"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{damaged}, doctest::Contains("damaged.sqlite: the state of the sweep cannot be used"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{files.folder()}, doctest::Contains("cannot be written there"), ResultsError);
+}
+
+TEST_CASE("times to thresholds stand beside the other scalars; one that is missed counts in no mean") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "set: {training.evaluate.thresholds: [0.3, 0.999]}\nrepeats: 2\n");
+  const Swept swept = run_afresh(sweep);
+  const std::string heads = swept.points.substr(0, swept.points.find('\n'));
+  CHECK(heads.ends_with(",time_to_0.3_s,time_to_0.999_s"));
+  double sum = 0;
+  for (const SweepRow& row : swept.outcome.rows) {
+    sum += std::stod(value(row, "time_to_0.3_s"));
+    CHECK(value(row, "time_to_0.999_s").empty());
+  }
+  std::vector<std::string> lines, names, cells;
+  const auto split = [](const std::string& text, char at) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+    return parts;
+  };
+  lines = split(swept.groups, '\n');
+  names = split(lines[0], ',');
+  cells = split(lines[1], ',');
+  const auto of = [&](const std::string& name) {
+    return cells[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+  };
+  CHECK(std::stod(of("time_to_0.3_s_mean")) == doctest::Approx(sum / 2));
+  CHECK(of("time_to_0.3_s_count") == "2");
+  CHECK(of("time_to_0.999_s_count") == "0");
 }

@@ -40,19 +40,21 @@ struct Swept {
   std::string points, groups;
 };
 
-inline Swept run(const Sweep& sweep, SweepState& state, EvaluationFile* store, SweepOptions options = {}) {
+inline Swept run(const Sweep& sweep, SweepState& state, EvaluationFile* store, const SweepOptions& options = {},
+                 const PoolOptions& pool_options = {}) {
   Swept swept;
-  swept.outcome = run_sweep(sweep, options, state, store, nullptr);
+  PointPool pool(pool_options, state, store, {});
+  swept.outcome = run_sweep(sweep, options, state, pool);
   swept.points = points_csv(sweep.columns(), swept.outcome);
   swept.groups = groups_csv(sweep.columns(), swept.outcome);
   return swept;
 }
 
 /// From nothing, keeping nothing.
-inline Swept run_afresh(const Sweep& sweep, SweepOptions options = {}) {
+inline Swept run_afresh(const Sweep& sweep, const SweepOptions& options = {}, const PoolOptions& pool = {}) {
   SweepState state(":memory:");
   EvaluationFile store(":memory:");
-  return run(sweep, state, &store, options);
+  return run(sweep, state, &store, options, pool);
 }
 
 }  // namespace straggler::test

@@ -9,27 +9,13 @@
 #include <string>
 
 #include "scenarios/schema/errors.hpp"
+#include "support/folder.hpp"
 
 namespace straggler::test {
 
-class Files {
+class Files : public TemporaryFolder {
  public:
-  Files() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "straggler-test-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-  ~Files() { std::filesystem::remove_all(folder_); }
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
-  }
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  std::filesystem::path folder_;
+  const std::filesystem::path& folder() const { return path(); }
 };
 
 /// What is said to be wrong, the folder's name left out; "" if nothing is.

@@ -133,10 +133,11 @@ class SweepCommand {
     const std::unique_ptr<EvaluationFile> store = open_store();
     SweepLine line(common_);
     const auto start = std::chrono::steady_clock::now();
-    const SweepOutcome outcome = run_sweep(sweep, options_, state, store.get(), [&](const SweepProgress& now) {
+    PointPool pool(pool_, state, store.get(), [&](const SweepProgress& now) {
       line.show(now);
       return interrupt_requested();
     });
+    const SweepOutcome outcome = run_sweep(sweep, options_, state, pool);
     line.clear();
     finish(sweep.columns(), outcome);
     say_aside(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -147,14 +148,14 @@ class SweepCommand {
  private:
   void read_options(Sweep& sweep) {
     const unsigned cores = this_machine().cores;
-    options_.jobs = arguments_.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments_.count("jobs", 1), 1024)) : cores;
-    options_.threads = common_.threads ? common_.threads : std::max(1u, cores / options_.jobs);
+    pool_.jobs = arguments_.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments_.count("jobs", 1), 1024)) : cores;
+    pool_.worker.threads = common_.threads ? common_.threads : std::max(1u, cores / pool_.jobs);
     options_.timing_only = arguments_.flag("timing-only");
     if (arguments_.has("set")) options_.more = arguments_.get<std::vector<std::string>>("set");
     if (arguments_.has("shard")) options_.shard = shard_of(arguments_.get<std::string>("shard"));
-    if (arguments_.has("kernels")) options_.kernels = arguments_.get<std::string>("kernels");
+    if (arguments_.has("kernels")) pool_.worker.kernels = arguments_.get<std::string>("kernels");
     try {
-      select_kernels(options_.kernels);
+      select_kernels(pool_.worker.kernels);
       if (arguments_.has("until-ci")) {
         const double share = parse_fraction(arguments_.get<std::string>("until-ci"));
         if (!(share > 0 && share <= 1)) throw std::invalid_argument("must be above 0 and at most 1");
@@ -222,6 +223,7 @@ class SweepCommand {
   const Arguments& arguments_;
   const Common common_;
   SweepOptions options_;
+  PoolOptions pool_;
   fs::path out_;
 };
 

@@ -1,0 +1,46 @@
+// Where workers fetch points (scenarios to be run) and bring what these came to. A worker may be a thread of this process or another
+// process: it knows the desk only.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "scenarios/sweep/sweep_state.hpp"
+
+namespace straggler {
+
+struct PointWork {
+  std::uint64_t ticket = 0;  // names it at the desk
+  Scenario scenario;
+  bool timing_only = false;
+};
+
+/// Evaluations that a point asked for, and those of them that the store knew.
+struct AskedEvaluations {
+  std::uint64_t all = 0, known = 0;
+};
+
+/// Every call may come from any thread. A ticket ends with exactly one of finish, fail, give_up, or a promise that was refused.
+class PointDesk {
+ public:
+  virtual ~PointDesk() = default;
+  /// The next point; waits for one. None: nothing is left, or the sweep was ended.
+  virtual std::optional<PointWork> next() = 0;
+  /// What is known of weights. Null: nothing is kept.
+  virtual TrajectoryStore* store() = 0;
+  /// Before math is run for it: the evaluations that its run will bring. False: a run under way will bring them; the point goes back to the
+  /// desk, which hands it out again once they are there.
+  virtual bool promise(std::uint64_t ticket, const std::vector<Key>& missing) = 0;
+  virtual void finish(std::uint64_t ticket, FinishedPoint point, AskedEvaluations asked) = 0;
+  virtual void fail(std::uint64_t ticket, const std::string& what) = 0;
+  /// It was interrupted.
+  virtual void give_up(std::uint64_t ticket) = 0;
+  /// True: what is under way shall be given up. Called often.
+  virtual bool ended() = 0;
+};
+
+}  // namespace straggler

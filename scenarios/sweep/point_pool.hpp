@@ -1,0 +1,140 @@
+// The points of a sweep, a search or a race: which are finished (in the state), who works on which, what math is shared.
+//
+// Invariants:
+//  - A point that the state has finished is not run again; one that another living process of this host works on is waited for.
+//  - Of points that need the same evaluations one runs the math; the others wait for it and take it from the store.
+//  - What comes out does not depend on the number of workers, nor on who was first.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scenarios/sweep/evaluation_file.hpp"
+#include "scenarios/sweep/point_desk.hpp"
+#include "scenarios/sweep/point_worker.hpp"
+
+namespace straggler {
+
+/// A point to be run.
+struct PointRequest {
+  std::string name;                // tells it apart in messages: "PATH=VALUE, repeat 2"
+  std::function<Scenario()> read;  // called when it is asked for, and again when it is run; throws ScenarioErrors
+  bool timing_only = false;
+};
+
+/// What a request came to; neither result nor failure: it was given up, since the sweep was ended.
+struct PointOutcome {
+  std::string id;
+  std::uint64_t seed = 0;
+  std::optional<FinishedPoint> result;
+  std::string failure;
+};
+
+struct SweepProgress {
+  std::size_t points = 0, finished = 0, running = 0;
+  std::size_t found = 0;  // finished before this run began
+  std::size_t failed = 0;
+  std::uint64_t evaluations = 0, saved = 0;  // asked for, and of these known to the store
+  double wall_seconds = 0;                   // of the points that this run finished, each counted by itself
+};
+
+struct PoolOptions {
+  unsigned jobs = 1;  // points at a time, each on a thread of this process
+  WorkerOptions worker;
+};
+
+class PointPool final : public PointDesk {
+ public:
+  /// Ends the run when it says true; called now and then, from one thread at a time. May be empty.
+  using Watch = std::function<bool(const SweepProgress&)>;
+  /// `store` null: none.
+  PointPool(PoolOptions options, SweepState& state, EvaluationFile* store, Watch watch);
+
+  /// Called for each request that has ended, with its index: further requests, whose indices go on. One call at a time.
+  using More = std::function<std::vector<PointRequest>(std::size_t index, const PointOutcome& outcome)>;
+  /// Outcomes in the order of the requests. All scenarios are read first, so that what is wrong with one (ScenarioErrors) is told before
+  /// anything is run. May be called again: what the data sets and the store hold stays.
+  std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
+  std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
+
+  SweepProgress progress() const;
+  bool interrupted() const { return stopping_; }
+  /// Serves workers elsewhere, on the thread that called run(), until over() holds; the pool's own threads run beside it. Empty: none.
+  void serve_by(std::function<void()> serve) { serve_ = std::move(serve); }
+
+  // For workers.
+  enum class Turn : std::uint8_t { work, wait, over };
+  /// As next(), but does not wait.
+  Turn take(std::optional<PointWork>& work);
+  std::optional<PointWork> next() override;
+  TrajectoryStore* store() override;
+  bool promise(std::uint64_t ticket, const std::vector<Key>& missing) override;
+  void finish(std::uint64_t ticket, FinishedPoint point, AskedEvaluations asked) override;
+  void fail(std::uint64_t ticket, const std::string& what) override;
+  void give_up(std::uint64_t ticket) override;
+  bool ended() override;
+  /// Its worker is gone: the point is handed out again.
+  void put_back(std::uint64_t ticket);
+  /// Nothing is queued or under way, or the run was ended.
+  bool over();
+
+ private:
+  struct Point {
+    PointRequest request;
+    std::size_t index = 0;
+    std::string id;
+    std::uint64_t seed = 0;
+    std::optional<Key> awaits = {};  // an evaluation that another point is about to bring
+  };
+  struct UnderWay {
+    Point point;
+    std::vector<Key> promised;
+  };
+
+  void add(std::vector<PointRequest> requests);
+  void add(PointRequest request);
+  void settle();
+  void abandon(std::exception_ptr failure);
+  bool claim(const Point& point);
+  std::optional<UnderWay> end(std::uint64_t ticket);
+  bool idle() const { return queue_.empty() && under_way_.empty() && held_elsewhere_.empty(); }
+  void work();
+
+  const PoolOptions options_;
+  SweepState& state_;
+  EvaluationFile* const store_;
+  const Watch watch_;
+  std::function<void()> serve_;
+  DataCache data_;
+  std::atomic<bool> stopping_ = false, abandoned_ = false;
+  std::mutex watching_;
+
+  // All below: under mutex_.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  More more_;
+  std::deque<Point> queue_;
+  std::deque<std::size_t> settled_;  // whose outcome `more_` has not seen
+  bool settling_ = false;
+  std::vector<Point> held_elsewhere_;
+  std::map<std::uint64_t, UnderWay> under_way_;
+  std::uint64_t next_ticket_ = 1;
+  std::set<Key> promised_;
+  std::vector<PointOutcome> outcomes_;
+  SweepProgress progress_;
+  std::exception_ptr failure_;
+};
+
+/// Name of a point's results: hash of its scenario, of whether math is run, of the kernels and of the program.
+std::string point_id(const Scenario& scenario, bool timing_only, const std::string& kernels);
+
+}  // namespace straggler

@@ -1,0 +1,79 @@
+#include "scenarios/sweep/point_worker.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/text.hpp"
+
+namespace straggler {
+namespace {
+
+/// Ends the run of a point when its sweep was ended.
+class Watcher final : public ProgressListener {
+ public:
+  explicit Watcher(PointDesk& desk) : desk_(desk) {}
+  void progress(const State&) override {}
+  bool interrupted() override { return desk_.ended(); }
+
+ private:
+  PointDesk& desk_;
+};
+
+void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, DataCache& data) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto finished = [&](const RunRecord& record, AskedEvaluations asked) {
+    if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    desk.finish(point.ticket, {point_fields(record), wall}, asked);
+  };
+  RunOptions options;
+  options.timing_only = point.timing_only;
+  options.threads = worker.threads;
+  options.kernels = worker.kernels;
+  options.store = point.timing_only ? nullptr : desk.store();
+  options.data = &data;
+  Watcher watcher(desk);
+  Experiment experiment(point.scenario, options);
+  AskedEvaluations asked;
+  if (options.store) {
+    const Experiment::FromStore known = experiment.run_from_store(&watcher);
+    if (desk.ended()) return desk.give_up(point.ticket);
+    asked = {known.missing.size() + known.found, known.found};
+    if (known.record) return finished(*known.record, asked);
+    if (!desk.promise(point.ticket, known.missing)) return;
+  }
+  finished(experiment.run(nullptr, &watcher), asked);
+}
+
+}  // namespace
+
+std::vector<SummaryField> point_fields(const RunRecord& record) {
+  std::vector<SummaryField> fields = summarize(record);
+  for (const double threshold : record.thresholds) {
+    const Reached when = reached(record.curve, threshold, record.sustain);
+    SummaryField field{fmt::format("time_to_{}_s", number_text(threshold)), SummaryField::Kind::none, {}};
+    if (when.at) {
+      field.kind = SummaryField::Kind::number;
+      field.value = seconds_text(when.at->time);
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+void work_at(PointDesk& desk, const WorkerOptions& options, DataCache& data) {
+  while (const std::optional<PointWork> point = desk.next()) {
+    try {
+      run(*point, desk, options, data);
+    } catch (const ResultsError&) {
+      desk.give_up(point->ticket);
+      throw;
+    } catch (const std::exception& error) {
+      desk.fail(point->ticket, error.what());
+    }
+  }
+}
+
+}  // namespace straggler

@@ -1,0 +1,22 @@
+// Runs points until its desk has none left.
+#pragma once
+#include <string>
+
+#include "scenarios/experiment/data_cache.hpp"
+#include "scenarios/sweep/point_desk.hpp"
+
+namespace straggler {
+
+struct WorkerOptions {
+  unsigned threads = 1;  // of each point's math
+  std::string kernels = "auto";
+};
+
+/// Timing first: math is run only for evaluations that the desk's store does not know. What is wrong with one point fails that point;
+/// ResultsError (the desk's files cannot be written) is thrown on.
+void work_at(PointDesk& desk, const WorkerOptions& options, DataCache& data);
+
+/// What is recorded of a run: the scalars of summary.json, then for each of its thresholds X `time_to_X_s`, none where it was missed.
+std::vector<SummaryField> point_fields(const RunRecord& record);
+
+}  // namespace straggler
