@@ -84,6 +84,7 @@ struct Blueprint {
   void resolve_training(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);
   void resolve_collective(const Scenario& scenario);
+  void check_stepwise(const Scenario& scenario) const;
   void check_memory(const Scenario& scenario) const;
   std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
   Placement placement(const Scenario& scenario) const;

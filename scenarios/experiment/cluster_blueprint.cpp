@@ -137,10 +137,27 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
       at_place(scenario, "cluster.network.sharing", [&] { return Registry<SharingEntry>::instance().at(kind.name).make(kind.parameters); });
 }
 
+/// What only messages of their own can show, and what they cannot.
+void Blueprint::check_stepwise(const Scenario& scenario) const {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  if (scenario.cluster.network.protocol.cores && spec.fidelity != "stepwise")
+    throw_error(scenario, "cluster.network.protocol.cores",
+                "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
+  if (spec.start != "as_they_come") return;
+  const std::vector<FaultSpec>& faults = scenario.cluster.faults;
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
+      throw_error(
+          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+          "with collective.start: as_they_come the workers are never all between two updates, at which one could go or come; take start: "
+          "together, or the faults slow and link");
+}
+
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
   if (servers > 0 || plan.workers == 1 || scheme_entry->one_process) return;
+  check_stepwise(scenario);
   shape.workers = static_cast<std::size_t>(plan.workers);
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
@@ -351,6 +368,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.statistics_bytes = statistics_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
+  out.message_cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
   out.servers = servers;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
@@ -359,6 +377,8 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.shape = shape;
   out.uniform = uniform;
   out.stepwise = spec.network.collective.fidelity == "stepwise";
+  out.as_they_come = spec.network.collective.start == "as_they_come";
+  if (spec.network.collective.eager_up_to) out.eager_most = static_cast<std::uint64_t>(*spec.network.collective.eager_up_to);
   out.reduce_seconds_per_byte = inverse(spec.network.collective.reduce_rate);
   out.buckets = buckets;
   out.overlap = spec.network.collective.overlap;

@@ -71,6 +71,18 @@ std::optional<LinkSpec> read_intra(Section intra) {
   return spec;
 }
 
+/// One flow for the whole has one beginning.
+void check_start(Section& collective, const CollectiveSpec& spec) {
+  if (collective.context().problems.any()) return;  // what stands there may not have been read
+  const bool skewed = spec.start == "as_they_come";
+  if (skewed && spec.fidelity != "stepwise")
+    collective.problem(
+        "start", "as_they_come lets every worker begin its part when it comes, and fluid is one flow for all; add fidelity: stepwise");
+  if (!skewed && spec.eager_up_to)
+    collective.problem("eager_up_to",
+                       "says which messages leave before their receiver has come, and all start together; add start: as_they_come");
+}
+
 /// Where `overlap` alone is asked for, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and
 /// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
 CollectiveSpec read_collective(Section collective) {
@@ -86,11 +98,14 @@ CollectiveSpec read_collective(Section collective) {
     spec.algorithm = collective.choice("algorithm", algorithms, "auto");
   }
   spec.fidelity = collective.choice("fidelity", {"fluid", "stepwise"}, "fluid");
+  spec.start = collective.choice("start", {"together", "as_they_come"}, "together");
+  spec.eager_up_to = collective.measure("eager_up_to", ValueType::bytes, Range::at_least(0));
   spec.reduce_rate = collective.measure("reduce_rate", ValueType::rate, any_rate());
   spec.bucket = collective.measure("bucket", ValueType::bytes, Range::between(1, 1e15));
   spec.first_bucket = collective.measure("first_bucket", ValueType::bytes, Range::between(1, 1e15));
   spec.overlap = collective.flag("overlap", false);
   collective.finish();
+  check_start(collective, spec);
   if (collective.has("bucket")) return spec;
   if (spec.overlap) {
     spec.bucket = 25 * mebi;
@@ -131,6 +146,7 @@ ProtocolSpec read_protocol(Section protocol) {
   ProtocolSpec spec;
   spec.per_message = protocol.measure("per_message", ValueType::time, any_time()).value_or(0);
   spec.copy_rate = protocol.measure("copy_rate", ValueType::rate, any_rate());
+  spec.cores = protocol.count("cores", Range::between(1, 1e6));
   spec.segments = read_segments(protocol.context(), protocol.find("segments"), protocol.path_of("segments"));
   protocol.finish();
   return spec;

@@ -104,6 +104,8 @@ struct CollectiveSpec {
   std::string algorithm = "auto";
   Parameters parameters;               // of the algorithm
   std::string fidelity = "fluid";      // or "stepwise"
+  std::string start = "together";      // or "as_they_come", stepwise only
+  std::optional<double> eager_up_to;   // bytes of messages that leave before their receiver has come; none: all; as_they_come only
   std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
   std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
@@ -121,6 +123,7 @@ struct ProtocolSpec {
   std::vector<SegmentSpec> segments;  // ascending; empty: none
   double per_message = 0;             // seconds of processor time on each side
   std::optional<double> copy_rate;    // bytes per second of that processor for each message; none: free
+  std::optional<std::int64_t> cores;  // that do this for all ranks together; none: each has a processor of its own
   bool operator==(const ProtocolSpec&) const = default;
 };
 

@@ -172,6 +172,8 @@ std::string collective(const CollectiveSpec& spec, const Vocabulary& vocabulary)
   map.add("algorithm",
           bare ? scalar(spec.algorithm) : kind_map({spec.algorithm, spec.parameters}, KindGroup::collective, vocabulary).text());
   map.add("fidelity", scalar(spec.fidelity));
+  if (spec.fidelity == "stepwise") map.add("start", scalar(spec.start));
+  if (spec.eager_up_to) map.add("eager_up_to", size(*spec.eager_up_to));
   if (spec.reduce_rate) map.add("reduce_rate", rate(*spec.reduce_rate));
   if (spec.bucket) map.add("bucket", size(*spec.bucket));
   if (spec.first_bucket) map.add("first_bucket", size(*spec.first_bucket));
@@ -193,8 +195,10 @@ std::string protocol(const ProtocolSpec& spec) {
     if (std::isfinite(segment.up_to)) map.add("up_to", size(segment.up_to));
     map.add("latency_factor", number(segment.latency_factor)).add("bandwidth_factor", number(segment.bandwidth_factor));
   }
-  const std::string copy_rate = spec.copy_rate ? "\n      copy_rate: " + rate(*spec.copy_rate) : "";
-  return "    protocol:\n      per_message: " + time(spec.per_message) + copy_rate + "\n      segments:" + list("        ", segments);
+  std::string handling = "\n      per_message: " + time(spec.per_message);
+  if (spec.copy_rate) handling += "\n      copy_rate: " + rate(*spec.copy_rate);
+  if (spec.cores) handling += "\n      cores: " + number(*spec.cores);
+  return "    protocol:" + handling + "\n      segments:" + list("        ", segments);
 }
 
 std::string background(const std::vector<BackgroundSpec>& flows) {

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
-#include "sim/backend/membership.hpp"
+#include "sim/backend/all_reduce_skewed.hpp"
+#include "sim/backend/all_reduce_together.hpp"
 
 namespace straggler {
 
-SimulatedBackend::AllReduce::AllReduce(SimulatedBackend& backend)
-    : backend_(backend),
-      joining_(static_cast<std::size_t>(backend.plan_.workers)),
-      running_(static_cast<std::size_t>(backend.plan_.workers)) {
+std::unique_ptr<SimulatedBackend::AllReduce> SimulatedBackend::AllReduce::make(SimulatedBackend& backend) {
+  if (backend.cluster_.as_they_come) return std::make_unique<AllReduceSkewed>(backend);
+  return std::make_unique<AllReduceTogether>(backend);
+}
+
+SimulatedBackend::AllReduce::AllReduce(SimulatedBackend& backend) : backend_(backend) {
   costs_.reduce_seconds_per_byte = backend.cluster_.reduce_seconds_per_byte;
   costs_.per_message = backend.cluster_.per_message;
   costs_.per_byte = backend.cluster_.handling_seconds_per_byte;
-  if (backend.cluster_.stepwise)
-    stepwise_ = std::make_unique<StepwiseRun>(backend.simulation_, backend.network_, backend.transport_,
-                                              [this](CollectiveRank rank) { finish(rank); });
+  costs_.cores = backend.message_cores_.get();
 }
 
 /// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
@@ -31,46 +32,27 @@ std::uint64_t SimulatedBackend::AllReduce::bytes_of_piece(const Payload& payload
   return buckets ? backend_.cluster_.buckets[piece].bytes : backend_.main_bytes_of(payload);
 }
 
-bool SimulatedBackend::AllReduce::join(Operation& operation, Payload& payload, std::size_t pieces) {
-  if (joining_.size() == 1) return pieces == pieces_of(payload);
-  Slot& slot = joining_[static_cast<std::size_t>(operation.node().self())];
-  if (slot.pieces <= next_piece_ && pieces > next_piece_) ++ready_;
-  slot = {&operation, &payload, pieces};
-  pieces_ = pieces_of(payload);
-  try_begin();
-  return false;
+std::vector<std::uint32_t> SimulatedBackend::AllReduce::ranks_of(const std::vector<Rank>& members) const {
+  std::vector<std::uint32_t> ranks(members.begin(), members.end());
+  for (std::size_t server = 0; server < backend_.cluster_.shape.servers; ++server)
+    ranks.push_back(static_cast<std::uint32_t>(workers() + server));
+  return ranks;
 }
 
-void SimulatedBackend::AllReduce::cancel(Operation& operation) noexcept {
-  const auto rank = static_cast<std::size_t>(operation.node().self());
-  if (joining_[rank].operation == &operation) {
-    if (joining_[rank].pieces > next_piece_) --ready_;
-    joining_[rank] = Slot();
+std::unique_ptr<CollectiveSchedule> SimulatedBackend::AllReduce::make_schedule(std::uint64_t bytes,
+                                                                               const std::vector<Rank>& members) const {
+  const SimulatedCluster& cluster = backend_.cluster_;
+  CollectiveShape shape = cluster.shape;
+  shape.workers = members.size();
+  if (!shape.host_of.empty()) {
+    shape.host_of.clear();
+    for (const Rank member : members) shape.host_of.push_back(cluster.shape.host_of[static_cast<std::size_t>(member)]);
   }
-  if (running_[rank].operation == &operation) running_[rank] = Slot();
-}
-
-void SimulatedBackend::AllReduce::set_next_piece(std::size_t piece) {
-  next_piece_ = piece;
-  ready_ =
-      static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [piece](const Slot& slot) { return slot.pieces > piece; }));
-}
-
-/// The next piece, if everybody has it.
-void SimulatedBackend::AllReduce::try_begin() {
-  if (busy_ || ready_ == 0) return;
-  const Membership* membership = backend_.membership_.get();
-  if (ready_ < (membership ? static_cast<std::size_t>(membership->members()) : joining_.size())) return;
-  members_.clear();
-  for (std::size_t rank = 0; rank < joining_.size(); ++rank) {
-    if (joining_[rank].pieces > next_piece_)
-      members_.push_back(static_cast<Rank>(rank));
-    else if (!membership ||
-             (next_piece_ == 0 ? membership->awaits(static_cast<Rank>(rank)) : membership->is_member(static_cast<Rank>(rank))))
-      return;  // one that comes later starts after this update: it has no part in its first piece
-  }
-  const Payload& first = *joining_[static_cast<std::size_t>(members_.front())].payload;
-  begin(bytes_of_piece(first, next_piece_), next_piece_ + 1 == pieces_);
+  // Without a failed worker the hosts may not have equally many any more.
+  const CollectiveEntry& entry =
+      cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
+  return entry.make(bytes, shape, cluster.uniform,
+                    complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
 }
 
 namespace {
@@ -81,10 +63,10 @@ void drop_contributions(T& payload) {
 }  // namespace
 
 template <class T>
-void SimulatedBackend::AllReduce::average() {
+std::pair<Payload, Payload> SimulatedBackend::AllReduce::mean_of(const std::vector<const Payload*>& payloads) const {
   std::vector<T> parts;
-  parts.reserve(members_.size());
-  for (const Rank rank : members_) parts.push_back(std::get<T>(*running_[static_cast<std::size_t>(rank)].payload));
+  parts.reserve(payloads.size());
+  for (const Payload* payload : payloads) parts.push_back(std::get<T>(*payload));
   T mean = backend_.nodes_.front().mean(parts, backend_.nodes_.front().all_reduce_rule());
   if constexpr (std::is_same_v<T, Gradient>) {
     if (mean->more.there())
@@ -92,176 +74,19 @@ void SimulatedBackend::AllReduce::average() {
   }
   T others = mean;
   if (!backend_.membership_) drop_contributions(others);
-  result_ = std::move(mean);
-  result_of_others_ = std::move(others);
+  return {std::move(mean), std::move(others)};
 }
 
-void SimulatedBackend::AllReduce::begin(std::uint64_t bytes, bool last) {
-  busy_ = true;
-  last_ = last;
-  unfinished_ = members_.size();
-  finished_.assign(members_.size(), false);
-  if (last) {
-    std::swap(joining_, running_);
-    std::fill(joining_.begin(), joining_.end(), Slot());
-    if (std::holds_alternative<Gradient>(*running_[static_cast<std::size_t>(members_.front())].payload))
-      average<Gradient>();
-    else
-      average<Weights>();
-    set_next_piece(0);
-    ++updates_;
-  } else {
-    set_next_piece(next_piece_ + 1);
-  }
-  if (members_.size() == 1) {
-    plan_ = nullptr;
-    return backend_.simulation_.queue().after(Time(), *this);
-  }
-  plan_ = &plan_for(bytes);
-  for (std::size_t member = 0; member < members_.size(); ++member) {
-    backend_.count_sent(members_[member], plan_->sent[member]);
-    backend_.begin_flight(members_[member]);
-  }
-  std::uint64_t workers_sent = 0;
-  for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
-  backend_.recorder_.bytes().sent += plan_->all - workers_sent;  // by servers
-  if (last && backend_.cluster_.statistics_bytes > 0) backend_.recorder_.bytes().statistics += plan_->all;
-  under_way_ += plan_->all;
-  if (stepwise_)
-    stepwise_->start(*plan_->schedule, costs_, plan_->ranks);
-  else
-    flow_ = backend_.network_.start(plan_->fluid.flow(), *this);
+std::pair<Payload, Payload> SimulatedBackend::AllReduce::mean_of(const std::vector<const Payload*>& parts) const {
+  return std::holds_alternative<Gradient>(*parts.front()) ? mean_of<Gradient>(parts) : mean_of<Weights>(parts);
 }
 
-SimulatedBackend::AllReduce::Plan& SimulatedBackend::AllReduce::plan_for(std::uint64_t bytes) {
-  const SimulatedCluster& cluster = backend_.cluster_;
-  std::vector<std::uint32_t> ranks(members_.begin(), members_.end());
-  for (std::size_t server = 0; server < cluster.shape.servers; ++server)
-    ranks.push_back(static_cast<std::uint32_t>(joining_.size() + server));
-  for (const auto& plan : plans_)
-    if (plan->bytes == bytes && plan->ranks == ranks) return *plan;
-
-  auto plan = std::make_unique<Plan>();
-  plan->bytes = bytes;
-  plan->ranks = std::move(ranks);
-  CollectiveShape shape = cluster.shape;
-  shape.workers = members_.size();
-  if (!shape.host_of.empty()) {
-    shape.host_of.clear();
-    for (const Rank member : members_) shape.host_of.push_back(cluster.shape.host_of[static_cast<std::size_t>(member)]);
-  }
-  // Without a failed worker the hosts may not have equally many any more.
-  const CollectiveEntry& entry =
-      cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
-  plan->schedule = entry.make(bytes, shape, cluster.uniform,
-                              complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
-  if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, backend_.transport_, plan->ranks);
-  for (std::size_t rank = 0; rank < plan->schedule->ranks(); ++rank) {
-    const std::uint64_t sent = plan->schedule->bytes_sent(static_cast<CollectiveRank>(rank));
-    plan->all += sent;
-    if (rank >= members_.size()) continue;
-    plan->sent.push_back(sent);
-    plan->received.push_back(plan->schedule->bytes_received(static_cast<CollectiveRank>(rank)));
-  }
-  plans_.push_back(std::move(plan));
-  return *plans_.back();
-}
-
-void SimulatedBackend::AllReduce::arrived() {
-  if (plan_->fluid.arithmetic > Time())
-    backend_.simulation_.queue().after(plan_->fluid.arithmetic, *this);
-  else
-    finish_all();
-}
-
-void SimulatedBackend::AllReduce::happen() { finish_all(); }
-
-void SimulatedBackend::AllReduce::finish_all() {
-  for (std::size_t member = 0; member < members_.size(); ++member) finish(member);
-}
-
-/// `member`: its number in `members_`; servers come after them.
-void SimulatedBackend::AllReduce::finish(std::size_t member) {
-  if (member >= members_.size()) return;
-  const Rank rank = members_[member];
-  finished_[member] = true;
-  if (plan_) {
-    backend_.count_received(rank, plan_->received[member]);
-    under_way_ -= plan_->received[member];
-    backend_.end_flight(rank);
-  }
-  if (last_) {
-    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
-    if (slot.operation) {
-      *slot.payload = member == 0 ? result_ : result_of_others_;
-      slot.operation->complete();
-    }
-  }
-  if (--unfinished_ == 0) piece_done();
-}
-
-void SimulatedBackend::AllReduce::piece_done() {
-  if (plan_) {
-    std::uint64_t workers_received = 0;
-    for (const std::uint64_t received : plan_->received) workers_received += received;
-    backend_.recorder_.bytes().received += plan_->all - workers_received;  // by servers
-    under_way_ -= plan_->all - workers_received;
-  }
-  busy_ = false;
-  if (last_ && backend_.stops_with_reduction_) backend_.simulation_.stop();
-  if (last_) {
-    result_ = Payload();
-    result_of_others_ = Payload();
-  }
-  try_begin();
-}
-
-void SimulatedBackend::AllReduce::membership_changed(Rank worker) {
-  if (joining_.size() == 1) return;
-  if (std::find(members_.begin(), members_.end(), worker) != members_.end()) {
-    if (busy_)
-      break_off();
-    else
-      set_next_piece(0);  // of this update's pieces, those that are through hold what it contributed
-  }
-  if (backend_.membership_->members() == 0) updates_ = backend_.recorder_.latest()->version;  // nobody is left who has the result
-  try_begin();
-}
-
-void SimulatedBackend::AllReduce::break_off() {
-  backend_.network_.cancel(flow_);
-  Event::cancel();
-  if (stepwise_) stepwise_->stop();
-  if (plan_) {
-    for (std::size_t member = 0; member < members_.size(); ++member)
-      if (!finished_[member]) backend_.end_flight(members_[member]);
-    backend_.recorder_.bytes().lost += std::exchange(under_way_, 0);
-  }
-  const bool some_have_it = unfinished_ < members_.size();
-  busy_ = false;
-  if (last_ && !some_have_it) --updates_;
-  for (const Rank rank : members_) {
-    if (!last_) break;
-    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
-    if (!slot.operation) continue;
-    if (some_have_it) {
-      *slot.payload = result_of_others_;
-      slot.operation->complete();
-    } else {
-      joining_[static_cast<std::size_t>(rank)] = slot;
-    }
-  }
-  last_ = false;
-  set_next_piece(0);
-}
-
-void SimulatedBackend::AllReduce::describe_waiting(std::vector<std::string>& who) const {
-  const auto joined =
-      static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [](const Slot& slot) { return slot.operation != nullptr; }));
-  for (std::size_t rank = 0; rank < joining_.size(); ++rank)
-    if (joining_[rank].operation)
-      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " + std::to_string(joining_.size() - joined) +
-                    " other workers");
+void SimulatedBackend::AllReduce::describe_waiting(const std::vector<bool>& waiting, std::vector<std::string>& who) const {
+  const auto joined = std::count(waiting.begin(), waiting.end(), true);
+  for (std::size_t rank = 0; rank < waiting.size(); ++rank)
+    if (waiting[rank])
+      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " +
+                    std::to_string(static_cast<std::ptrdiff_t>(waiting.size()) - joined) + " other workers");
 }
 
 }  // namespace straggler

@@ -1,86 +1,55 @@
-// One all-reduce after the other, in simulated time.
+// All-reduces in simulated time: what both ways of starting one have in common.
 #pragma once
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/backend/simulated_backend.hpp"
-#include "sim/collectives/fluid.hpp"
 
 namespace straggler {
 
-/// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after the other, each
-/// as soon as all members have it and the one before is through.
-///
-/// Ranks are idle until the last has arrived and communicate after, in both fidelities. A rank that is done with one all-reduce may
-/// already wait in the next while others still run.
-///
-/// If a member fails, what is under way breaks off and its bytes are lost; it begins again with the first piece, without the member or
-/// when it is back. If some rank has its result already, the others get it from there at once.
-class SimulatedBackend::AllReduce final : private Arrival, private Event {
+/// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after the other.
+class SimulatedBackend::AllReduce {
  public:
-  explicit AllReduce(SimulatedBackend& backend);
+  /// As the cluster asks for it.
+  static std::unique_ptr<AllReduce> make(SimulatedBackend& backend);
+  virtual ~AllReduce() = default;
+  AllReduce(const AllReduce&) = delete;
+  AllReduce& operator=(const AllReduce&) = delete;
+
   /// The whole payload is there. True: complete already (a single worker).
   bool join(Operation& operation, Payload& payload) { return join(operation, payload, pieces_of(payload)); }
   /// Its first `pieces` pieces are there; `payload` may be empty until they all are.
-  bool join(Operation& operation, Payload& payload, std::size_t pieces);
-  void cancel(Operation& operation) noexcept;
+  virtual bool join(Operation& operation, Payload& payload, std::size_t pieces) = 0;
+  virtual void cancel(Operation& operation) noexcept = 0;
   /// `worker` is in no more.
-  void membership_changed(Rank worker);
+  virtual void membership_changed(Rank worker) = 0;
   /// Nothing of the update after version `latest` has begun. (Some rank may still wait for the end of the one before.)
-  bool between_updates(std::uint64_t latest) const { return joining_.size() == 1 || (next_piece_ == 0 && updates_ == latest); }
+  virtual bool between_updates(std::uint64_t latest) const = 0;
   /// Some ranks have the result, others not yet.
-  bool finishing() const { return busy_ && last_; }
+  virtual bool finishing() const = 0;
   /// Bytes that ranks have begun to send and not all received.
-  std::uint64_t bytes_under_way() const { return under_way_; }
-  void describe_waiting(std::vector<std::string>& who) const;
+  virtual std::uint64_t bytes_under_way() const = 0;
+  virtual void describe_waiting(std::vector<std::string>& who) const = 0;
 
- private:
-  struct Slot {
-    Operation* operation = nullptr;
-    Payload* payload = nullptr;
-    std::size_t pieces = 0;  // that are there
-  };
-  /// What a piece of that size over those ranks takes; kept, since the same ones come again and again.
-  struct Plan {
-    std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> ranks;  // of the fabric, by rank in the schedule
-    std::unique_ptr<CollectiveSchedule> schedule;
-    FluidPlan fluid;
-    std::vector<std::uint64_t> sent, received;  // [members]
-    std::uint64_t all = 0;                      // sent by everybody, servers too
-  };
-
+ protected:
+  explicit AllReduce(SimulatedBackend& backend);
+  std::size_t workers() const { return static_cast<std::size_t>(backend_.plan_.workers); }
   std::size_t pieces_of(const Payload& payload) const;
   std::uint64_t bytes_of_piece(const Payload& payload, std::size_t piece) const;
-  void try_begin();
-  void begin(std::uint64_t bytes, bool last);
-  Plan& plan_for(std::uint64_t bytes);
-  void break_off();
-  void set_next_piece(std::size_t piece);
-  void arrived() override;
-  void happen() override;
-  void finish_all();
-  void finish(std::size_t member);
-  void piece_done();
-  template <class T>
-  void average();
+  /// Of the fabric, by rank in the schedule: the members, then the servers.
+  std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
+  std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;
+  /// The mean of what they bring, in the order of ranks: for the first of them, with who contributed, and for the others.
+  std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
+  void describe_waiting(const std::vector<bool>& waiting, std::vector<std::string>& who) const;
 
   SimulatedBackend& backend_;
   CollectiveCosts costs_;
-  std::vector<Slot> joining_, running_;  // [workers]; running: of the last piece
-  std::vector<Rank> members_;            // that take part in the piece under way
-  std::vector<bool> finished_;           // [members_]
-  std::size_t next_piece_ = 0, pieces_ = 1;
-  std::size_t ready_ = 0;      // slots of joining_ that have the next piece
-  std::uint64_t updates_ = 0;  // all-reduces whose last piece has begun
-  bool busy_ = false, last_ = false;
-  std::size_t unfinished_ = 0;
-  std::uint64_t under_way_ = 0;
-  std::vector<std::unique_ptr<Plan>> plans_;
-  Plan* plan_ = nullptr;
-  std::unique_ptr<StepwiseRun> stepwise_;
-  FlowId flow_ = 0;
-  Payload result_, result_of_others_;  // contributions are recorded by the first member alone
+
+ private:
+  template <class T>
+  std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
 };
 
 }  // namespace straggler

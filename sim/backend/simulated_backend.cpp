@@ -80,7 +80,8 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   mail_ = std::vector<Mailbox<MessagePointer>>(processes);
   processor_free_.resize(
       cluster_.per_message > Time() || cluster_.handling_seconds_per_byte > 0 ? static_cast<std::size_t>(plan_.workers) + 1 : 1);
-  if (cluster_.all_reduce || (plan_.workers == 1 && cluster_.servers == 0)) reducing_ = std::make_unique<AllReduce>(*this);
+  if (cluster_.message_cores > 0) message_cores_ = std::make_unique<CorePool>(cluster_.message_cores);
+  if (cluster_.all_reduce || (plan_.workers == 1 && cluster_.servers == 0)) reducing_ = AllReduce::make(*this);
   if (cluster_.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, cluster_.serial_per_epoch);
   if (!cluster_.faults.empty()) {
     processes_.resize(static_cast<std::size_t>(plan_.workers));
@@ -335,11 +336,12 @@ void SimulatedBackend::received(MailOperation& operation) {
 }
 
 Time SimulatedBackend::handled(Rank rank, const Payload& payload) {
-  Time& free = processor_free(rank);
-  free = std::max(free, now()) + handling(rank);
+  Time span = handling(rank);
   if (cluster_.handling_seconds_per_byte > 0)
-    free += Time::from_seconds(cluster_.handling_seconds_per_byte * static_cast<double>(bytes_of(payload)));
-  return free;
+    span += Time::from_seconds(cluster_.handling_seconds_per_byte * static_cast<double>(bytes_of(payload)));
+  Time& free = processor_free(rank);
+  const Time ready = std::max(free, now());
+  return free = message_cores_ ? message_cores_->run(ready, span) : ready + span;
 }
 
 /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail.

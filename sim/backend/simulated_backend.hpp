@@ -11,6 +11,7 @@
 #include "sim/backend/signal_board.hpp"
 #include "sim/backend/simulated_cluster.hpp"
 #include "sim/base/fixed_array.hpp"
+#include "sim/cluster/core_pool.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/network/network.hpp"
 #include "sim/schemes/node.hpp"
@@ -43,6 +44,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
  private:
   class Delivery;
   class AllReduce;
+  class AllReduceTogether;
+  class AllReduceSkewed;
   class Membership;
   class Background;
   class EvaluationClock;
@@ -141,6 +144,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Computations computations_;
   InFlight in_flight_;
   SignalBoard signals_;
+  std::unique_ptr<CorePool> message_cores_;  // that handle the messages of all ranks; null: each rank has its own
   std::unique_ptr<AllReduce> reducing_;
   NodeContext context_;
   FixedArray<Node> nodes_;  // [workers], and the server

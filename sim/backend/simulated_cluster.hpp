@@ -52,6 +52,7 @@ struct SimulatedCluster {
   std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
   Time per_message;                      // of processor time, on each side
   double handling_seconds_per_byte = 0;  // the same, for each byte
+  std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
 
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;
@@ -62,6 +63,8 @@ struct SimulatedCluster {
   CollectiveShape shape;
   UniformLinks uniform;
   bool stepwise = false;
+  bool as_they_come = false;                // stepwise, each rank from when it comes
+  std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
   double reduce_seconds_per_byte = 0;
   std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
   bool overlap = false;         // a bucket leaves when backward has it

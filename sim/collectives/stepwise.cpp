@@ -157,7 +157,7 @@ struct StepwiseRun::Inside {
   /// A rank's processor takes one message after the other.
   void process(Message& message, Message::Stage stage, Rank& rank) {
     message.stage = stage;
-    rank.processor_free = std::max(rank.processor_free, queue.now()) + costs.handling(message.bytes);
+    rank.processor_free = costs.handled(std::max(rank.processor_free, queue.now()), message.bytes);
     queue.at(rank.processor_free, message);
   }
   void processed(Message& message) {

@@ -156,6 +156,8 @@ TEST_CASE("network: sharing, protocol, the inside of hosts, background flows") {
   CHECK(network.intra == link(12e9, 5e-6));
   CHECK(network.protocol.per_message == 5e-6);
   CHECK(network.protocol.copy_rate == 2e9);
+  CHECK_FALSE(network.protocol.cores);
+  CHECK(read(rich, {"cluster.network.protocol.cores=2"}).cluster.network.protocol.cores == 2);
   REQUIRE(network.protocol.segments.size() == 3);
   CHECK(network.protocol.segments[0] == SegmentSpec{64 * 1024.0, 1.2, 0.8});
   CHECK(network.protocol.segments[1] == SegmentSpec{1024 * 1024.0, 2, 1});
@@ -208,6 +210,10 @@ TEST_CASE("collectives: buckets, and those of DistributedDataParallel where only
   CHECK(late.bucket == 4 * mebi);
   CHECK_FALSE(late.overlap);
   CHECK(of("{}") == CollectiveSpec{});
+  const CollectiveSpec skewed = of("{fidelity: stepwise, start: as_they_come, eager_up_to: 64KiB}");
+  CHECK(skewed.start == "as_they_come");
+  CHECK(skewed.eager_up_to == 64 * 1024.0);
+  CHECK(of("{fidelity: stepwise}").start == "together");
 }
 
 TEST_CASE("faults") {

@@ -57,6 +57,8 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"cluster.network.background[0]={from: worker/1, to: worker/0, on: 1ms, rate: 1bps, start: 1h}"},
            {"cluster.network.collective={overlap: true}"},
            {"cluster.network.collective={bucket: 3B, first_bucket: 2B}"},
+           {"cluster.network.collective={fidelity: stepwise}", "cluster.network.protocol.cores=3"},
+           {"cluster.network.collective={fidelity: stepwise, start: as_they_come, eager_up_to: 0B}"},
            {"cluster.faults[6].link='worker/0 \"up\"'", "cluster.faults[6].bandwidth_factor=33.3%"},
            {"training.scheme=asgd", "training.on_failure=abort", "cluster.network.collective={}"},
            {"workload.precision=mixed"},

@@ -1,0 +1,365 @@
+// A state machine for each rank of each collective, and one object a message under way. Messages are kept and used again, so are
+// collectives.
+#include "sim/collectives/skewed.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace straggler {
+
+namespace {
+
+/// How many messages have come of rounds that their receiver has not come to.
+class EarlyMessages {
+ public:
+  /// `ahead`: rounds after the next one.
+  void add(std::size_t ahead) {
+    if (next_ + ahead >= counts_.size()) counts_.resize(next_ + ahead + 1);
+    ++counts_[next_ + ahead];
+  }
+  /// Of the next round, which becomes the present one.
+  std::uint32_t take() {
+    if (next_ == counts_.size()) return 0;
+    const std::uint32_t count = counts_[next_++];
+    if (next_ == counts_.size()) clear();
+    return count;
+  }
+  void clear() {
+    counts_.clear();
+    next_ = 0;
+  }
+
+ private:
+  std::vector<std::uint32_t> counts_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+struct SkewedRun::Inside {
+  struct Collective;
+  struct Connection;
+
+  struct Message final : Arrival, Event {
+    /// held: a rendezvous whose receiver has not come; handled: by the sender's processor; waiting: for those before it on its connection;
+    /// taken: by the receiver's processor.
+    enum class Stage : std::uint8_t { idle, held, handled, waiting, flowing, travelling, taken };
+    explicit Message(Inside& its_run) : run(its_run) {}
+    void arrived() override { run.left(*this); }
+    void happen() override { run.moved_on(*this); }
+
+    Inside& run;
+    Collective* collective = nullptr;
+    CollectiveRank from = 0, to = 0;
+    Stage stage = Stage::idle;
+    bool rendezvous = false;
+    std::int64_t round = 0;
+    std::uint64_t bytes = 0;
+    FlowId flow = 0;
+    Time latency;  // after its last byte has left
+    Connection* connection = nullptr;
+    Message* next = nullptr;  // idle; held, of one receiver; waiting, on one connection
+  };
+
+  /// From one rank of the fabric to another.
+  struct Connection {
+    Message *first = nullptr, *last = nullptr;  // the first one's bytes are leaving
+    // Where all messages travel alike:
+    bool routed = false;
+    Time latency;
+    std::vector<LinkId> links;
+  };
+
+  /// As an event: the end of its arithmetic, or its end where it has nothing to wait for.
+  struct Rank final : Event {
+    void happen() override { collective->run->resumed(*this); }
+    Collective* collective = nullptr;
+    CollectiveRank id = 0;
+    std::int64_t round = -1;      // the one it is in; -1: it has not begun
+    std::size_t sending = 0;      // messages of this round that are rendezvous and have not left
+    std::uint32_t receiving = 0;  // messages to it of this round that have not come
+    std::uint64_t reduced_bytes = 0;
+    EarlyMessages early;
+    Message* held = nullptr;  // to it, until it comes to their rounds
+  };
+
+  struct Collective {
+    Inside* run = nullptr;
+    std::uint64_t number = 0;
+    const CollectiveSchedule* schedule = nullptr;
+    std::span<const std::uint32_t> places;
+    std::int64_t rounds = 0;
+    std::size_t unfinished = 0;
+    std::vector<std::unique_ptr<Rank>> ranks;
+  };
+
+  Inside(Simulation& its_simulation, Network& its_network, Transport& its_transport, const CollectiveCosts& its_costs,
+         std::uint64_t its_eager_most, CollectiveWatch& its_watch)
+      : queue(its_simulation.queue()),
+        network(its_network),
+        transport(its_transport),
+        costs(its_costs),
+        eager_most(its_eager_most),
+        watch(its_watch),
+        plain(its_transport.plain()) {}
+
+  ~Inside() {
+    for (Message& message : messages)
+      if (message.stage == Message::Stage::flowing) network.cancel(message.flow);
+  }
+
+  std::uint64_t open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> places) {
+    if (spare.empty()) spare.push_back(std::make_unique<Collective>());
+    under_way.push_back(std::move(spare.back()));
+    spare.pop_back();
+    Collective& collective = *under_way.back();
+    collective.run = this;
+    collective.number = opened;
+    collective.schedule = &schedule;
+    collective.places = places;
+    collective.rounds = static_cast<std::int64_t>(schedule.rounds());
+    collective.unfinished = schedule.ranks();
+    while (collective.ranks.size() < schedule.ranks()) collective.ranks.push_back(std::make_unique<Rank>());
+    for (std::size_t r = 0; r < schedule.ranks(); ++r) {
+      Rank& rank = *collective.ranks[r];
+      rank.collective = &collective;
+      rank.id = static_cast<CollectiveRank>(r);
+      rank.round = -1;
+      rank.early.clear();
+    }
+    return opened++;
+  }
+
+  void begin(std::uint64_t number, CollectiveRank id) {
+    const auto found = std::find_if(under_way.begin(), under_way.end(), [number](const auto& each) { return each->number == number; });
+    if (found == under_way.end() || (*found)->ranks[id]->round >= 0)
+      throw std::logic_error("rank " + std::to_string(id) + " begins its part of a collective that is over, or for a second time");
+    beginning = true;
+    go_on(*(*found)->ranks[id]);
+    beginning = false;
+  }
+
+  bool waits(const Rank& rank) const { return rank.sending > 0 || rank.receiving > 0; }
+
+  /// To the next round, and through as many as it can.
+  void go_on(Rank& rank) {
+    const Collective& collective = *rank.collective;
+    while (++rank.round < collective.rounds) {
+      collective.schedule->part(rank.id, static_cast<std::size_t>(rank.round), part);
+      const std::uint32_t early = rank.early.take();
+      if (early > part.receives) throw_unexpected(rank, rank.round);
+      rank.receiving = part.receives - early;
+      rank.reduced_bytes = part.reduced_bytes;
+      rank.sending = 0;
+      for (const RoundPart::Send& send : part.sends) start(rank, send);
+      if (rank.held) release_held(rank);
+      if (waits(rank) || spends_arithmetic(rank)) return;
+    }
+    if (beginning)
+      queue.after(Time(), rank);
+    else
+      finish(rank);
+  }
+
+  void start(Rank& rank, const RoundPart::Send& send) {
+    Message& message = idle_message();
+    message.collective = rank.collective;
+    message.from = rank.id;
+    message.to = send.to;
+    message.bytes = send.bytes;
+    message.round = rank.round;
+    message.rendezvous = send.bytes > eager_most;
+    if (!message.rendezvous) return handle(message);
+    ++rank.sending;
+    Rank& receiver = *rank.collective->ranks[send.to];
+    if (receiver.round > rank.round) throw_unexpected(receiver, rank.round);
+    if (receiver.round == rank.round) return handle(message);
+    message.stage = Message::Stage::held;
+    message.next = std::exchange(receiver.held, &message);
+  }
+
+  /// Those of its present round, in the order of their coming.
+  void release_held(Rank& rank) {
+    Message* stay = nullptr;
+    Message* leave = nullptr;
+    for (Message *message = std::exchange(rank.held, nullptr), *next; message; message = next) {
+      next = message->next;
+      Message*& list = message->round == rank.round ? leave : stay;
+      message->next = std::exchange(list, message);
+    }
+    while (stay) {
+      Message& message = *std::exchange(stay, stay->next);
+      message.next = std::exchange(rank.held, &message);
+    }
+    while (leave) handle(*std::exchange(leave, leave->next));
+  }
+
+  Message& idle_message() {
+    if (!idle) return messages.emplace_back(*this);
+    return *std::exchange(idle, idle->next);
+  }
+
+  std::uint32_t place(const Message& message, CollectiveRank rank) const { return message.collective->places[rank]; }
+
+  // A message's way
+
+  void handle(Message& message) {
+    if (!costs.handles()) return post(message);
+    message.stage = Message::Stage::handled;
+    occupy(place(message, message.from), message);
+  }
+
+  void occupy(std::uint32_t where, Message& message) {
+    if (where >= processor_free.size()) processor_free.resize(where + 1);
+    Time& free = processor_free[where];
+    free = costs.handled(std::max(free, queue.now()), message.bytes);
+    queue.at(free, message);
+  }
+
+  void post(Message& message) {
+    ++posted;
+    watch.posted(message.collective->number, message.from, message.to, message.bytes);
+    const std::uint64_t way = std::uint64_t{place(message, message.from)} << 32 | place(message, message.to);
+    Connection& connection = connections[way];
+    message.connection = &connection;
+    message.next = nullptr;
+    (connection.first ? connection.last->next : connection.first) = &message;
+    connection.last = &message;
+    if (connection.first == &message)
+      let_flow(message);
+    else
+      message.stage = Message::Stage::waiting;
+  }
+
+  /// Bytes first, the latency after: the next one on the connection waits for the bytes alone.
+  void let_flow(Message& message) {
+    Connection& connection = *message.connection;
+    message.stage = Message::Stage::flowing;
+    if (!plain || !connection.routed)
+      transport.plan(place(message, message.from), place(message, message.to), static_cast<double>(message.bytes), carriage);
+    if (!plain) {
+      message.latency = carriage.after;
+      message.flow = network.start(carriage.flow(carriage.before), message);
+      return;
+    }
+    if (!connection.routed) {
+      connection.routed = true;
+      connection.latency = carriage.before + carriage.after;
+      connection.links.assign(carriage.links.begin(), carriage.links.end());
+    }
+    message.latency = connection.latency;
+    message.flow = network.start(connection.links, static_cast<double>(message.bytes), Time(), message);
+  }
+
+  void left(Message& message) {
+    Connection& connection = *message.connection;
+    connection.first = message.next;
+    if (connection.first) let_flow(*connection.first);
+    message.stage = Message::Stage::travelling;
+    queue.after(message.latency, message);
+    if (!message.rendezvous) return;
+    Rank& sender = *message.collective->ranks[message.from];
+    --sender.sending;
+    advance(sender);
+  }
+
+  void moved_on(Message& message) {
+    switch (message.stage) {
+      case Message::Stage::handled:
+        return post(message);
+      case Message::Stage::travelling:
+        watch.arrived(message.from, message.to, message.bytes);
+        if (!costs.handles()) return received(message);
+        message.stage = Message::Stage::taken;
+        return occupy(place(message, message.to), message);
+      case Message::Stage::taken:
+        return received(message);
+      default:
+        throw std::logic_error("a message of a collective was called that waits for nothing");
+    }
+  }
+
+  void received(Message& message) {
+    Rank& receiver = *message.collective->ranks[message.to];
+    const std::int64_t round = message.round;
+    message.stage = Message::Stage::idle;
+    message.next = std::exchange(idle, &message);
+    if (round > receiver.round) return receiver.early.add(static_cast<std::size_t>(round - receiver.round - 1));
+    if (round < receiver.round || receiver.receiving == 0) throw_unexpected(receiver, round);
+    --receiver.receiving;
+    advance(receiver);
+  }
+
+  // A rank's way
+
+  void advance(Rank& rank) {
+    if (!waits(rank) && !spends_arithmetic(rank)) go_on(rank);
+  }
+
+  bool spends_arithmetic(Rank& rank) {
+    if (rank.reduced_bytes == 0 || costs.reduce_seconds_per_byte == 0) return false;
+    const Time arithmetic = Time::from_seconds(static_cast<double>(rank.reduced_bytes) * costs.reduce_seconds_per_byte);
+    if (arithmetic == Time()) return false;
+    queue.after(arithmetic, rank);
+    return true;
+  }
+
+  void resumed(Rank& rank) {
+    if (rank.round == rank.collective->rounds) return finish(rank);
+    go_on(rank);
+  }
+
+  /// Of a collective that is over nothing is touched after it.
+  void finish(Rank& rank) {
+    Collective& collective = *rank.collective;
+    const std::uint64_t number = collective.number;
+    const CollectiveRank id = rank.id;
+    if (--collective.unfinished == 0) {
+      const auto found = std::find_if(under_way.begin(), under_way.end(), [&](const auto& each) { return each.get() == &collective; });
+      spare.push_back(std::move(*found));
+      under_way.erase(found);
+    }
+    watch.done(number, id);
+  }
+
+  [[noreturn]] static void throw_unexpected(const Rank& receiver, std::int64_t round) {
+    throw std::logic_error("a message of round " + std::to_string(round) + " goes to rank " + std::to_string(receiver.id) +
+                           ", which expects nothing more in it");
+  }
+
+  EventQueue& queue;
+  Network& network;
+  Transport& transport;
+  const CollectiveCosts costs;
+  const std::uint64_t eager_most;
+  CollectiveWatch& watch;
+  const bool plain;
+  bool beginning = false;
+  std::uint64_t opened = 0, posted = 0;
+  std::vector<std::unique_ptr<Collective>> under_way, spare;
+  std::deque<Message> messages;
+  Message* idle = nullptr;
+  std::unordered_map<std::uint64_t, Connection> connections;  // by (from, to) of the fabric
+  std::vector<Time> processor_free;                           // [ranks of the fabric]
+  RoundPart part;
+  Carriage carriage;
+};
+
+SkewedRun::SkewedRun(Simulation& simulation, Network& network, Transport& transport, const CollectiveCosts& costs, std::uint64_t eager_most,
+                     CollectiveWatch& watch)
+    : inside_(std::make_unique<Inside>(simulation, network, transport, costs, eager_most, watch)) {}
+
+SkewedRun::~SkewedRun() = default;
+
+std::uint64_t SkewedRun::open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> ranks) {
+  return inside_->open(schedule, ranks);
+}
+void SkewedRun::begin(std::uint64_t collective, CollectiveRank rank) { inside_->begin(collective, rank); }
+std::uint64_t SkewedRun::messages() const { return inside_->posted; }
+
+}  // namespace straggler
