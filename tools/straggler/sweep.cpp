@@ -39,8 +39,8 @@ po::options_description own_options() {
   add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
       "puts the shards in these folders together, in --out");
   add("store", po::value<std::string>()->value_name("FILE"),
-      "where evaluations are kept across sweeps (default: in the user's cache folder)");
-  add("no-store", "shares evaluations within this sweep only");
+      "where evaluations and weights are kept across sweeps (default: in the user's cache folder)");
+  add("no-store", "shares them within this sweep only");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes every point; repeatable");
   add("timing-only", "when things happen, without the math");
   add("until-ci", po::value<std::string>()->value_name("SHARE"),
@@ -183,11 +183,16 @@ class SweepCommand {
     if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", out_.string(), error.message()));
   }
 
+  /// A cache: where it cannot be used the sweep says so and goes on.
   std::unique_ptr<EvaluationFile> open_store() const {
-    if (arguments_.has("store")) return std::make_unique<EvaluationFile>(arguments_.get<std::string>("store"));
-    const fs::path usual = EvaluationFile::default_file();
-    if (!arguments_.flag("no-store") && !usual.empty()) return std::make_unique<EvaluationFile>(usual);
-    return std::make_unique<EvaluationFile>(":memory:");
+    fs::path file = ":memory:";
+    if (arguments_.has("store"))
+      file = arguments_.get<std::string>("store");
+    else if (const fs::path usual = EvaluationFile::default_file(); !arguments_.flag("no-store") && !usual.empty())
+      file = usual;
+    return std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
+      fmt::print(stderr, "warning: {}; this sweep goes on without it\n", why);
+    });
   }
 
   void say_what_changed(SweepState& state, const Sweep& sweep) const {
