@@ -11,11 +11,13 @@ const CifarLayout& layout() {
 }
 
 const Register<DataEntry> entry(
-    {"cifar100", "60,000 colour photographs, 32 x 32 pixels, 100 classes; from files that you have", cifar_parameters(layout()),
+    {"cifar100",
+     "60,000 colour photographs, 32 x 32 pixels, 100 classes; from files that you have",
+     cifar_parameters(layout()),
      [](const Parameters& parameters, const std::filesystem::path& base) { return inspect_cifar(layout(), parameters, base); },
-     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t) {
-       return load_cifar(layout(), parameters, base);
-     }});
+     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t) { return load_cifar(layout(), parameters, base); },
+     {},
+     false});
 
 }  // namespace
 }  // namespace straggler

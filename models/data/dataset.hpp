@@ -57,6 +57,7 @@ struct DataEntry {
   std::function<Dataset(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> load;
   /// In place of `inspect` where sizes follow from the seed, too.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> inspect_seeded = {};
+  bool seeded = true;  // false: `load` gives the same whatever the seed
 };
 
 /// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`.

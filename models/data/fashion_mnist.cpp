@@ -142,8 +142,13 @@ std::vector<Parameter> declare() {
   return all;
 }
 
-const Register<DataEntry> entry({"fashion_mnist", "70,000 grey images of clothes, 28 x 28 pixels, 10 classes; also MNIST by `path`",
-                                 declare(), inspect, load});
+const Register<DataEntry> entry({"fashion_mnist",
+                                 "70,000 grey images of clothes, 28 x 28 pixels, 10 classes; also MNIST by `path`",
+                                 declare(),
+                                 inspect,
+                                 load,
+                                 {},
+                                 false});
 
 }  // namespace
 }  // namespace straggler

@@ -147,9 +147,13 @@ std::vector<Parameter> declare() {
   return all;
 }
 
-const Register<DataEntry> entry({"idx", "any images in IDX files: grey or in colour, any size, up to 256 classes", declare(),
+const Register<DataEntry> entry({"idx",
+                                 "any images in IDX files: grey or in colour, any size, up to 256 classes",
+                                 declare(),
                                  [](const Parameters& parameters, const fs::path& base) { return Files(parameters, base, false).info; },
-                                 load});
+                                 load,
+                                 {},
+                                 false});
 
 }  // namespace
 }  // namespace straggler

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <unordered_map>
 
 #include "models/executor/arithmetic.hpp"
 #include "models/executor/evaluation.hpp"
@@ -32,7 +33,9 @@ struct Executor::Implementation {
         arithmetic(model, data, partition, kernels, options.seed, options.numerics, true),
         pool(thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
-        evaluations(data, options.train_subset, options.seed) {
+        evaluations(data, options.train_subset, options.seed),
+        known(options.known) {
+    if (known) take = [this](LineageNode& node) { return take_one(node); };
     arithmetic.start_from(options.initial_weights);
     if (!options.exchange_statistics && model.statistics() > 0) arithmetic.keep_first_statistics();
   }
@@ -58,7 +61,8 @@ struct Executor::Implementation {
 
   void force_once(LineageNode& node) {
     if (Resources::has_value(node)) return;
-    Plan plan(node);
+    Plan plan(node, take);
+    if (plan.size() == 0) return;
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i]);
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node) == 1)) return evaluate_in_order(plan, arithmetic, resources);
     GraphJob job(plan, arithmetic, resources, pool);
@@ -66,11 +70,41 @@ struct Executor::Implementation {
     if (job.failure()) std::rethrow_exception(job.failure());
   }
 
+  /// What was set aside is made again from its inputs, which are here.
+  bool take_one(LineageNode& node) {
+    if (node.value || !known->knows(node.key)) return false;
+    float* const buffer = resources.fresh();
+    if (!buffer) return false;
+    if (!known->read(node.key, {buffer, arithmetic.length()})) {
+      resources.give(buffer);
+      return false;
+    }
+    resources.take(node, buffer);
+    return true;
+  }
+
+  /// Unevaluated nodes that somebody beside other nodes holds.
+  std::vector<LineageNode*> unevaluated_roots() const {
+    std::unordered_map<const LineageNode*, std::uint32_t> held;
+    lineage.each([&held](const LineageNode& node) {
+      for (const LineageNode* input : node.inputs) ++held[input];
+    });
+    std::vector<LineageNode*> roots;
+    lineage.each([&](LineageNode& node) {
+      if (node.value) return;
+      const auto at = held.find(&node);
+      if (node.references > (at == held.end() ? 0 : at->second)) roots.push_back(&node);
+    });
+    return roots;
+  }
+
   Lineage& lineage;
   Arithmetic arithmetic;
   ThreadPool pool;
   Resources resources;
   Evaluations evaluations;
+  KnownValues* const known;
+  Plan::Take take;
 };
 
 Executor::Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
@@ -103,6 +137,11 @@ std::span<const float> Executor::value(const Handle& handle) {
   if (Resources::passed_over(node)) throw std::logic_error("a value is asked for that was passed over and not restored");
   implementation_->arithmetic.make_dense(node);
   return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
+}
+
+void Executor::take_known() {
+  if (!implementation_->known) return;
+  for (LineageNode* root : implementation_->unevaluated_roots()) const Plan walked(*root, implementation_->take);
 }
 
 std::size_t Executor::model_length() const { return implementation_->arithmetic.model_length(); }

@@ -8,6 +8,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
+#include "models/executor/known_values.hpp"
 #include "models/executor/numerics.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/lineage/evaluator.hpp"
@@ -28,10 +29,12 @@ struct ExecutorOptions {
   Numerics numerics = {};
   std::span<const float> initial_weights = {};  // in place of the model's own; they outlive the executor
   bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's count
+  KnownValues* known = nullptr;                 // outlives the executor; null: nothing is known from elsewhere
 };
 
 struct ExecutorStatistics {
-  std::uint64_t nodes = 0, gradient_samples = 0, evaluations = 0;
+  std::uint64_t nodes = 0, gradient_samples = 0, evaluations = 0;  // computed here
+  std::uint64_t taken = 0;                                         // values of nodes that were known from elsewhere
   std::size_t values = 0, peak_value_bytes = 0;
   std::uint64_t set_aside = 0, remade = 0;  // values that made room for others, and those of them that were computed again
 };
@@ -52,6 +55,9 @@ class Executor final : public Evaluator, private ValueOwner {
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
   ExecutorStatistics statistics() const;
+  /// Takes all known values (ExecutorOptions::known) that stand between live handles and what is known or evaluated, so that nothing behind
+  /// them is held any more.
+  void take_known();
 
   // For a run that goes on where another one stopped (checkpointing.hpp).
   /// As `force`, without the arithmetic: what it would evaluate counts as evaluated, and has no value until `restore`.

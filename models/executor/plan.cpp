@@ -12,7 +12,7 @@ constexpr std::uint32_t on_stack = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Plan::Plan(LineageNode& target) {
+Plan::Plan(LineageNode& target, const Take& take) {
   struct Visit {
     LineageNode* node;
     std::size_t next;  // the input to look at next
@@ -22,13 +22,15 @@ Plan::Plan(LineageNode& target) {
     node.mark = on_stack;
     stack.push_back({&node, 0});
   };
-  if (!Resources::has_value(target)) enter(target);
+  // Taking a node may end nodes above it; planned ones never, which a planned consumer or the asker holds.
+  const auto open = [&take](LineageNode& node) { return !Resources::has_value(node) && node.mark == 0 && !(take && take(node)); };
+  if (open(target)) enter(target);
   while (!stack.empty()) {
     Visit& visit = stack.back();
     LineageNode& node = *visit.node;
     if (visit.next < node.inputs.size()) {
       LineageNode& input = *node.inputs[visit.next++];
-      if (!Resources::has_value(input) && input.mark == 0) enter(input);
+      if (open(input)) enter(input);
       continue;
     }
     order_.push_back(&node);

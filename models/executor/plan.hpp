@@ -1,7 +1,8 @@
-// Which nodes must be evaluated for a value (those that never were, and those whose value was set aside), in an order that one thread could
-// follow, and who waits for whom.
+// Which nodes must be evaluated for a value (those that never were and are not known from elsewhere, and those whose value was set aside),
+// in an order that one thread could follow, and who waits for whom.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,8 +15,10 @@ namespace straggler {
 /// plus one; of all other nodes it is 0.
 class Plan {
  public:
-  /// Depth first, inputs before their consumers, without recursion. Throws std::logic_error for a leaf without a value.
-  explicit Plan(LineageNode& target);
+  /// Gives a node its value if that is known from elsewhere, and lets go of its inputs; else false.
+  using Take = std::function<bool(LineageNode&)>;
+  /// Depth first, inputs before their consumers, without recursion; what is taken is as good as evaluated.
+  explicit Plan(LineageNode& target, const Take& take = {});
   /// Takes the marks off the nodes that have no value yet; those of evaluated nodes are taken off by `finish`.
   ~Plan();
   Plan(const Plan&) = delete;

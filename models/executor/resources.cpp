@@ -77,6 +77,13 @@ void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
   lineage_.evaluated(node);
 }
 
+void Resources::take(LineageNode& node, float* buffer) noexcept {
+  node.value = buffer;
+  node.sparse = false;
+  ++counts_.taken;
+  lineage_.evaluated(node);
+}
+
 bool Resources::has_value(const LineageNode& node) { return node.value && node.value != &set_aside; }
 
 void Resources::note_recipe(const LineageNode& node) noexcept {

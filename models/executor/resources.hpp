@@ -27,6 +27,8 @@ class Resources {
   float* fresh() { return buffers_.take(); }
   /// The value is in `buffer`, which `begin` gave: the node keeps it and lets go of its inputs. `sparse`: its form.
   void store(LineageNode& node, float* buffer, bool sparse) noexcept;
+  /// The value came from elsewhere, in a buffer that `fresh` gave: the node keeps it and lets go of its inputs.
+  void take(LineageNode& node, float* buffer) noexcept;
   /// The value will not come: takes back what `begin` gave.
   void abandon(const LineageNode& node, float* buffer) noexcept;
   /// Takes back a buffer that belongs to no node.

@@ -3,6 +3,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "models/data/dataset.hpp"
 #include "scenarios/schema/scenario.hpp"
@@ -14,7 +15,7 @@ struct Blueprint;
 /// Thread-safe. Keeps the last few sets.
 class DataCache {
  public:
-  /// As Blueprint::load_data; the same set for scenarios that name the same data, seed and split.
+  /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed.
   std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario);
 
  private:
@@ -22,8 +23,9 @@ class DataCache {
   struct Entry {
     Kind data;
     std::filesystem::path base;
-    std::uint64_t seed;
+    std::optional<std::uint64_t> seed;  // none: it does not matter
     std::string split;
+    AugmentSpec augment;
     std::shared_ptr<const Dataset> set;
   };
   std::mutex mutex_;

@@ -5,11 +5,26 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
-#include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/experiment/stored_trajectory.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
 namespace straggler {
+
+namespace {
+
+/// For a first pass over the timing, of which nothing is shown.
+class Silent final : public ProgressListener {
+ public:
+  explicit Silent(ProgressListener* other) : other_(other) {}
+  void progress(const State& /*state*/) override {}
+  bool interrupted() override { return other_ && other_->interrupted(); }
+
+ private:
+  ProgressListener* const other_;
+};
+
+}  // namespace
 
 struct Experiment::Implementation {
   Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
@@ -23,6 +38,8 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
+  std::shared_ptr<const Dataset> dataset();
+  double gradient_flops() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                 const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
@@ -35,7 +52,9 @@ struct Experiment::Implementation {
   Blueprint blueprint;
   Replay replay;
   std::vector<float> final_weights;
-  std::uint64_t recomputed = 0;
+  ExecutorStatistics computed;
+  std::optional<std::uint64_t> known_version;  // up to which the store has values to go on from; none: it was not looked up
+  Key final_root, final_key;                   // of weights that the store may have
 };
 
 void Experiment::Implementation::follow(const RealRun& real) {
@@ -95,21 +114,46 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   } catch (const TimeOverflow& overflow) {
     throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
   }
+  if (evaluator && recorder.record().outcome != Outcome::interrupted)
+    evaluator->stopped(recorder.latest()->value, recorder.latest()->version);
   describe(recorder.record(), backend.network());
 }
 
+std::shared_ptr<const Dataset> Experiment::Implementation::dataset() {
+  return options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+}
+
+/// Of one sample: backward costs about two forward passes.
+double Experiment::Implementation::gradient_flops() const {
+  double flops = 0;
+  for (const LayerCost& layer : blueprint.model->cost()) flops += 3 * layer.forward_flops;
+  return flops;
+}
+
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
+  const bool stores = options.store && !options.timing_only && !options.checkpoint;
+  if (stores && !known_version) {
+    Silent silent(progress);
+    run_from_store(&silent);
+  }
   std::optional<MathPlane> math;
   if (!options.timing_only) math.emplace(blueprint, scenario, options.data);
   Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? math->data.get() : nullptr));
+  std::optional<StoredValues> values;
   std::unique_ptr<Executor> executor;
+  std::optional<SavePoints> points;
   std::optional<StoringEvaluator> storing;
+  if (stores) values.emplace(*options.store, lineage);
   if (math) {
     ExecutorOptions settings;
     settings.threads = options.threads;
     settings.memory_budget = options.memory_budget;
+    settings.known = values ? &*values : nullptr;
     executor = math->executor(lineage, settings);
-    if (options.store) storing.emplace(*options.store, *executor, train_subset());
+  }
+  if (stores) {
+    points.emplace(*executor, lineage, *values, options.saving, gradient_flops(), *known_version);
+    storing.emplace(*options.store, *executor, lineage, *points, train_subset(), *known_version);
   }
   std::unique_ptr<Checkpointing> saves;
   if (executor && options.checkpoint) saves = checkpointing(*executor, lineage);
@@ -125,20 +169,23 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, recorder.latest()->value);
     const std::span<const float> values = executor->value(recorder.latest()->value).first(executor->model_length());  // without registers
     final_weights.assign(values.begin(), values.end());
-    recomputed = executor->statistics().remade;
+    computed = executor->statistics();
   }
   return std::move(record);
 }
 
 Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListener* progress) {
-  const std::shared_ptr<const Dataset> data =
-      options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  const std::shared_ptr<const Dataset> data = dataset();
   Lineage lineage(Math::none, blueprint.root_key(scenario, data.get()));
-  KnownEvaluations known(*options.store, train_subset());
+  const StoredValues values(*options.store, lineage);
+  KnownEvaluations known(*options.store, values, train_subset());
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        &known, nullptr, false);
   simulate(lineage, recorder, &known, progress, {});
   evaluate_final(recorder.record(), known, recorder.latest()->value);
+  known_version = known.known_version();
+  final_root = value_root(lineage.root(), math_stamp());
+  final_key = recorder.latest()->value.key();
   FromStore out;
   out.missing = known.missing();
   out.found = known.found();
@@ -178,9 +225,19 @@ Experiment::~Experiment() = default;
 
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
 Experiment::FromStore Experiment::run_from_store(ProgressListener* progress) { return implementation_->run_from_store(progress); }
-std::vector<float> Experiment::final_weights() const { return implementation_->final_weights; }
+
+std::vector<float> Experiment::final_weights() const {
+  const Implementation& all = *implementation_;
+  if (!all.final_weights.empty() || !all.options.store) return all.final_weights;
+  std::vector<float> values(all.blueprint.model->length() + all.blueprint.numerics.registers());
+  if (!all.options.store->find_value(all.final_root, all.final_key, values)) return {};
+  values.resize(all.blueprint.model->length());
+  return values;
+}
+
 std::vector<TensorInfo> Experiment::tensors() const { return all_tensors(*implementation_->blueprint.model); }
-std::uint64_t Experiment::recomputed() const { return implementation_->recomputed; }
+std::uint64_t Experiment::recomputed() const { return implementation_->computed.remade; }
+const ExecutorStatistics& Experiment::computed() const { return implementation_->computed; }
 const WordList* Experiment::vocabulary() const { return implementation_->blueprint.data.vocabulary.get(); }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 

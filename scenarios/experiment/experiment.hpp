@@ -28,6 +28,12 @@ struct CheckpointRequest {
 class DataCache;
 class TrajectoryStore;
 
+/// Which values a run leaves in the store for others to go on from (stored_trajectory.hpp).
+struct SavingRule {
+  double share = 0.01;   // of the math's time that saving may take, about
+  double growth = 1.25;  // a version is saved when it is so many times the last saved one
+};
+
 struct RunOptions {
   bool timing_only = false;
   bool trace = false;
@@ -36,7 +42,8 @@ struct RunOptions {
   std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
   std::optional<CheckpointRequest> checkpoint;  // with math only
-  TrajectoryStore* store = nullptr;             // evaluations of other runs; null: none
+  TrajectoryStore* store = nullptr;             // evaluations and values of other runs; null: none. Not used with a checkpoint
+  SavingRule saving;                            // with a store
   DataCache* data = nullptr;                    // data sets of other runs; null: none
 };
 
@@ -103,11 +110,13 @@ class Experiment {
   };
   /// Needs RunOptions::store. Throws RunFailed.
   FromStore run_from_store(ProgressListener* progress);
-  /// After run(), with math: the final weights and how they are laid out.
+  /// After run(), with math: the final weights and how they are laid out. After run_from_store(): if the store has them, else empty.
   std::vector<float> final_weights() const;
   std::vector<TensorInfo> tensors() const;
   /// After run(): values that were computed again because the memory budget had no room to keep them.
   std::uint64_t recomputed() const;
+  /// After run(): what the math plane did.
+  const ExecutorStatistics& computed() const;
   /// Of the words whose vectors the weights are; null for other data.
   const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use

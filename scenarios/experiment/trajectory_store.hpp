@@ -1,7 +1,9 @@
 // What is known of weights from earlier runs, by their lineage key: the math of a trajectory depends on the order of its updates only, so
-// that runs which apply the same updates in the same order share it.
+// that runs which apply the same updates in the same order share it, and runs that begin alike share their beginning.
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/base/key.hpp"
@@ -9,51 +11,30 @@
 
 namespace straggler {
 
+/// Hash of the sources that compute numbers: what another program computed is not ours.
+Key math_stamp();
 /// Names an evaluation: the weights, the samples they were evaluated on, and the program's math (`stamp`).
 Key evaluation_key(const Key& weights, EvaluationSet set, std::size_t train_subset, const Key& stamp);
+/// Names all values that follow from a lineage's root by the program's math.
+Key value_root(const Key& root, const Key& stamp);
 
-/// Safe to use from several threads.
+/// A cache: what it forgets is computed again. Safe to use from several threads.
 class TrajectoryStore {
  public:
   virtual ~TrajectoryStore() = default;
   virtual std::optional<Evaluation> find(const Key& evaluation) = 0;
   virtual void keep(const Key& evaluation, const Evaluation& value) = 0;
-};
 
-/// Hash of the sources that compute numbers: another program's evaluations are not ours.
-Key math_stamp();
-
-/// Answers from a store alone. What is not known reads as no progress (accuracy 0, loss 0) and is noted.
-class KnownEvaluations final : public Evaluator {
- public:
-  KnownEvaluations(TrajectoryStore& store, std::size_t train_subset) : store_(store), train_subset_(train_subset) {}
-  Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
-  void force(const Handle& /*value*/) override {}
-  /// Evaluations that are not known, in the order in which they were asked for.
-  const std::vector<Key>& missing() const { return missing_; }
-  std::size_t found() const { return found_; }
-
- private:
-  TrajectoryStore& store_;
-  const std::size_t train_subset_;
-  const Key stamp_ = math_stamp();
-  std::vector<Key> missing_;
-  std::size_t found_ = 0;
-};
-
-/// Asks another evaluator only where the store does not know, and tells the store.
-class StoringEvaluator final : public Evaluator {
- public:
-  StoringEvaluator(TrajectoryStore& store, Evaluator& math, std::size_t train_subset)
-      : store_(store), math_(math), train_subset_(train_subset) {}
-  Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
-  void force(const Handle& value) override { math_.force(value); }
-
- private:
-  TrajectoryStore& store_;
-  Evaluator& math_;
-  const std::size_t train_subset_;
-  const Key stamp_ = math_stamp();
+  // Values of lineage nodes, by their keys: weights, and what else training goes on from (momentum, older weights that gradients are under
+  // way for). A store that keeps none still serves evaluations.
+  /// The keys of all that are kept below this root (value_root).
+  virtual std::vector<Key> values(const Key& /*root*/) { return {}; }
+  /// False: it is not kept, or not of this length.
+  virtual bool find_value(const Key& /*root*/, const Key& /*value*/, std::span<float> /*to*/) { return false; }
+  virtual void keep_value(const Key& /*root*/, const Key& /*value*/, std::span<const float> /*floats*/) {}
+  virtual void forget_value(const Key& /*root*/, const Key& /*value*/) {}
+  /// Bytes of values that one run should keep at most.
+  virtual std::uint64_t value_budget() const { return 0; }
 };
 
 }  // namespace straggler

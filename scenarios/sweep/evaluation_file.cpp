@@ -1,9 +1,33 @@
 #include "scenarios/sweep/evaluation_file.hpp"
 
+#include <bit>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
 
 namespace straggler {
 namespace {
+
+constexpr std::int64_t layout = 2;        // of the tables; a file of another one starts anew
+constexpr std::uint64_t row_bytes = 120;  // of an evaluation, and of a value beside its floats, with its places in indexes
+// Evaluations are written soon. Values wait: many of a run's are dropped again for better spread ones.
+constexpr auto flush_interval = std::chrono::seconds(5), flush_values_interval = std::chrono::seconds(30);
+constexpr std::uint64_t flush_bytes = std::uint64_t{64} << 20;
+
+/// Losses may be no numbers, for which SQLite has no place but in bits. `used` counts flushes of the file, so that clocks do not matter.
+constexpr const char* tables =
+    "CREATE TABLE evaluations (high INTEGER, low INTEGER, stamp INTEGER, loss INTEGER, accuracy INTEGER, sum INTEGER, used INTEGER,"
+    " PRIMARY KEY (high, low)) WITHOUT ROWID;"
+    "CREATE INDEX evaluations_by_use ON evaluations (used);"
+    "CREATE TABLE vectors (root_high INTEGER, root_low INTEGER, high INTEGER, low INTEGER, stamp INTEGER, bytes INTEGER, sum INTEGER,"
+    " used INTEGER, id INTEGER, PRIMARY KEY (root_high, root_low, high, low)) WITHOUT ROWID;"
+    "CREATE INDEX vectors_by_use ON vectors (used, bytes);"
+    "CREATE TABLE floats (id INTEGER PRIMARY KEY, data BLOB);"
+    "CREATE TABLE clock (now INTEGER);"
+    "INSERT INTO clock VALUES (0);";
+
+static_assert(std::endian::native == std::endian::little, "floats are written as they lie in memory");
 
 /// The folder must be there before SQLite makes the file.
 const std::filesystem::path& with_folder(const std::filesystem::path& file) {
@@ -15,7 +39,75 @@ const std::filesystem::path& with_folder(const std::filesystem::path& file) {
 
 std::int64_t half(std::uint64_t word) { return static_cast<std::int64_t>(word); }
 
+std::int64_t sum_of(const Key& evaluation, const Evaluation& value) {
+  return half(Hasher().add(evaluation).add(value.loss).add(value.accuracy).key().low);
+}
+
+std::int64_t sum_of(const Key& root, const Key& value, const void* data, std::size_t bytes) {
+  return half(Hasher().add(root).add(value).add_bytes(data, bytes).key().low);
+}
+
+Statement& bind(Statement& statement, int at, const Key& key) { return statement.bind(at, half(key.high)).bind(at + 1, half(key.low)); }
+
 }  // namespace
+
+/// The database, and the statements that are asked for often.
+struct EvaluationFile::Open {
+  Open(const std::filesystem::path& file, int patience_ms)
+      : database(with_folder(file), DatabaseUse{.noun = "the store",
+                                                .patience_ms = patience_ms,
+                                                .when_full = "free some space, or name another file with --store",
+                                                .elsewhere = "name another file with --store"}),
+        find(with_tables(database), "SELECT loss, accuracy, sum FROM evaluations WHERE high = ? AND low = ?"),
+        find_value(database,
+                   "SELECT sum, data FROM vectors JOIN floats USING (id) WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?") {}
+
+  static std::int64_t layout_of(Database& database) {
+    Statement version(database, "SELECT user_version FROM pragma_user_version");
+    version.step();
+    return version.count(0);
+  }
+  static std::int64_t others(Database& database) {
+    Statement tables_of_others(database,
+                               "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+                               " AND name NOT IN ('evaluations', 'vectors', 'floats', 'clock')");
+    tables_of_others.step();
+    return tables_of_others.count(0);
+  }
+  static Database& with_tables(Database& database) {
+    database.run("PRAGMA secure_delete = OFF");  // where it is on, what makes room would be written over with zeros
+    if (layout_of(database) != layout) make_tables(database);
+    return database;
+  }
+  static void make_tables(Database& database) {
+    Transaction transaction(database);
+    const std::int64_t found = layout_of(database);  // somebody else may have been first
+    if (found == layout) return;
+    if (others(database) > 0)
+      throw ResultsError(database.file().string() + ": is another database, no store; name another file with --store");
+    if (found > layout)
+      throw ResultsError(database.file().string() + ": the store is of a later version of this program; name another file with --store");
+    database.run(
+        "DROP TABLE IF EXISTS evaluations; DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS floats; DROP TABLE IF EXISTS clock;");
+    database.run(tables);
+    database.run(("PRAGMA user_version = " + std::to_string(layout)).c_str());
+    transaction.commit();
+  }
+
+  Database database;
+  Statement find, find_value;
+};
+
+template <class Body>
+auto EvaluationFile::guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const ResultsError& error) {
+    if (!tell_) throw;
+    go_without(error.what());
+  }
+  return body();
+}
 
 std::filesystem::path EvaluationFile::default_file() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
@@ -25,16 +117,11 @@ std::filesystem::path EvaluationFile::default_file() {
   return {};
 }
 
-EvaluationFile::EvaluationFile(const std::filesystem::path& file, std::uint64_t cap)
-    : database_(with_folder(file), "the store"), cap_(cap) {
-  Transaction transaction(database_);
-  // `used` counts flushes of the file, so that clocks do not matter.
-  database_.run(
-      "CREATE TABLE IF NOT EXISTS evaluations (high INTEGER, low INTEGER, stamp INTEGER, loss REAL, accuracy REAL, used INTEGER,"
-      " PRIMARY KEY (high, low)) WITHOUT ROWID;"
-      "CREATE INDEX IF NOT EXISTS by_use ON evaluations (used);"
-      "CREATE TABLE IF NOT EXISTS clock (now INTEGER); INSERT INTO clock SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM clock)");
-  transaction.commit();
+EvaluationFile::EvaluationFile(const std::filesystem::path& file, std::uint64_t cap, Tell tell, int patience_ms)
+    : file_(file), cap_(cap), patience_ms_(patience_ms), tell_(std::move(tell)) {
+  guarded([&] {
+    if (!open_) open_ = std::make_unique<Open>(file_, patience_ms_);
+  });
 }
 
 EvaluationFile::~EvaluationFile() {
@@ -44,76 +131,236 @@ EvaluationFile::~EvaluationFile() {
   }
 }
 
+void EvaluationFile::go_without(const std::string& why) {
+  const Tell tell = std::exchange(tell_, {});  // a store in memory that fails is no longer a matter of files
+  open_.reset();
+  open_ = std::make_unique<Open>(":memory:", patience_ms_);
+  for (auto& [key, known] : known_) known = {known.value, true, false};
+  fresh_ = known_.size();
+  used_ = 0;
+  used_values_.clear();
+  tell(why);
+}
+
 std::optional<Evaluation> EvaluationFile::find(const Key& evaluation) {
   const std::lock_guard lock(mutex_);
   if (const auto at = known_.find(evaluation); at != known_.end()) return at->second.value;
-  Statement select(database_, "SELECT loss, accuracy FROM evaluations WHERE high = ? AND low = ?");
-  select.bind(0, half(evaluation.high)).bind(1, half(evaluation.low));
-  if (!select.step()) return std::nullopt;
-  const Evaluation value{select.number(0), select.number(1)};
-  known_[evaluation] = {value, false, true};
-  ++used_;
-  return value;
+  return guarded([&]() -> std::optional<Evaluation> {
+    Statement& select = open_->find;
+    if (!bind(select, 0, evaluation).step()) return select.reset(), std::nullopt;
+    const Evaluation value{std::bit_cast<double>(select.count(0)), std::bit_cast<double>(select.count(1))};
+    const bool whole = select.count(2) == sum_of(evaluation, value);
+    select.reset();
+    if (!whole) return std::nullopt;
+    known_[evaluation] = {value, false, true};
+    ++used_;
+    return value;
+  });
 }
 
 void EvaluationFile::keep(const Key& evaluation, const Evaluation& value) {
   const std::lock_guard lock(mutex_);
   if (known_.emplace(evaluation, Known{value, true, false}).second) ++fresh_;
+  flush_if_due();
+}
+
+std::vector<Key> EvaluationFile::values(const Key& root) {
+  const std::lock_guard lock(mutex_);
+  return guarded([&] {
+    std::vector<Key> keys;
+    for (auto at = fresh_values_.lower_bound({root, Key{}}); at != fresh_values_.end() && at->first.first == root; ++at)
+      keys.push_back(at->first.second);
+    Statement select(open_->database, "SELECT high, low FROM vectors WHERE root_high = ? AND root_low = ?");
+    bind(select, 0, root);
+    while (select.step()) keys.push_back({static_cast<std::uint64_t>(select.count(0)), static_cast<std::uint64_t>(select.count(1))});
+    return keys;
+  });
+}
+
+bool EvaluationFile::find_value(const Key& root, const Key& value, std::span<float> to) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = fresh_values_.find({root, value}); at != fresh_values_.end()) {
+    if (at->second.size() != to.size()) return false;
+    std::copy(at->second.begin(), at->second.end(), to.begin());
+    return true;
+  }
+  return guarded([&] {
+    Statement& select = open_->find_value;
+    bool there = bind(bind(select, 0, root), 2, value).step(), whole = true;
+    if (there) {
+      const std::string_view data = select.bytes(1);
+      whole = select.count(0) == sum_of(root, value, data.data(), data.size());
+      there = whole && data.size() == to.size_bytes();
+      if (there) std::memcpy(to.data(), data.data(), data.size());
+    }
+    select.reset();
+    if (there) used_values_.insert({root, value});
+    if (!whole) remove_value(root, value);  // or it would never be written again
+    return there;
+  });
+}
+
+void EvaluationFile::keep_value(const Key& root, const Key& value, std::span<const float> floats) {
+  const std::lock_guard lock(mutex_);
+  if (!fresh_values_.try_emplace({root, value}, floats.begin(), floats.end()).second) return;
+  fresh_bytes_ += floats.size_bytes();
+  flush_if_due();
+}
+
+void EvaluationFile::forget_value(const Key& root, const Key& value) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = fresh_values_.find({root, value}); at != fresh_values_.end()) {
+    fresh_bytes_ -= at->second.size() * sizeof(float);
+    fresh_values_.erase(at);
+    return;
+  }
+  used_values_.erase({root, value});
+  guarded([&] { remove_value(root, value); });
+}
+
+void EvaluationFile::remove_value(const Key& root, const Key& value) {
+  constexpr const char* which = " WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?";
+  Transaction transaction(open_->database);
+  Statement floats(open_->database, (std::string("DELETE FROM floats WHERE id IN (SELECT id FROM vectors") + which + ")").c_str());
+  bind(bind(floats, 0, root), 2, value).run();
+  Statement name(open_->database, (std::string("DELETE FROM vectors") + which).c_str());
+  bind(bind(name, 0, root), 2, value).run();
+  transaction.commit();
 }
 
 void EvaluationFile::flush() {
   const std::lock_guard lock(mutex_);
-  if (fresh_ + used_ == 0) return;
-  Transaction transaction(database_);
-  database_.run("UPDATE clock SET now = now + 1");
-  Statement insert(
-      database_,
-      "INSERT OR REPLACE INTO evaluations (high, low, stamp, loss, accuracy, used) VALUES (?, ?, ?, ?, ?, (SELECT now FROM clock))");
-  Statement touch(database_, "UPDATE evaluations SET used = (SELECT now FROM clock) WHERE high = ? AND low = ?");
-  const std::int64_t stamp = half(math_stamp().low);
-  for (const auto& [key, known] : known_) {
-    if (known.fresh)
-      insert.bind(0, half(key.high)).bind(1, half(key.low)).bind(2, stamp).bind(3, known.value.loss).bind(4, known.value.accuracy).run();
-    else if (known.used)
-      touch.bind(0, half(key.high)).bind(1, half(key.low)).run();
+  guarded([&] { write(true); });
+}
+
+void EvaluationFile::flush_if_due() {
+  const Clock::time_point now = Clock::now();
+  const bool values = fresh_bytes_ >= flush_bytes || (fresh_bytes_ > 0 && now - values_flushed_ >= flush_values_interval);
+  if (!values && now - flushed_ < flush_interval) return;
+  if (tell_) return guarded([&] { write(values); });
+  try {  // to be told at the end, by `flush`
+    write(values);
+  } catch (const ResultsError&) {
+    flushed_ = values_flushed_ = now;
   }
+}
+
+void EvaluationFile::write(bool values) {
+  flushed_ = Clock::now();
+  if (values) values_flushed_ = flushed_;
+  if (fresh_ + used_ == 0 && !(values && (!fresh_values_.empty() || !used_values_.empty()))) return;
+  Transaction transaction(open_->database);
+  open_->database.run("UPDATE clock SET now = now + 1");
+  write_evaluations();
+  if (values) write_values();
   make_room();
   transaction.commit();
   for (auto& [key, known] : known_) known.fresh = known.used = false;
   fresh_ = used_ = 0;
+  if (!values) return;
+  fresh_values_.clear();
+  used_values_.clear();
+  fresh_bytes_ = 0;
 }
 
-/// A row and its place in the index take about 100 bytes; a tenth more than needed goes, so that this is rare.
+void EvaluationFile::write_evaluations() {
+  Statement insert(open_->database,
+                   "INSERT OR REPLACE INTO evaluations (high, low, stamp, loss, accuracy, sum, used)"
+                   " VALUES (?, ?, ?, ?, ?, ?, (SELECT now FROM clock))");
+  Statement touch(open_->database, "UPDATE evaluations SET used = (SELECT now FROM clock) WHERE high = ? AND low = ?");
+  const std::int64_t stamp = half(math_stamp().low);
+  for (const auto& [key, known] : known_) {
+    if (known.fresh)
+      bind(insert, 0, key)
+          .bind(2, stamp)
+          .bind(3, std::bit_cast<std::int64_t>(known.value.loss))
+          .bind(4, std::bit_cast<std::int64_t>(known.value.accuracy))
+          .bind(5, sum_of(key, known.value))
+          .run();
+    else if (known.used)
+      bind(touch, 0, key).run();
+  }
+}
+
+void EvaluationFile::write_values() {
+  Statement name(open_->database,
+                 "INSERT OR IGNORE INTO vectors (root_high, root_low, high, low, stamp, bytes, sum, used, id)"
+                 " VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT now FROM clock), (SELECT coalesce(max(id), 0) + 1 FROM floats))");
+  Statement insert(open_->database, "INSERT INTO floats (id, data) SELECT coalesce(max(id), 0) + 1, ? FROM floats");
+  Statement touch(open_->database,
+                  "UPDATE vectors SET used = (SELECT now FROM clock)"
+                  " WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?");
+  const std::int64_t stamp = half(math_stamp().low);
+  for (const auto& [key, floats] : fresh_values_) {
+    const std::size_t bytes = floats.size() * sizeof(float);
+    bind(bind(name, 0, key.first), 2, key.second).bind(4, stamp).bind(5, half(bytes));
+    name.bind(6, sum_of(key.first, key.second, floats.data(), bytes)).run();
+    if (open_->database.changes() > 0) insert.bind_bytes(0, floats.data(), bytes).run();
+  }
+  for (const Name& used : used_values_) bind(bind(touch, 0, used.first), 2, used.second).run();
+}
+
+/// A tenth more than needed goes, so that this is rare.
 void EvaluationFile::make_room() {
-  constexpr std::uint64_t row_bytes = 100;
-  Statement count(database_, "SELECT count(*) FROM evaluations");
-  count.step();
-  const auto rows = static_cast<std::uint64_t>(count.count(0)), most = cap_ / row_bytes;
-  count.reset();
-  if (rows <= most) return;
-  Statement remove(database_,
-                   "DELETE FROM evaluations WHERE (high, low) IN (SELECT high, low FROM evaluations ORDER BY used, high, low LIMIT ?)");
-  remove.bind(0, static_cast<std::int64_t>(rows - most + most / 10)).run();
+  Statement sizes(
+      open_->database,
+      "SELECT (SELECT count(*) FROM evaluations), (SELECT count(*) FROM vectors), (SELECT coalesce(sum(bytes), 0) FROM vectors)");
+  sizes.step();
+  const auto all = row_bytes * static_cast<std::uint64_t>(sizes.count(0) + sizes.count(1)) + static_cast<std::uint64_t>(sizes.count(2));
+  sizes.reset();
+  if (all <= cap_) return;
+  std::uint64_t left = all - cap_ + cap_ / 10;
+  std::vector<Key> evaluations;
+  std::vector<std::int64_t> vectors;
+  {
+    Statement oldest(open_->database,
+                     "SELECT used, 0 AS kind, bytes, id, 0 FROM vectors UNION ALL SELECT used, 1, 0, high, low FROM evaluations"
+                     " ORDER BY used, kind, 4, 5");
+    while (left > 0 && oldest.step()) {
+      const std::uint64_t bytes = row_bytes + static_cast<std::uint64_t>(oldest.count(2));
+      if (oldest.count(1) == 0)
+        vectors.push_back(oldest.count(3));
+      else
+        evaluations.push_back({static_cast<std::uint64_t>(oldest.count(3)), static_cast<std::uint64_t>(oldest.count(4))});
+      left -= std::min(left, bytes);
+    }
+  }
+  Statement drop_evaluation(open_->database, "DELETE FROM evaluations WHERE high = ? AND low = ?");
+  for (const Key& key : evaluations) bind(drop_evaluation, 0, key).run();
+  Statement drop_floats(open_->database, "DELETE FROM floats WHERE id = ?");
+  for (const std::int64_t id : vectors) drop_floats.bind(0, id).run();
+  if (!vectors.empty()) open_->database.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM floats)");
+}
+
+void EvaluationFile::forget_all() {
+  known_.clear();
+  fresh_values_.clear();
+  used_values_.clear();
+  fresh_ = used_ = fresh_bytes_ = 0;
 }
 
 void EvaluationFile::clear() {
   const std::lock_guard lock(mutex_);
-  known_.clear();
-  fresh_ = used_ = 0;
-  database_.run("DELETE FROM evaluations");
-  database_.run("VACUUM");
+  forget_all();
+  open_->database.run("DELETE FROM evaluations; DELETE FROM vectors; DELETE FROM floats");
+  open_->database.run("VACUUM");
 }
 
 EvaluationFile::Facts EvaluationFile::facts() {
   const std::lock_guard lock(mutex_);
   Facts facts;
-  Statement select(database_, "SELECT count(*), coalesce(sum(stamp = ?), 0) FROM evaluations");
-  select.bind(0, half(math_stamp().low));
-  select.step();
+  const std::int64_t stamp = half(math_stamp().low);
+  Statement select(open_->database, "SELECT count(*), coalesce(sum(stamp = ?), 0) FROM evaluations");
+  select.bind(0, stamp).step();
   facts.evaluations = static_cast<std::uint64_t>(select.count(0));
-  facts.of_this_program = static_cast<std::uint64_t>(select.count(1));
+  facts.own_evaluations = static_cast<std::uint64_t>(select.count(1));
+  Statement vectors(open_->database, "SELECT count(*), coalesce(sum(stamp = ?), 0), coalesce(sum(bytes), 0) FROM vectors");
+  vectors.bind(0, stamp).step();
+  facts.values = static_cast<std::uint64_t>(vectors.count(0));
+  facts.own_values = static_cast<std::uint64_t>(vectors.count(1));
+  facts.value_bytes = static_cast<std::uint64_t>(vectors.count(2));
   std::error_code ignored;
-  facts.bytes = std::filesystem::file_size(database_.file(), ignored);
+  if (std::filesystem::exists(file_, ignored)) facts.file_bytes = std::filesystem::file_size(file_, ignored);
   facts.cap = cap_;
   return facts;
 }

@@ -1,15 +1,24 @@
-// The trajectory store as a file: evaluations by key, kept across sweeps.
+// The trajectory store as a file: evaluations and values of lineage nodes by key, kept across sweeps.
 //
 // Invariants:
 //  - A key holds the hash of the program's math (math_stamp), so that numbers of another version are never served; they age out.
-//  - Several processes of one host may use the file at once. What a process found is written in one transaction (`flush`); a killed process
-//    loses what it had not flushed, nothing else.
-//  - The file keeps below its cap: what was used longest ago goes first.
+//  - Each row holds a checksum: what a damaged disk returns is never served.
+//  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
+//    the end; a killed process loses what it had not flushed, nothing else.
+//  - The file keeps below its cap: what was used longest ago goes first, evaluations and values alike.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/sweep/sqlite.hpp"
@@ -18,37 +27,71 @@ namespace straggler {
 
 class EvaluationFile final : public TrajectoryStore {
  public:
-  static constexpr std::uint64_t default_cap = std::uint64_t{256} << 20;  // bytes
+  static constexpr std::uint64_t default_cap = std::uint64_t{512} << 20;  // bytes
+  static constexpr int default_patience_ms = 10'000;
+  /// Told, once, why the file cannot be used and that things go on without it.
+  using Tell = std::function<void(const std::string&)>;
 
-  explicit EvaluationFile(const std::filesystem::path& file, std::uint64_t cap = default_cap);
+  /// With `tell` nothing here throws ResultsError: where the file cannot be used (any more), what was found so far and what comes is kept
+  /// in memory.
+  explicit EvaluationFile(const std::filesystem::path& file, std::uint64_t cap = default_cap, Tell tell = {},
+                          int patience_ms = default_patience_ms);
   ~EvaluationFile() override;
 
   std::optional<Evaluation> find(const Key& evaluation) override;
   void keep(const Key& evaluation, const Evaluation& value) override;
+  std::vector<Key> values(const Key& root) override;
+  bool find_value(const Key& root, const Key& value, std::span<float> to) override;
+  void keep_value(const Key& root, const Key& value, std::span<const float> floats) override;
+  void forget_value(const Key& root, const Key& value) override;
+  std::uint64_t value_budget() const override { return cap_ / 16; }
   /// Writes what is new and what was used. Throws ResultsError; then everything stays in memory.
   void flush();
   void clear();
 
   struct Facts {
-    std::uint64_t evaluations = 0, of_this_program = 0, bytes = 0, cap = 0;
+    std::uint64_t evaluations = 0, own_evaluations = 0;  // own: by this program's math
+    std::uint64_t values = 0, own_values = 0, value_bytes = 0;
+    std::uint64_t file_bytes = 0, cap = 0;
   };
   Facts facts();
-  const std::filesystem::path& file() const { return database_.file(); }
+  const std::filesystem::path& file() const { return file_; }
   /// $XDG_CACHE_HOME/straggler/store.sqlite, or ~/.cache/…; empty if neither is known.
   static std::filesystem::path default_file();
 
  private:
+  using Name = std::pair<Key, Key>;  // root, value
   struct Known {
     Evaluation value;
     bool fresh = false, used = false;
   };
+  struct Open;
+  void open(const std::filesystem::path& file);
+  /// Runs `body`, which uses the file; where that fails and somebody is to be told, once more on a store in memory.
+  template <class Body>
+  auto guarded(const Body& body);
+  void go_without(const std::string& why);
+  void remove_value(const Key& root, const Key& value);
+  void write(bool values);
+  void write_evaluations();
+  void write_values();
   void make_room();
+  void flush_if_due();
+  void forget_all();
 
-  std::mutex mutex_;
-  Database database_;
+  const std::filesystem::path file_;
   const std::uint64_t cap_;
+  const int patience_ms_;
+  std::mutex mutex_;  // over all below
+  Tell tell_;         // empty: throw
+  std::unique_ptr<Open> open_;
   std::unordered_map<Key, Known, KeyHash> known_;  // what this process found or made
   std::uint64_t fresh_ = 0, used_ = 0;
+  std::map<Name, std::vector<float>> fresh_values_;
+  std::set<Name> used_values_;
+  std::uint64_t fresh_bytes_ = 0;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point flushed_ = Clock::now(), values_flushed_ = Clock::now();
 };
 
 }  // namespace straggler

@@ -3,43 +3,19 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <utility>
 
 namespace straggler {
-namespace {
 
-constexpr int patience = 60'000;  // ms that one process waits for another's write
+Database::Database(const std::filesystem::path& file, std::string noun) : Database(file, DatabaseUse{.noun = std::move(noun)}) {}
 
-std::string remedy(int code, const std::filesystem::path& file) {
-  switch (code & 0xFF) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return "another process holds it for more than a minute; wait for that one, or name another file";
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      return "it is damaged, or no file of ours; move it away (`mv '" + file.string() + "' '" + file.string() +
-             ".damaged'`) and start anew";
-    case SQLITE_FULL:
-      return "the disk is full; free some space and go on with --resume: what was finished is kept";
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_CANTOPEN:
-      return "it cannot be written there; check the folder and its permissions, or name another file";
-    case SQLITE_IOERR:
-      return "the disk failed or is full; free some space and go on with --resume: what was finished is kept";
-    default:
-      return "name another file";
-  }
-}
-
-}  // namespace
-
-Database::Database(const std::filesystem::path& file, std::string noun) : file_(file), noun_(std::move(noun)) {
+Database::Database(const std::filesystem::path& file, DatabaseUse use) : file_(file), use_(std::move(use)) {
   const int code =
       sqlite3_open_v2(file.string().c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   try {
     if (code != SQLITE_OK) fail(code);
-    sqlite3_busy_timeout(handle_, patience);
+    sqlite3_busy_timeout(handle_, use_.patience_ms);
     use_write_ahead_log();
   } catch (...) {
     sqlite3_close(handle_);
@@ -51,10 +27,15 @@ Database::Database(const std::filesystem::path& file, std::string noun) : file_(
 /// which SQLite does not wait by itself until another process has let go.
 void Database::use_write_ahead_log() {
   constexpr int pause = 10;  // ms
-  int code = SQLITE_BUSY;
-  for (int waited = 0; (code & 0xFF) == SQLITE_BUSY && waited < patience; waited += pause) {
-    if (waited > 0) sqlite3_sleep(pause);
-    code = sqlite3_exec(handle_, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(use_.patience_ms);
+  const auto attempt = [this] {
+    return sqlite3_exec(handle_, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
+  };
+  int code = attempt();
+  while ((code & 0xFF) == SQLITE_BUSY && Clock::now() < end) {
+    sqlite3_sleep(pause);
+    code = attempt();
   }
   if (code != SQLITE_OK) fail(code);
 }
@@ -68,8 +49,30 @@ void Database::run(const char* sql) {
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::fail(int code) const {
-  throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), noun_,
-                                 handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), remedy(code, file_)));
+  throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), use_.noun,
+                                 handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), remedy(code)));
+}
+
+std::string Database::remedy(int code) const {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fmt::format("another process has held it for more than {} s; wait for that one, or {}", use_.patience_ms / 1000,
+                         use_.elsewhere);
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return fmt::format("it is damaged, or no file of ours; move it away (`mv '{0}' '{0}.damaged'`) and start anew", file_.string());
+    case SQLITE_FULL:
+      return "the disk is full; " + use_.when_full;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      return "it cannot be written there; check the folder and its permissions, or " + use_.elsewhere;
+    case SQLITE_IOERR:
+      return "the disk failed or is full, or a file may not grow that large; " + use_.when_full;
+    default:
+      return use_.elsewhere;
+  }
 }
 
 Statement::Statement(Database& database, const char* sql) : database_(database) {

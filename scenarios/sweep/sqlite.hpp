@@ -13,10 +13,18 @@ struct sqlite3_stmt;
 
 namespace straggler {
 
+/// What a database is to its user.
+struct DatabaseUse {
+  std::string noun;         // for messages: "the store"
+  int patience_ms = 60000;  // how long one process waits for another's write
+  std::string when_full = "free some space and go on with --resume: what was finished is kept";
+  std::string elsewhere = "name another folder with --out";
+};
+
 class Database {
  public:
-  /// Opens or makes the file; several processes of one host may use it at once (they wait for each other, up to a minute). `noun`: what it
-  /// is, for messages ("the store"). Throws ResultsError.
+  /// Opens or makes the file; several processes of one host may use it at once (they wait for each other). Throws ResultsError.
+  Database(const std::filesystem::path& file, DatabaseUse use);
   Database(const std::filesystem::path& file, std::string noun);
   ~Database();
   Database(const Database&) = delete;
@@ -32,8 +40,9 @@ class Database {
  private:
   friend class Statement;
   void use_write_ahead_log();
+  std::string remedy(int code) const;
   std::filesystem::path file_;
-  std::string noun_;
+  DatabaseUse use_;
   sqlite3* handle_ = nullptr;
 };
 
@@ -47,8 +56,8 @@ class Statement {
 
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, double value);
-  Statement& bind(int at, std::string_view text);  // copied
-  Statement& bind_bytes(int at, const void* data, std::size_t bytes);
+  Statement& bind(int at, std::string_view text);                      // copied
+  Statement& bind_bytes(int at, const void* data, std::size_t bytes);  // copied
   /// True: a row. Throws ResultsError.
   bool step();
   /// Runs to the end and makes ready for the next use.
@@ -58,7 +67,7 @@ class Statement {
   std::int64_t count(int column) const;
   double number(int column) const;
   std::string text(int column) const;
-  std::string_view bytes(int column) const;  // until the next step
+  std::string_view bytes(int column) const;  // until the next step or reset
   bool null(int column) const;
 
  private:

@@ -21,6 +21,8 @@ class Evaluator {
   virtual void force(const Handle& value) = 0;
   /// A version was published; its stop has been looked at. Whoever saves what is known may do so now.
   virtual void published(const Handle& /*weights*/, std::uint64_t /*version*/) {}
+  /// The run came to its stop with these weights; all that it would have gone on with is still there.
+  virtual void stopped(const Handle& /*weights*/, std::uint64_t /*version*/) {}
 };
 
 }  // namespace straggler

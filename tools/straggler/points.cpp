@@ -16,9 +16,11 @@ namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 void add_pool_options(po::options_description_easy_init& add) {
-  add("jobs", po::value<std::string>()->value_name("N"), "points at a time, in each process (default: all cores); results do not depend on it");
-  add("store", po::value<std::string>()->value_name("FILE"), "where evaluations are kept for later (default: in the user's cache folder)");
-  add("no-store", "shares evaluations within this command only");
+  add("jobs", po::value<std::string>()->value_name("N"),
+      "points at a time, in each process (default: all cores); results do not depend on it");
+  add("store", po::value<std::string>()->value_name("FILE"),
+      "where evaluations and weights are kept for later (default: in the user's cache folder)");
+  add("no-store", "shares them within this command only");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
 }
 
@@ -38,10 +40,13 @@ PoolOptions read_pool_options(const Arguments& arguments) {
 }
 
 std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
-  if (arguments.has("store")) return std::make_unique<EvaluationFile>(arguments.get<std::string>("store"));
-  const fs::path usual = EvaluationFile::default_file();
-  if (!arguments.flag("no-store") && !usual.empty()) return std::make_unique<EvaluationFile>(usual);
-  return std::make_unique<EvaluationFile>(":memory:");
+  fs::path file = ":memory:";
+  if (arguments.has("store"))
+    file = arguments.get<std::string>("store");
+  else if (const fs::path usual = EvaluationFile::default_file(); !arguments.flag("no-store") && !usual.empty())
+    file = usual;
+  return std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap,
+                                          [](const std::string& why) { fmt::print(stderr, "warning: {}; going on without it\n", why); });
 }
 
 void open_results(const fs::path& folder, const char* state_file, const char* noun, bool force) {

@@ -17,6 +17,7 @@ namespace straggler::cli {
 void add_pool_options(boost::program_options::options_description_easy_init& add);
 /// Throws UsageError.
 PoolOptions read_pool_options(const Arguments& arguments);
+/// A cache: where it cannot be used a warning says so, and all goes on without it.
 std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments);
 
 /// A folder of results is new, empty, or holds a `noun`, that is its state file; or --force. Throws ResultsError.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
@@ -13,6 +15,7 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
@@ -55,6 +58,10 @@ po::options_description own_options() {
       "saves what was computed so far beside the results, in DIR.checkpoint, so that --resume can go on from it: every so much wall-clock "
       "time, as 10min, or so many updates, as 5000. It goes when the run is through");
   add("resume", "goes on from that checkpoint, to the same results; from the start if there is none");
+  add("store", po::value<std::string>()->value_name("FILE"),
+      "takes from this file what earlier runs and sweeps have computed of the same training, and leaves there what this one computes; "
+      "results "
+      "are the same (default: none)");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
       "memory that the run may fill, as 8GiB (default: three quarters of the machine's)");
@@ -167,6 +174,7 @@ class Run {
     if (request_.out.empty()) throw UsageError("--out is empty; name a folder");
     refuse_to_replace_the_replayed();
     options_.checkpoint = checkpoint_request(arguments, request_.out);
+    if (arguments.has("store")) open_store(arguments.get<std::string>("store"));
     if (options_.checkpoint)
       options_.checkpoint->tell = [this](const CheckpointNote& note) {
         if (common_.quiet && note.what != CheckpointNote::What::failed) return;
@@ -203,6 +211,17 @@ class Run {
                                      request_.out.string()));
   }
 
+  void open_store(const fs::path& file) {
+    if (options_.checkpoint) throw UsageError("--store and checkpoints both say what a run goes on from; leave one of them out");
+    if (options_.timing_only)
+      throw UsageError("--store is about what the math has computed, and --timing-only computes nothing; leave one of them out");
+    store_ = std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
+      fmt::print(stderr, "warning: {}; this run goes on without it\n", why);
+    });
+    options_.store = store_.get();
+    options_.data = &data_;
+  }
+
   void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
     write_record(folder, record);
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
@@ -231,6 +250,8 @@ class Run {
     fmt::print(stderr, "took {:.2f} s, {} events\n", wall_seconds, record.events);
   }
 
+  std::unique_ptr<EvaluationFile> store_;
+  DataCache data_;
   RunOptions options_;
   Common common_;
   Scenario scenario_;

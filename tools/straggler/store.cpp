@@ -33,15 +33,17 @@ int execute(const std::vector<std::string>& given) {
   EvaluationFile store(file);
   if (what == "clear") store.clear();
   const EvaluationFile::Facts facts = store.facts();
-  fmt::print("{}\n{} evaluations, {} of them by this program's math; {} of at most {}\n", store.file().string(),
-             readable_count(facts.evaluations), readable_count(facts.of_this_program), readable_bytes(static_cast<double>(facts.bytes)),
-             readable_bytes(static_cast<double>(facts.cap)));
+  const auto bytes = [](std::uint64_t count) { return readable_bytes(static_cast<double>(count)); };
+  fmt::print("{}\n{} evaluations, {} of them by this program's math\n{} weights and momenta, {} of them by this program's math; {}\n",
+             store.file().string(), readable_count(facts.evaluations), readable_count(facts.own_evaluations), readable_count(facts.values),
+             readable_count(facts.own_values), bytes(facts.value_bytes));
+  fmt::print("{} of at most {}\n", bytes(facts.file_bytes), bytes(facts.cap));
   return Exit::done;
 }
 
 }  // namespace
 
-const Command store_command{"store", "info|clear", "what earlier sweeps have evaluated, kept for later ones",
+const Command store_command{"store", "info|clear", "what earlier sweeps have computed, kept for later ones",
                             "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute};
 
 }  // namespace straggler::cli

@@ -1,0 +1,132 @@
+// What becomes of a sweep, and of what it finished, when its files cannot be used.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "workplace.hpp"
+
+using straggler::test::Workplace;
+
+namespace {
+
+const char* const scenario = R"(straggler: 1
+name: small
+devices:
+  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
+cluster:
+  workers: [{count: 3, device: node}]
+  servers: {count: 1}
+  network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
+workload:
+  model: {kind: mlp, hidden: [64]}
+  data: {kind: coordinates, samples: 1000, test_samples: 100}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 20}
+  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9}
+  stop: {epochs: 2}
+  evaluate: {every: {epochs: 0.5}}
+)";
+const char* const sweep = R"(sweep: 1
+name: try
+scenario: small.yaml
+axes:
+  cluster.network.link.bandwidth: [1MB/s, 2MB/s, 4MB/s]
+repeats: 4
+)";
+
+void prepare(const Workplace& place) {
+  place.write("small.yaml", scenario);
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out whole --no-store --quiet").code == 0);
+}
+
+std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a store that cannot be used is told of in one line, and the sweep is as without it") {
+  const Workplace place;
+  prepare(place);
+  place.write("damaged.sqlite", std::string(5000, 'y'));
+  const auto run = [&](const std::string& before, const std::string& store, const std::string& why) {
+    CAPTURE(store);
+    const Workplace::Done done = place.shell(before + "straggler sweep sweep.yaml --out x --force --quiet --store " + store);
+    CHECK(done.code == 0);
+    CHECK(lines(done.err) == 1);
+    CHECK(has(done.err, "warning: " + store + why));
+    CHECK(has(done.err, "; this sweep goes on without it\n"));
+    CHECK(place.read("x/points.csv") == place.read("whole/points.csv"));
+  };
+  run("", "damaged.sqlite", ": the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away");
+  run("", "whole/sweep.sqlite", ": is another database, no store; name another file with --store");
+  run("", "/proc/no/store.sqlite", "");
+  CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
+}
+
+TEST_CASE("a state that cannot be used ends the sweep in one line") {
+  const Workplace place;
+  prepare(place);
+  const auto refused = [&](const std::string& command, const std::string& line) {
+    CAPTURE(command);
+    const Workplace::Done done = place.shell(command);
+    CHECK(done.code == 2);
+    CHECK(lines(done.err) == 1);
+    CHECK(has(done.err, line));
+  };
+  place.shell("mkdir damaged && head -c 9000 /dev/urandom >damaged/sweep.sqlite");
+  refused(
+      "straggler sweep sweep.yaml --out damaged --no-store --quiet",
+      "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or no file of ours; move it");
+  refused("straggler sweep sweep.yaml --out /proc/none --no-store --quiet", "/proc/none: cannot be made");
+}
+
+TEST_CASE("a full disk loses nothing that was finished") {
+  const Workplace place;
+  prepare(place);
+  // Files of at most 88 kB: the sweep ends in the middle, and goes on once there is room.
+  const Workplace::Done full = place.shell("ulimit -f 88; straggler sweep sweep.yaml --out here --no-store --quiet --jobs 1");
+  CHECK(full.code == 2);
+  CHECK(lines(full.err) == 1);
+  CHECK(has(full.err, "here/sweep.sqlite: the state of the sweep cannot be used"));
+  CHECK(has(full.err, "free some space and go on with --resume: what was finished is kept"));
+  const Workplace::Done resumed = place.shell("straggler sweep sweep.yaml --out here --no-store --resume");
+  CHECK(resumed.code == 0);
+  CHECK(has(resumed.err, " points were there already"));
+  CHECK(place.read("here/points.csv") == place.read("whole/points.csv"));
+}
+
+TEST_CASE("the store tells weights and evaluations apart, and serves a longer run of the same scenario") {
+  const Workplace place;
+  prepare(place);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --store s.sqlite --out a --quiet").code == 0);
+  const std::string info = place.shell("straggler store info --store s.sqlite").out;
+  CHECK(has(info, " evaluations, "));
+  CHECK(has(info, " weights and momenta, "));
+  CHECK(has(info, "of at most"));
+  const std::string more = "straggler sweep sweep.yaml --set training.stop.epochs=3 --quiet ";
+  REQUIRE(place.shell(more + "--store s.sqlite --out b").code == 0);
+  REQUIRE(place.shell(more + "--no-store --out c").code == 0);
+  CHECK(place.read("b/points.csv") == place.read("c/points.csv"));
+  CHECK(has(place.shell("straggler store clear --store s.sqlite").out, "\n0 evaluations, 0 of"));
+}
+
+TEST_CASE("a run takes what a sweep has computed, to the same files") {
+  const Workplace place;
+  prepare(place);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --store s.sqlite --out a --quiet").code == 0);
+  const std::string run = "straggler run small.yaml --quiet --set cluster.network.link.bandwidth=2MB/s --set training.stop.epochs=2.5 ";
+  REQUIRE(place.shell(run + "--store s.sqlite --out b").code == 0);
+  REQUIRE(place.shell(run + "--store s.sqlite --out b2").code == 0);
+  REQUIRE(place.shell(run + "--out c").code == 0);
+  for (const char* file : {"model.safetensors", "curve.csv", "summary.json", "order.csv", "choices.csv", "workers.csv"}) {
+    CAPTURE(file);
+    CHECK(place.read(std::string("b/") + file) == place.read(std::string("c/") + file));
+    CHECK(place.read(std::string("b2/") + file) == place.read(std::string("c/") + file));
+    CHECK_FALSE(place.read(std::string("c/") + file).empty());
+  }
+  CHECK(place.shell(run + "--store s.sqlite --timing-only --out d").code == 2);
+  CHECK(place.shell(run + "--store s.sqlite --resume --out d").code == 2);
+}

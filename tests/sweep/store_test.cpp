@@ -1,0 +1,250 @@
+// The store as a file: what it keeps, what it drops, and what becomes of a sweep when it fails.
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <limits>
+
+#include "sweep/sweep_fixture.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+Key key(std::uint64_t i) { return Hasher().add(i).key(); }
+const Key root = key(1'000'000);
+
+/// Files cannot grow beyond this while it lives: to SQLite, a full disk.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit less = before_;
+    less.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &less);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+
+ private:
+  rlimit before_{};
+};
+
+struct Told {
+  std::vector<std::string> lines;
+  EvaluationFile::Tell by() {
+    return [this](const std::string& line) { lines.push_back(line); };
+  }
+  bool once(const char* part) const { return lines.size() == 1 && lines[0].find(part) != std::string::npos; }
+};
+
+constexpr int brief = 50;  // ms
+
+}  // namespace
+
+TEST_CASE("values and evaluations come back from the file, to the bit, also what is no number") {
+  const Files files;
+  const auto path = files.folder() / "store.sqlite";
+  const std::vector<float> floats{1.5f, -0.0f, std::numeric_limits<float>::quiet_NaN(), 1e-40f};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  {
+    EvaluationFile store(path);
+    store.keep_value(root, key(1), floats);
+    store.keep_value(key(2), key(1), std::vector<float>{7});
+    store.keep(key(3), {nan, 0.25});
+    CHECK(store.values(root) == std::vector{key(1)});
+  }
+  EvaluationFile store(path);
+  CHECK(store.values(root) == std::vector{key(1)});
+  CHECK(store.values(key(9)).empty());
+  std::vector<float> read(4);
+  REQUIRE(store.find_value(root, key(1), read));
+  CHECK(std::memcmp(read.data(), floats.data(), 16) == 0);
+  CHECK_FALSE(store.find_value(root, key(2), read));
+  const auto diverged = store.find(key(3));
+  REQUIRE(diverged);
+  CHECK(std::isnan(diverged->loss));
+  CHECK(diverged->accuracy == 0.25);
+  const EvaluationFile::Facts facts = store.facts();
+  CHECK(facts.evaluations == 1);
+  CHECK(facts.own_evaluations == 1);
+  CHECK(facts.values == 2);
+  CHECK(facts.own_values == 2);
+  CHECK(facts.value_bytes == 20);
+  store.forget_value(root, key(1));
+  CHECK(store.values(root).empty());
+}
+
+TEST_CASE("values and evaluations make room for each other: what was used longest ago goes first") {
+  const Files files;
+  const auto path = files.folder() / "store.sqlite";
+  const std::vector<float> floats(1000, 1.0f);
+  const std::uint64_t cap = 10 * 4000 + 20 * 120;
+  {
+    EvaluationFile store(path, cap);
+    store.keep(key(0), {0, 0});
+    store.flush();
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+      store.keep_value(root, key(i), floats);
+      store.flush();
+    }
+    CHECK(store.facts().values == 10);
+  }
+  EvaluationFile store(path, cap);
+  std::vector<float> read(1000);
+  REQUIRE(store.find_value(root, key(1), read));  // used now
+  store.keep_value(root, key(11), floats);
+  store.flush();
+  CHECK_FALSE(store.find_value(root, key(2), read));
+  CHECK(store.find_value(root, key(1), read));
+  CHECK(store.find_value(root, key(11), read));
+  CHECK_FALSE(EvaluationFile(path, cap).find(key(0)));
+  CHECK(store.facts().value_bytes + 120 * store.facts().values <= cap);
+}
+
+TEST_CASE("damaged rows are not served, and are written again") {
+  const Files files;
+  const auto path = files.folder() / "store.sqlite";
+  const std::vector<float> floats(10, 2.0f);
+  {
+    EvaluationFile store(path);
+    store.keep(key(1), {0.5, 0.5});
+    store.keep_value(root, key(2), floats);
+  }
+  {
+    Database database(path, "the store");
+    database.run("UPDATE evaluations SET loss = loss + 1; UPDATE floats SET data = zeroblob(40)");
+  }
+  EvaluationFile store(path);
+  std::vector<float> read(10);
+  CHECK_FALSE(store.find(key(1)));
+  CHECK_FALSE(store.find_value(root, key(2), read));
+  store.keep(key(1), {0.5, 0.5});
+  store.keep_value(root, key(2), floats);
+  store.flush();
+  EvaluationFile again(path);
+  CHECK(again.find(key(1)));
+  CHECK(again.find_value(root, key(2), read));
+  CHECK(read == floats);
+}
+
+TEST_CASE("a store of another layout starts anew, one of a later version and other databases are left alone") {
+  const Files files;
+  const auto path = files.folder() / "old.sqlite";
+  {
+    Database old(path, "the store");
+    old.run(
+        "CREATE TABLE evaluations (high INTEGER, low INTEGER, stamp INTEGER, loss REAL, accuracy REAL, used INTEGER, PRIMARY KEY (high, "
+        "low)) WITHOUT ROWID; CREATE INDEX by_use ON evaluations (used); CREATE TABLE clock (now INTEGER);"
+        "INSERT INTO evaluations VALUES (1, 2, 3, 0.5, 0.5, 1)");
+  }
+  {
+    EvaluationFile store(path);
+    CHECK(store.facts().evaluations == 0);
+    store.keep(key(1), {0.5, 0.5});
+  }
+  CHECK(EvaluationFile(path).find(key(1)));
+  Database(path, "the store").run("PRAGMA user_version = 99");
+  CHECK_THROWS_WITH_AS(EvaluationFile{path}, doctest::Contains("of a later version"), ResultsError);
+  { SweepState state(files.folder() / "sweep.sqlite"); }
+  CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is another database, no store"), ResultsError);
+}
+
+TEST_CASE("a sweep goes on without a store that is damaged, locked, out of reach or full, and says so once") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "axes: {cluster.network.link.bandwidth: [1MB/s, 8MB/s], training.scheme: [ssgd, asgd]}\n");
+  const std::string expected = run_afresh(sweep).points;
+  const auto points = [&](EvaluationFile& store) {
+    SweepState state(":memory:");
+    return run(sweep, state, &store).points;
+  };
+  Told told;
+  SUBCASE("damaged from the start") {
+    EvaluationFile store(files.write("damaged.sqlite", std::string(5000, 'x')), EvaluationFile::default_cap, told.by());
+    CHECK(points(store) == expected);
+    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away"));
+  }
+  SUBCASE("damaged while it is used") {
+    const auto path = files.folder() / "store.sqlite";
+    {
+      EvaluationFile store(path);
+      for (std::uint64_t i = 0; i < 2000; ++i) store.keep(key(i), {0.5, 0.5});
+    }
+    std::filesystem::resize_file(path, 5 * 4096);
+    EvaluationFile store(path, EvaluationFile::default_cap, told.by());
+    CHECK(points(store) == expected);
+    CHECK(told.once("it is damaged"));
+  }
+  SUBCASE("locked from the start") {
+    const auto path = files.folder() / "store.sqlite";
+    Database other(path, "the store");
+    other.run("PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE held (x); BEGIN EXCLUSIVE");
+    EvaluationFile store(path, EvaluationFile::default_cap, told.by(), brief);
+    CHECK(points(store) == expected);
+    CHECK(told.once("(database is locked); another process has held it for more than"));
+  }
+  SUBCASE("locked when it is written") {
+    const auto path = files.folder() / "store.sqlite";
+    EvaluationFile store(path, EvaluationFile::default_cap, told.by(), brief);
+    Database other(path, "the store");
+    other.run("BEGIN IMMEDIATE");
+    CHECK(points(store) == expected);
+    CHECK(told.once("(database is locked)"));
+    CHECK(points(store) == expected);  // from memory
+  }
+  SUBCASE("out of reach") {
+    EvaluationFile store("/proc/none/store.sqlite", EvaluationFile::default_cap, told.by());
+    CHECK(points(store) == expected);
+    CHECK(told.once("/proc/none: cannot be made"));
+  }
+  SUBCASE("full") {
+    EvaluationFile store(files.folder() / "store.sqlite", EvaluationFile::default_cap, told.by());
+    const SmallFiles full(64 << 10);
+    for (std::uint64_t i = 0; i < 2000; ++i) store.keep(key(i), {0.5, 0.5});
+    CHECK(points(store) == expected);
+    CHECK(told.once("free some space, or name another file with --store"));
+  }
+}
+
+TEST_CASE("without anybody to tell, the failure is thrown, and nothing is forgotten") {
+  const Files files;
+  const auto path = files.folder() / "store.sqlite";
+  EvaluationFile store(path);
+  store.keep(key(1), {0.5, 0.5});
+  {
+    const SmallFiles full(4096);
+    CHECK_THROWS_AS(store.flush(), ResultsError);
+  }
+  CHECK(store.find(key(1)));
+  store.flush();
+  CHECK(EvaluationFile(path).find(key(1)));
+}
+
+TEST_CASE("a state that cannot be written ends the sweep with what was finished kept") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "timing_only: true\naxes: {cluster.workers[0].count: {from: 1, to: 40, step: 1}}\n");
+  const std::string expected = run_afresh(sweep).points;
+  const auto path = files.folder() / "sweep.sqlite";
+  std::size_t kept = 0;
+  {
+    SweepState state(path);
+    const SmallFiles full(96 << 10);
+    CHECK_THROWS_WITH_AS(run(sweep, state, nullptr), doctest::Contains("go on with --resume: what was finished is kept"), ResultsError);
+    kept = state.points();
+  }
+  CHECK(kept > 0);
+  CHECK(kept < 40);
+  SweepState state(path);
+  CHECK(state.points() == kept);
+  const Swept again = run(sweep, state, nullptr);
+  CHECK(again.outcome.progress.found == kept);
+  CHECK(again.points == expected);
+}
