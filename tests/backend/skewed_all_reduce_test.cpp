@@ -21,11 +21,10 @@ std::string start(const std::string& algorithm, const std::string& more = "") {
 
 /// Batches of 100 samples of 1 ms; the last worker is three times slower.
 Result run_slow(int workers, std::uint64_t bytes, int updates, std::vector<std::string> more) {
-  std::vector<std::string> sets = {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}",
-                                   "workload.cost={bytes: " + std::to_string(bytes) + "B}",
-                                   "training.stop={updates: " + std::to_string(updates) + "}",
-                                   "cluster.workers=[{count: " + std::to_string(workers - 1) +
-                                       ", device: node}, {count: 1, device: node, slowdown: 3}]"};
+  std::vector<std::string> sets = {
+      "cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: " + std::to_string(bytes) + "B}",
+      "training.stop={updates: " + std::to_string(updates) + "}",
+      "cluster.workers=[{count: " + std::to_string(workers - 1) + ", device: node}, {count: 1, device: node, slowdown: 3}]"};
   sets.insert(sets.end(), more.begin(), more.end());
   return run_timing(cluster(workers), sets);
 }
@@ -33,8 +32,8 @@ Result run_slow(int workers, std::uint64_t bytes, int updates, std::vector<std::
 }  // namespace
 
 TEST_CASE("two workers, one slow: an update is the slow one's computation and its part") {
-  // Halves of t seconds. The slow one comes after the fast one's first half has: by tests/collectives/skewed_test.cpp it is done 2 t + 2 a after
-  // it came, the fast one a before it; so the fast one comes so much the earlier next time.
+  // Halves of t seconds. The slow one comes after the fast one's first half has: by tests/collectives/skewed_test.cpp it is done 2 t + 2 a
+  // after it came, the fast one a before it; so the fast one comes so much the earlier next time.
   const std::uint64_t n = 2'500'000;
   const double t = static_cast<double>(n) / 2 / bandwidth, a = alpha, c = 0.1, slow = 0.3;
   const int updates = 5;
@@ -89,7 +88,8 @@ TEST_CASE("every algorithm, every way of sending, with jitter, buckets and overl
                                          "cluster.workers=[{count: 4, device: node}, {count: 1, device: node, slowdown: 2}]",
                                          "cluster.servers={count: 2}"};
         if (entry.name == "hierarchical")
-          sets.insert(sets.end(), {"cluster.workers=[{count: 4, device: node, per_host: 2}]", "cluster.network.intra={bandwidth: 10Mbps, latency: 1ms}"});
+          sets.insert(sets.end(), {"cluster.workers=[{count: 4, device: node, per_host: 2}]",
+                                   "cluster.network.intra={bandwidth: 10Mbps, latency: 1ms}"});
         sets.push_back(start(entry.name, more));
         const Result skewed = run_timing(cluster(5), sets);
         CHECK(skewed.record.outcome == Outcome::completed);
@@ -122,14 +122,16 @@ TEST_CASE("learning does not depend on when all-reduces start") {
 }
 
 TEST_CASE("slow spells and failing links pass; workers that go or come are refused") {
-  const Result result = run_slow(3, 2'500'000, 6,
-                                 {start("ring"),
-                                  "cluster.faults=[{kind: slow, worker: 0, from: 50ms, to: 700ms, times_slower: 4}, {kind: link, worker: 1, from: "
-                                  "310ms, to: 900ms, bandwidth_factor: 0}]"});
+  const Result result =
+      run_slow(3, 2'500'000, 6,
+               {start("ring"),
+                "cluster.faults=[{kind: slow, worker: 0, from: 50ms, to: 700ms, times_slower: 4}, {kind: link, worker: 1, from: "
+                "310ms, to: 900ms, bandwidth_factor: 0}]"});
   CHECK(result.record.outcome == Outcome::completed);
   CHECK(result.record.updates == 6);
   check_books(result, true);
-  for (const std::string fault : {"{kind: crash, worker: 0, at: 1s}", "{kind: join, worker: 1, at: 1s}", "{kind: leave, worker: 2, at: 1s}"})
+  for (const std::string fault :
+       {"{kind: crash, worker: 0, at: 1s}", "{kind: join, worker: 1, at: 1s}", "{kind: leave, worker: 2, at: 1s}"})
     CHECK_THROWS_WITH(run_slow(3, 1000, 6, {start("ring"), "cluster.faults=[" + fault + "]"}),
                       doctest::Contains("never all between two updates"));
 }

@@ -78,9 +78,9 @@ std::vector<double> late(std::size_t ranks, std::size_t which, double by) {
 }  // namespace
 
 TEST_CASE("two ranks, one late: it goes on while its last message leaves") {
-  // Halves of t seconds. Rank 1 comes at d. Rank 0's first half left at 0 and is there at t + a. Rank 1's first half leaves at d; its second
-  // when rank 0's has come, at max(d, t + a), and the first has left, at d + t: it is with rank 0 at max(d + t, t + a) + t + a, and rank 0 is
-  // done. Rank 0's second half leaves when rank 1's first has come, at d + t + a, and is with rank 1 at d + 2 t + 2 a.
+  // Halves of t seconds. Rank 1 comes at d. Rank 0's first half left at 0 and is there at t + a. Rank 1's first half leaves at d; its
+  // second when rank 0's has come, at max(d, t + a), and the first has left, at d + t: it is with rank 0 at max(d + t, t + a) + t + a, and
+  // rank 0 is done. Rank 0's second half leaves when rank 1's first has come, at d + t + a, and is with rank 1 at d + 2 t + 2 a.
   const double n = 2e6, t = n / 2 / bytes_per_second, a = alpha;
   for (const double d : {0.0, a / 2, a, t / 2, t, t + a, 1.5 * t, 20 * t}) {
     CAPTURE(d);
@@ -98,9 +98,11 @@ TEST_CASE("three ranks, one late: what the others could pass on has been passed 
   // Thirds of t seconds; 0 sends to 1, 1 to 2, 2 to 0. Rank 2 comes at d, long after the others. Round k of rank r is its k-th message.
   // - Rank 1's rounds 0 and 1 need nothing of rank 2 and are there. So rank 2 posts its rounds 0, 1 and 2 at d: they are with rank 0 at
   //   d + t + a, d + 2 t + a, d + 3 t + a.
-  // - Rank 0 has sent round 0, and sends 1, 2 and 3 as those come: with rank 1 at d + 2 t + 2 a, d + 3 t + 2 a, d + 4 t + 2 a, when rank 1 is
+  // - Rank 0 has sent round 0, and sends 1, 2 and 3 as those come: with rank 1 at d + 2 t + 2 a, d + 3 t + 2 a, d + 4 t + 2 a, when rank 1
+  // is
   //   done (round 0 of rank 0 it had before).
-  // - Rank 1 sends rounds 2 and 3 when it has rounds 1 and 2 of rank 0: with rank 2 at d + 3 t + 3 a and d + 4 t + 3 a, when rank 2 is done.
+  // - Rank 1 sends rounds 2 and 3 when it has rounds 1 and 2 of rank 0: with rank 2 at d + 3 t + 3 a and d + 4 t + 3 a, when rank 2 is
+  // done.
   // - Rank 2 sends round 3 when it has round 2 of rank 1: with rank 0 at d + 4 t + 4 a.
   const double n = 3e6, t = n / 3 / bytes_per_second, a = alpha, d = 50 * t;
   World world(3, nic);
@@ -116,7 +118,8 @@ TEST_CASE("a ring with a late rank and bursts: chunks that fit the buckets pass 
   // Chunks of n/p, as large as a bucket. All buckets are full when the late rank comes, at d; the others' messages are there. It posts p
   // messages at once: chunk j has left it when its link has carried j + 1 chunks, the first of them its bucket, after j t. Behind it every
   // link passes what comes at most so fast: at the peak, in e seconds, since its bucket refills between two chunks. Chunk j goes round, p
-  // links; the late rank's last is p - 2: (p - 2) t + p (e + a) after d. Rounds that all begin together need 2 (p - 1) (t + a) less a burst.
+  // links; the late rank's last is p - 2: (p - 2) t + p (e + a) after d. Rounds that all begin together need 2 (p - 1) (t + a) less a
+  // burst.
   const std::size_t p = 8;
   const double n = 8e6, chunk = n / static_cast<double>(p), t = chunk / bytes_per_second, a = alpha;
   const double peak = 1000 * bytes_per_second, e = chunk / peak, d = 100 * t;
@@ -161,16 +164,15 @@ TEST_CASE("all at once, a ring takes what its formula says, eager or not, with a
       Skewed skewed(world, costs, eager_most);
       const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(chunk * ranks), {p, 0, {}});
       const double round = 2 * (fixed + chunk * per_byte) + chunk / bytes_per_second + alpha;
-      for (const double end : skewed.run(*ring, std::vector<double>(p, 0)))
-        check_near(end, (ranks - 1) * (2 * round + chunk * gamma));
+      for (const double end : skewed.run(*ring, std::vector<double>(p, 0))) check_near(end, (ranks - 1) * (2 * round + chunk * gamma));
     }
   }
 }
 
 TEST_CASE("cores that handle everybody's messages: so many at a time") {
   // p ranks, all at once, one core, no bytes: in each round the core first handles p sends, then p receives; the first receive can begin a
-  // after the first send, which is sooner than the last send ends. A rank sends its next as soon as it has received, behind what is waiting.
-  // So the core is never idle after the first send until the last receive: 2 p handlings a round, 2 (p - 1) rounds.
+  // after the first send, which is sooner than the last send ends. A rank sends its next as soon as it has received, behind what is
+  // waiting. So the core is never idle after the first send until the last receive: 2 p handlings a round, 2 (p - 1) rounds.
   const double h = 20e-6;
   const std::size_t p = 4, rounds = 2 * (p - 1);
   for (const std::size_t cores : {1u, 2u, 4u, 100u}) {
@@ -198,10 +200,10 @@ TEST_CASE("work goes to the core that was free for the shortest time, or is free
   CorePool pool(2);
   CHECK(pool.run(us(0), us(10)) == us(10));
   CHECK(pool.run(us(0), us(4)) == us(4));
-  CHECK(pool.run(us(0), us(3)) == us(7));     // at 4
-  CHECK(pool.run(us(12), us(1)) == us(13));   // on the one free since 10
-  CHECK(pool.run(us(8), us(100)) == us(108)); // on the one free since 7
-  CHECK(pool.run(us(9), us(5)) == us(18));    // both are taken: at 13
+  CHECK(pool.run(us(0), us(3)) == us(7));      // at 4
+  CHECK(pool.run(us(12), us(1)) == us(13));    // on the one free since 10
+  CHECK(pool.run(us(8), us(100)) == us(108));  // on the one free since 7
+  CHECK(pool.run(us(9), us(5)) == us(18));     // both are taken: at 13
 }
 
 TEST_CASE("every algorithm, whoever comes late: the same bytes, and nobody is done before all have begun") {
@@ -239,12 +241,14 @@ TEST_CASE("every algorithm, whoever comes late: the same bytes, and nobody is do
 
 TEST_CASE("a collective may begin while the one before is under way; what a rank sends keeps its order") {
   // Two ranks, two collectives of two halves each; rank 1 comes to the first at d, each comes to the second at once when it is done. As
-  // above, rank 0 is done at d + 2 t + a, rank 1 at d + 2 t + 2 a. Rank 0's first message of the second leaves when its last of the first has
-  // left, at d + 2 t + a, which is at once. Rank 1's leaves at d + 2 t + 2 a: the second takes two rounds from then on, for rank 0; for rank 1
-  // rank 0's second half leaves at d + 3 t + 3 a.
+  // above, rank 0 is done at d + 2 t + a, rank 1 at d + 2 t + 2 a. Rank 0's first message of the second leaves when its last of the first
+  // has left, at d + 2 t + a, which is at once. Rank 1's leaves at d + 2 t + 2 a: the second takes two rounds from then on, for rank 0; for
+  // rank 1 rank 0's second half leaves at d + 3 t + 3 a.
   struct Two final : CollectiveWatch {
     Two(World& its_world, const CollectiveSchedule& its_schedule)
-        : world(its_world), schedule(its_schedule), run(its_world.simulation, its_world.network, *its_world.transport, {}, SkewedRun::any_size, *this) {
+        : world(its_world),
+          schedule(its_schedule),
+          run(its_world.simulation, its_world.network, *its_world.transport, {}, SkewedRun::any_size, *this) {
       for (int i = 0; i < 2; ++i) run.open(schedule, places);
     }
     void posted(std::uint64_t, CollectiveRank, CollectiveRank, std::uint64_t) override {}
