@@ -64,7 +64,7 @@ class Findings {
       for (std::size_t i = 1; i < std::min<std::size_t>(ranking.tied, 4); ++i)
         others.push_back(view_.name_of(view_.settings()[ranking.order[i]]));
       if (ranking.tied > 4) others.push_back(fmt::format("{} more", ranking.tied - 4));
-      sentence += fmt::format(" Not told apart from it: {}.", joined(others));
+      sentence += fmt::format(" Not told apart from it: {}.", fmt::join(others, "; "));
     }
     say(std::move(sentence));
     if (const std::size_t missed = whole.size() - ranking.order.size(); missed > 0)

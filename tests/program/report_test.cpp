@@ -45,7 +45,7 @@ TEST_CASE("a run leaves a page, and `report` makes the same one again") {
   REQUIRE(place.shell("straggler run small.yaml --out here --quiet --threads 2").code == 0);
   const std::string page = place.read("here/report.html");
   for (const char* const part : {"<h1>small</h1>", "asgd on 3 workers, seed 1.", "Test and train accuracy over simulated time",
-                                 "Where the time of each worker went", "worker 2, node", "Staleness", "busiest links", "name: small"})
+                                 "Where the time of each worker went", "worker 2, node", "Staleness", "Links by use", "name: small"})
     CHECK_MESSAGE(has(page, part), part);
   CHECK_FALSE(has(page, "http"));
   // What its first sentences say is what summary.json says.
