@@ -114,8 +114,6 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   } catch (const TimeOverflow& overflow) {
     throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
   }
-  if (evaluator && recorder.record().outcome != Outcome::interrupted)
-    evaluator->stopped(recorder.latest()->value, recorder.latest()->version);
   describe(recorder.record(), backend.network());
 }
 

@@ -51,6 +51,7 @@ Evaluation KnownEvaluations::evaluate(const Handle& weights, EvaluationSet set) 
 SavePoints::SavePoints(Executor& executor, Lineage& lineage, StoredValues& values, const SavingRule& rule, double sample_flops,
                        std::uint64_t from)
     : executor_(executor),
+      lineage_(lineage),
       values_(values),
       rule_(rule),
       sample_flops_(sample_flops),
@@ -60,7 +61,10 @@ SavePoints::SavePoints(Executor& executor, Lineage& lineage, StoredValues& value
 
 double SavePoints::seconds_of_math() const {
   const ExecutorStatistics done = executor_.statistics();
-  return static_cast<double>(done.nodes) * node_seconds + static_cast<double>(done.gradient_samples) * sample_flops_ * flop_seconds;
+  const double so_far =
+      static_cast<double>(done.nodes) * node_seconds + static_cast<double>(done.gradient_samples) * sample_flops_ * flop_seconds;
+  const double each = done.nodes > 0 ? so_far / static_cast<double>(done.nodes) : node_seconds;
+  return so_far + each * static_cast<double>(lineage_.pending());  // those are as good as asked for
 }
 
 double SavePoints::seconds_of_saving(std::size_t values) const {

@@ -80,6 +80,7 @@ class SavePoints {
   void forget(std::size_t point);
 
   Executor& executor_;
+  const Lineage& lineage_;
   StoredValues& values_;
   const SavingRule rule_;
   const double sample_flops_;

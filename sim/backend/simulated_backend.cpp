@@ -151,6 +151,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
     recorder_.record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
   }
   close_record(stopped || !until ? now() : *until);
+  if (evaluator_ && failure_ != Outcome::interrupted) evaluator_->stopped(recorder_.latest()->value, recorder_.latest()->version);
   take_down();
 }
 

@@ -194,7 +194,7 @@ TEST_CASE("the store keeps below its cap; what was used longest ago goes first")
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   const auto key = [](std::uint64_t i) { return Hasher().add(i).key(); };
-  const std::uint64_t cap = 100 * 100;  // a hundred evaluations
+  const std::uint64_t cap = 120 * 100;  // a hundred evaluations
   {
     EvaluationFile store(path, cap);
     for (std::uint64_t i = 0; i < 100; ++i) {

@@ -230,7 +230,7 @@ TEST_CASE("without anybody to tell, the failure is thrown, and nothing is forgot
 
 TEST_CASE("a state that cannot be written ends the sweep with what was finished kept") {
   const Files files;
-  const Sweep sweep = sweep_of(files, "timing_only: true\naxes: {cluster.workers[0].count: {from: 1, to: 40, step: 1}}\n");
+  const Sweep sweep = sweep_of(files, "timing_only: true\naxes:\n  cluster.workers[0].count: {from: 1, to: 40, step: 1}\n");
   const std::string expected = run_afresh(sweep).points;
   const auto path = files.folder() / "sweep.sqlite";
   std::size_t kept = 0;
