@@ -7,9 +7,9 @@
 
 namespace straggler {
 
-class StoredValues final : public Values {
+class HeldValues final : public Values {
  public:
-  explicit StoredValues(Lineage& lineage) : lineage_(lineage) {}
+  explicit HeldValues(Lineage& lineage) : lineage_(lineage) {}
   std::span<const float> of(const Handle& handle) override { return stored_.at(handle.key()); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { stored_[handle.key()].assign(values.begin(), values.end()); }

@@ -32,7 +32,7 @@ std::vector<float> floats(std::span<const float> values) { return {values.begin(
 /// On another rank, whose lineage is its own.
 struct Receiver {
   Lineage lineage{Math::lazy, Key{1, 2}};
-  StoredValues values{lineage};
+  HeldValues values{lineage};
 };
 
 Bytes packed(const Payload& payload, Carry carry, Values& values) {
@@ -45,7 +45,7 @@ Bytes packed(const Payload& payload, Carry carry, Values& values) {
 
 TEST_CASE("weights arrive with their values, their optimizer state and what was put into them") {
   Lineage lineage(Math::lazy, Key{1, 2});
-  StoredValues sender(lineage);
+  HeldValues sender(lineage);
   const float odd = std::numeric_limits<float>::denorm_min(), nan = std::numeric_limits<float>::quiet_NaN();
   Weights weights;
   WeightsState& state = weights.edit();
@@ -85,7 +85,7 @@ TEST_CASE("weights arrive with their values, their optimizer state and what was 
 
 TEST_CASE("a gradient arrives with its value, and with how far the weights were that it was taken at") {
   Lineage lineage(Math::lazy, Key{1, 2});
-  StoredValues sender(lineage);
+  HeldValues sender(lineage);
   Gradient gradient;
   GradientState& state = gradient.edit();
   state.averaged = 4;
@@ -127,7 +127,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
 
 TEST_CASE("a worker that took no step sends no values") {
   Lineage lineage(Math::lazy, Key{1, 2});
-  StoredValues sender(lineage);
+  HeldValues sender(lineage);
   Gradient none;
   none.edit().worker = 5;
   CHECK(value_bytes(none, length) == 0);
@@ -141,7 +141,7 @@ TEST_CASE("a worker that took no step sends no values") {
 
 TEST_CASE("names travel without values, and refer to nodes that can be given one") {
   Lineage lineage(Math::lazy, Key{1, 2});
-  StoredValues sender(lineage);
+  HeldValues sender(lineage);
   Weights weights;
   weights.edit().value = sender.made(31, {1, 2, 3, 4, 5});
   Receiver there;
@@ -157,7 +157,7 @@ TEST_CASE("names travel without values, and refer to nodes that can be given one
 
 TEST_CASE("a message that was cut short is an error, wherever the cut is") {
   Lineage lineage(Math::lazy, Key{1, 2});
-  StoredValues sender(lineage);
+  HeldValues sender(lineage);
   Weights weights;
   weights.edit().value = sender.made(41, {1, 2, 3, 4, 5});
   weights.edit().more.edit().made.push_back(contribution(0, 1));
