@@ -90,7 +90,7 @@ SvgPicture draw(const LineChart& chart) {
   SvgPicture drawing(width, base + bottom, chart.label);
   if (legend) drawing.legend(left, 4, names, chart.marks);
   const Scale x(chart.x.numbers, left, width - right, true, chart.linear_x ? 0 : 0.04, !chart.linear_x),
-      y(values, base, head + crosses_height, chart.from_zero);
+      y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);
   if (crosses) drawing.text(width - right, head + crosses_height, "x: missed", SvgPicture::Anchor::end, "small dim");

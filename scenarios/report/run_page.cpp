@@ -165,13 +165,14 @@ class RunPage {
     chart.label = "Test and train " + what + " over " + title;
     chart.x = {title, xs, {}, text};
     chart.linear_x = true;
+    chart.linear_y = what == "accuracy";
     chart.y_title = what;
     chart.y_text = readable_number;
     chart.from_zero = chart.marks = false;
     if (const auto target = summary_.number("target_accuracy"); target && what == "accuracy") {
       const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
       chart.ideal = {{*low, *target}, {*high, *target}};
-      chart.ideal_name = "target";
+      chart.ideal_name = "target " + readable_number(*target);
     }
     figure(chart.label, draw(chart));
   }

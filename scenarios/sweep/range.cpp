@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/base/quantity.hpp"
 
@@ -42,11 +43,11 @@ double four_digits(double value) {
   return std::round(value / unit) * unit;
 }
 
-std::vector<double> spread(double from, double to, std::size_t steps, bool logarithmic) {
+std::vector<double> spread(double from, double to, std::size_t steps, bool logarithmic, double unit) {
   std::vector<double> values;
   for (std::size_t i = 0; i < steps; ++i) {
     const double share = steps == 1 ? 0 : static_cast<double>(i) / static_cast<double>(steps - 1);
-    values.push_back(logarithmic ? four_digits(from * std::pow(to / from, share)) : from + (to - from) * share);
+    values.push_back(logarithmic ? four_digits(from * std::pow(to / from, share) * unit) / unit : from + (to - from) * share);
   }
   values.front() = from;
   if (steps > 1) values.back() = to;
@@ -60,7 +61,17 @@ double twelve_digits(double value) {
   return unit < 1 ? std::round(value / unit) / std::round(1 / unit) : std::round(value / unit) * unit;
 }
 
+constexpr double bits_per_byte = 8;
+
+/// "702.9kbps"
+std::string bits_text(double bits_per_second) {
+  for (const auto& [unit, name] : {std::pair{1e9, "Gbps"}, std::pair{1e6, "Mbps"}, std::pair{1e3, "kbps"}})
+    if (bits_per_second >= unit * (1 - slack)) return format_number(twelve_digits(bits_per_second / unit)) + name;
+  return format_number(twelve_digits(bits_per_second)) + "bps";
+}
+
 std::string text_of(double exact, const End& like) {
+  if (like.bits) return bits_text(exact * bits_per_byte);
   const double value = twelve_digits(like.percent ? exact * 100 : exact);
   if (like.dimension) return format_quantity(value, *like.dimension);
   return format_number(value) + (like.percent ? "%" : "");
@@ -79,7 +90,8 @@ std::optional<RangeEnd> parse_range_end(const std::string& text) {
   if (const auto plain = attempt([&] { return parse_number(text); })) return RangeEnd{*plain, {}, false};
   if (const auto share = attempt([&] { return parse_fraction(text); })) return RangeEnd{*share, {}, true};
   for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
-    if (const auto value = attempt([&] { return parse_quantity(text, dimension); })) return RangeEnd{*value, dimension, false};
+    if (const auto value = attempt([&] { return parse_quantity(text, dimension); }))
+      return RangeEnd{*value, dimension, false, text.ends_with("bps")};
   return std::nullopt;
 }
 
@@ -114,7 +126,7 @@ std::vector<std::string> read_range(Section range) {
     values = arithmetic(from->value, to->value, step->value);
   } else {
     if (logarithmic && !(from->value > 0 && to->value > 0)) return refuse("scale", "log needs a range above 0");
-    values = spread(from->value, to->value, static_cast<std::size_t>(*steps), logarithmic);
+    values = spread(from->value, to->value, static_cast<std::size_t>(*steps), logarithmic, from->bits ? bits_per_byte : 1);
   }
   if (values.size() > most_values) return refuse("from", "gives more than 10,000 values; take larger steps");
   std::vector<std::string> texts;

@@ -14,6 +14,7 @@ struct RangeEnd {
   double value = 0;
   std::optional<Dimension> dimension;
   bool percent = false;
+  bool bits = false;  // it was written in bits per second; `value` is in bytes
 };
 /// Nothing if it is neither.
 std::optional<RangeEnd> parse_range_end(const std::string& text);

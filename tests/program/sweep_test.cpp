@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "workplace.hpp"
@@ -104,6 +105,11 @@ TEST_CASE("what a sweep refuses, in one line each") {
     CHECK(done.out.empty());
     CHECK(done.err.find(line) != std::string::npos);
   };
+  place.write("wrong.yaml", std::string(sweep) + "set: {cluster.network.link.bandwith: 1MB/s}\n");
+  refused("wrong.yaml --out nothing", "bandwith");
+  refused("--merge nowhere --out nothing", "nowhere");
+  refused("sweep.yaml --resume --out nothing", "--resume");
+  CHECK_FALSE(std::filesystem::exists(place / "nothing"));
   refused("", "SWEEP.yaml is missing");
   refused("none.yaml", "none.yaml");
   refused("sweep.yaml --shard 4/3", "--shard is ");

@@ -35,6 +35,8 @@ TEST_CASE("ranges: geometric, arithmetic, evenly spread, logarithmic") {
   CHECK(values_of("{from: 1, to: 100, steps: 4, scale: log, whole: true}") == Texts{"1", "5", "22", "100"});
   CHECK(values_of("{from: 1, to: 2, steps: 5, whole: true}") == Texts{"1", "2"});
   CHECK(values_of("{from: 10%, to: 30%, step: 10%}") == Texts{"10%", "20%", "30%"});
+  CHECK(values_of("{from: 1Mbps, to: 1Gbps, steps: 5, scale: log}") ==
+        std::vector<std::string>{"1Mbps", "5.623Mbps", "31.62Mbps", "177.8Mbps", "1Gbps"});  // 1000^(1/4) = 5.6234
   CHECK(values_of("{from: 100Mbps, to: 1Gbps, times: 10}").size() == 2);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/report/sweep_report.hpp"
@@ -70,6 +71,23 @@ UntilInterval until_of(const std::string& text) {
   }
 }
 
+/// Takes away the state of a folder, and the folder if it was not there before, unless a point is finished in it.
+void take_away(const fs::path& folder, bool folder_was_there) {
+  const fs::path file = folder / state_file;
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
+    return;
+  }
+  try {
+    if (SweepState(file).points() > 0) return;
+  } catch (const ResultsError&) {
+    return;
+  }
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(file.string() + suffix, ignored);
+  if (!folder_was_there) fs::remove(folder, ignored);
+}
+
 class SweepCommand {
  public:
   explicit SweepCommand(const Arguments& arguments) : arguments_(arguments), common_(arguments.common()) {}
@@ -80,6 +98,35 @@ class SweepCommand {
     std::vector<fs::path> states;
     for (const std::string& folder : arguments_.get<std::vector<std::string>>("merge")) states.push_back(fs::path(folder) / state_file);
     out_ = arguments_.get<std::string>("out");
+    return leaving_nothing_of_what_is_refused([&] { return merge_into_folder(states); });
+  }
+
+  int run() {
+    SearchFile search = read_search(arguments_.positional().front());
+    if (search.searches()) refuse_for_searches();
+    read_options(search.sweep);
+    out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / search.sweep.name;
+    if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
+      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", state_file,
+                                   out_.string()));
+    return leaving_nothing_of_what_is_refused([&] { return run_in_folder(search); });
+  }
+
+ private:
+  int leaving_nothing_of_what_is_refused(const std::function<int()>& act) const {
+    const bool folder_was_there = fs::exists(out_), state_was_there = fs::exists(out_ / state_file);
+    try {
+      return act();
+    } catch (const ScenarioErrors&) {
+      if (!state_was_there) take_away(out_, folder_was_there);
+      throw;
+    } catch (const ResultsError&) {
+      if (!state_was_there && arguments_.has("merge")) take_away(out_, folder_was_there);
+      throw;
+    }
+  }
+
+  int merge_into_folder(const std::vector<fs::path>& states) {
     open_results(out_, state_file, "sweep", arguments_.flag("force"));
     SweepState state(out_ / state_file);
     const SweepOutcome outcome = merge_sweeps(states, state);
@@ -97,16 +144,9 @@ class SweepCommand {
     return Exit::cannot_go_on;
   }
 
-  int run() {
-    SearchFile search = read_search(arguments_.positional().front());
-    Sweep& sweep = search.sweep;
-    if (search.searches()) refuse_for_searches();
-    read_options(sweep);
-    out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / sweep.name;
+  int run_in_folder(const SearchFile& search) {
+    const Sweep& sweep = search.sweep;
     open_results(out_, state_file, "sweep", arguments_.flag("force"));
-    if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
-      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", state_file,
-                                   out_.string()));
     if (arguments_.flag("force")) fs::remove(out_ / state_file);
     catch_interrupts();
     SweepState state(out_ / state_file);
@@ -132,7 +172,6 @@ class SweepCommand {
     return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
   }
 
- private:
   void refuse_for_searches() const {
     if (arguments_.has("shard"))
       throw UsageError("--shard: what a search tries next follows from all that it tried before, which one shard does not see; use --jobs");
@@ -229,7 +268,7 @@ int execute(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command sweep_command{"sweep", "SWEEP.yaml", "one scenario in many settings: worker counts, bandwidths, schemes",
-                            "  straggler sweep scenarios/studies/sweep_bandwidth.yaml\n"
+                            "  straggler sweep scenarios/sweeps/bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"
                             "  straggler sweep scenarios/sweeps/crossover_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --shard 1/4 --out results/shard1\n"
