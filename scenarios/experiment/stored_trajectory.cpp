@@ -7,8 +7,9 @@
 namespace straggler {
 namespace {
 
-// What things take on a processor of these years, roughly: only ratios matter, and those within a factor of a few.
-constexpr double node_seconds = 1e-6, flop_seconds = 3e-11, value_seconds = 2e-5, byte_seconds = 3e-9;
+// What things take on one core of these years, roughly (measured: 7e-12 s an operation in a fused batch of an MLP, 5e-9 s a byte that goes
+// through SQLite to a file): only ratios matter, and those within a factor of a few.
+constexpr double node_seconds = 1e-6, flop_seconds = 6e-12, value_seconds = 2e-5, byte_seconds = 6e-9;
 /// All that a run saves may take this many times the share that one save may.
 constexpr double end_share = 2;
 /// Unevaluated nodes of some 300 bytes each that a run may gather on its way to values that are known.
@@ -77,34 +78,29 @@ void SavePoints::published(const Handle& weights, std::uint64_t version) {
     next_version_ = version + 1 + version / 16;
     return;
   }
-  save(weights, version);
+  save(weights, version, std::numeric_limits<double>::infinity());
   saved_at_ = seconds_of_math();
   next_version_ = std::max(version + 1, static_cast<std::uint64_t>(std::ceil(static_cast<double>(version) * rule_.growth)));
 }
 
 void SavePoints::stopped(const Handle& weights, std::uint64_t version) {
-  executor_.force(weights);
-  const bool worth = end_share * rule_.share * seconds_of_math() >= seconds_of_saving(executor_.statistics().values);
-  if (worth && save(weights, version)) return;
+  if (save(weights, version, end_share * rule_.share * seconds_of_math())) return;
   const std::span<const float> floats = executor_.value(weights);
   const std::uint64_t bytes = floats.size_bytes();
   // Weights alone, to look at; a few of them are always kept.
   if (!values_.knows(weights.key()) && !(weights.key() == initial_) && bytes <= 4 * values_.budget()) values_.keep(weights.key(), floats);
 }
 
-/// False: there is more of it than a run may keep.
-bool SavePoints::save(const Handle& weights, std::uint64_t version) {
+/// False: there is more of it than a run may keep, or than can be written in so many seconds.
+bool SavePoints::save(const Handle& weights, std::uint64_t version, double seconds) {
   executor_.force(weights);
-  Point point{version, {}, 0};
+  Point point{version, {}};
   std::vector<Executor::LiveValue> live = executor_.live_values();
   std::erase_if(live, [this](const Executor::LiveValue& each) { return !each.values || each.key == initial_; });
   const std::uint64_t each_bytes = executor_.length() * sizeof(float);
+  if (live.size() * each_bytes > values_.budget() || seconds_of_saving(live.size()) > seconds) return false;
   for (const Executor::LiveValue& each : live) {
     point.keys.push_back(each.key);
-    if (!values_.knows(each.key)) point.bytes += each_bytes;
-  }
-  if (live.size() * each_bytes > values_.budget()) return false;
-  for (const Executor::LiveValue& each : live) {
     ++needed_[each.key];
     if (values_.knows(each.key)) continue;
     values_.keep(each.key, {each.values, executor_.length()});

@@ -71,11 +71,10 @@ class SavePoints {
   struct Point {
     std::uint64_t version;
     std::vector<Key> keys;  // of all values that are needed to go on from there
-    std::uint64_t bytes;    // of those that were new
   };
   double seconds_of_math() const;
   double seconds_of_saving(std::size_t values) const;
-  bool save(const Handle& weights, std::uint64_t version);
+  bool save(const Handle& weights, std::uint64_t version, double seconds);
   void thin_out();
   void forget(std::size_t point);
 

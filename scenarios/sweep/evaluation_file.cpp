@@ -75,7 +75,9 @@ struct EvaluationFile::Open {
     return tables_of_others.count(0);
   }
   static Database& with_tables(Database& database) {
-    database.run("PRAGMA secure_delete = OFF");  // where it is on, what makes room would be written over with zeros
+    // Nothing waits for the disk: after a power cut the cache may be damaged, which checksums tell. And where secure_delete is on, what
+    // makes room would be written over with zeros.
+    database.run("PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF");
     if (layout_of(database) != layout) make_tables(database);
     return database;
   }

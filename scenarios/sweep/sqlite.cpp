@@ -97,7 +97,7 @@ Statement& Statement::bind(int at, std::string_view text) {
 }
 
 Statement& Statement::bind_bytes(int at, const void* data, std::size_t bytes) {
-  sqlite3_bind_blob64(handle_, at + 1, data, bytes, SQLITE_TRANSIENT);
+  sqlite3_bind_blob64(handle_, at + 1, data, bytes, SQLITE_STATIC);
   return *this;
 }
 

@@ -57,7 +57,7 @@ class Statement {
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, double value);
   Statement& bind(int at, std::string_view text);                      // copied
-  Statement& bind_bytes(int at, const void* data, std::size_t bytes);  // copied
+  Statement& bind_bytes(int at, const void* data, std::size_t bytes);  // not copied: must stay until `run` or `reset`
   /// True: a row. Throws ResultsError.
   bool step();
   /// Runs to the end and makes ready for the next use.

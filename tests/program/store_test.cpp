@@ -51,20 +51,19 @@ TEST_CASE("a store that cannot be used is told of in one line, and the sweep is 
   const Workplace place;
   prepare(place);
   place.write("damaged.sqlite", std::string(5000, 'y'));
-  const auto run = [&](const std::string& before, const std::string& store,
-                       const std::string& why) {  // why: with the name of what is at fault
+  const auto run = [&](const std::string& store, const std::string& why) {
     CAPTURE(store);
-    const Workplace::Done done = place.shell(before + "straggler sweep sweep.yaml --out x --force --quiet --store " + store);
+    const Workplace::Done done = place.shell("straggler sweep sweep.yaml --out x --force --quiet --store " + store);
     CHECK(done.code == 0);
     CHECK(lines(done.err) == 1);
     CHECK(has(done.err, "warning: " + why));
     CHECK(has(done.err, "; going on without it\n"));
     CHECK(place.read("x/points.csv") == place.read("whole/points.csv"));
   };
-  run("", "damaged.sqlite",
+  run("damaged.sqlite",
       "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away");
-  run("", "whole/sweep.sqlite", "whole/sweep.sqlite: is another database, no store; name another file with --store");
-  run("", "/proc/no/store.sqlite", "/proc/no: cannot be made");
+  run("whole/sweep.sqlite", "whole/sweep.sqlite: is another database, no store; name another file with --store");
+  run("/proc/no/store.sqlite", "/proc/no: cannot be made");
   CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
 }
 
