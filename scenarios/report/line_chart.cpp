@@ -93,7 +93,7 @@ SvgPicture draw(const LineChart& chart) {
       y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);
-  if (crosses) drawing.text(width - right, head + crosses_height, "x: missed", SvgPicture::Anchor::end, "small dim");
+  if (crosses) drawing.text(left + 6, head + 16, "x: missed", SvgPicture::Anchor::start, "small dim");
   if (!chart.ideal.empty()) {
     std::string points;
     for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));
