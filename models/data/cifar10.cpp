@@ -19,8 +19,8 @@ const CifarLayout& layout() {
 const Register<DataEntry> entry(
     {"cifar10", "60,000 colour photographs, 32 x 32 pixels, 10 classes; from files that you have", cifar_parameters(layout()),
      [](const Parameters& parameters, const std::filesystem::path& base) { return inspect_cifar(layout(), parameters, base); },
-     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t) {
-       return load_cifar(layout(), parameters, base);
+     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t, unsigned threads) {
+       return load_cifar(layout(), parameters, base, threads);
      }});
 
 }  // namespace

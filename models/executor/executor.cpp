@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "models/data/blocks.hpp"
 #include "models/executor/arithmetic.hpp"
 #include "models/executor/evaluation.hpp"
 #include "models/executor/graph_job.hpp"
@@ -14,8 +14,6 @@
 
 namespace straggler {
 namespace {
-
-unsigned thread_count(unsigned asked) { return std::max(1u, asked > 0 ? asked : std::thread::hardware_concurrency()); }
 
 std::size_t budget_bytes(std::size_t asked) {
   if (asked > 0) return asked;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -100,7 +101,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(blueprint, scenario, options.data);
+  if (!options.timing_only) math.emplace(blueprint, scenario, thread_count(options.threads), options.data);
   Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? math->data.get() : nullptr));
   std::unique_ptr<Executor> executor;
   std::optional<StoringEvaluator> storing;
@@ -131,8 +132,9 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
 }
 
 Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListener* progress) {
-  const std::shared_ptr<const Dataset> data =
-      options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  const unsigned threads = thread_count(options.threads);
+  const std::shared_ptr<const Dataset> data = options.data ? options.data->load(blueprint, scenario, threads)
+                                                           : std::make_shared<const Dataset>(blueprint.load_data(scenario, threads));
   Lineage lineage(Math::none, blueprint.root_key(scenario, data.get()));
   KnownEvaluations known(*options.store, train_subset());
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
@@ -246,7 +248,7 @@ Explanation Experiment::explain() const {
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
-  if (!blueprint.start.note.empty()) out.warnings.push_back(blueprint.start.note);
+  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;

@@ -44,7 +44,7 @@ class Folder {
 const DataEntry& entry(const std::string& name) { return Registry<DataEntry>::instance().at(name); }
 
 Dataset load(const std::string& kind, const Parameters& given, std::uint64_t seed = 1) {
-  return entry(kind).load(complete(entry(kind).parameters, given), "/", seed);
+  return entry(kind).load(complete(entry(kind).parameters, given), "/", seed, 1);
 }
 DataInfo inspect(const std::string& kind, const Parameters& given) {
   return entry(kind).inspect(complete(entry(kind).parameters, given), "/");

@@ -11,6 +11,7 @@
 #include "models/kernels/precision.hpp"
 #include "models/quantization/model_file.hpp"
 #include "models/quantization/tables.hpp"
+#include "models/safetensors/model_weights.hpp"
 #include "models/zoo/perceptron.hpp"
 #include "tests/quantization/support.hpp"
 
@@ -255,13 +256,13 @@ TEST_CASE("trained weights: F32 and F16 are read, what does not fit the model is
   };
   TypedFile file = file_of();
   file.tensors.erase(file.tensors.begin() + 1);
-  CHECK(refused(file).find("has no tensor '0.bias' of shape [2]; give") != std::string::npos);
+  CHECK(refused(file).find("has no tensor '0.bias' of shape [2], which the model has") != std::string::npos);
   file = file_of();
   file.tensors[2] = tensor_of("2.weight", {4, 1}, std::span<const float>(weights).first(4));
-  CHECK(refused(file).find("'2.weight' has shape [4, 1], the scenario's model has [2, 2]") != std::string::npos);
+  CHECK(refused(file).find("'2.weight' has shape [4, 1], the model's has [2, 2]") != std::string::npos);
   file = file_of();
   file.tensors.push_back(tensor_of("4.weight", {1}, std::span<const float>(weights).first(1)));
-  CHECK(refused(file).find("has a tensor '4.weight' of shape [1], which the scenario's model has not") != std::string::npos);
+  CHECK(refused(file).find("has a tensor '4.weight' of shape [1], which the model has not") != std::string::npos);
   file = file_of();
   const std::vector<std::int32_t> integers(2);
   file.tensors[1] = tensor_of("0.bias", {2}, std::span<const std::int32_t>(integers));
