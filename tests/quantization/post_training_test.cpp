@@ -35,7 +35,8 @@ Labelled labelled(Architecture architecture) {
   Labelled made{with_weights(std::move(architecture), 3), {}, {}, {}};
   made.network = inference_network(made.trained.architecture, made.trained.weights.data());
   const std::size_t features = made.network.input.size(), count = 600;
-  made.test.inputs = uniform(count * features, -1, 1, 8);
+  const std::vector<float> inputs = uniform(count * features, -1, 1, 8);
+  made.test.inputs.assign(inputs.begin(), inputs.end());
   made.calibration = uniform(100 * features, -1, 1, 9);
   FloatValues values;
   FloatInference(made.network, kernels()).run(made.test.inputs.data(), count, values);
