@@ -47,7 +47,7 @@ DataSplit generate(std::size_t count, double turns, double noise, std::uint64_t 
   return split;
 }
 
-Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const double turns = parameters.number("turns"), noise = parameters.number("noise");
   Dataset data;
   data.info = inspect(parameters, base);

@@ -218,7 +218,7 @@ void normalize(const std::string& how, std::size_t features, DataSplit& train, D
   }
 }
 
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const Source source(parameters, base);
   Dataset data;
   data.info = source.info;

@@ -43,7 +43,7 @@ DataSplit generate(const DataInfo& info, std::size_t count, const std::vector<do
   return split;
 }
 
-Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned /*threads*/) {
   Dataset data;
   data.info = inspect(parameters, base);
   RandomStream random(seed, "data/gaussian/centres");

@@ -253,7 +253,7 @@ Key content_of(const Text& text, const Options& options, std::uint64_t seed) {
   return hasher.add(std::uint64_t{options.window}).add(options.subsample).add(options.test_share).add(seed).key();
 }
 
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const fs::path path = base / parameters.text("path");
   const Options options(parameters);
   const Text text = read_text(path, options);

@@ -1,5 +1,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,8 +51,9 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
 
 }  // namespace
 
-Dataset Blueprint::load_data(const Scenario& scenario) const {
-  Dataset loaded = with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed); });
+Dataset Blueprint::load_data(const Scenario& scenario, unsigned threads) const {
+  Dataset loaded =
+      with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed, threads); });
   if (evaluation.set == EvaluationSet::validation) hold_out_validation(loaded, validation_share, scenario.seed);
   loaded.augment = augment;
   return loaded;
@@ -102,10 +105,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
   });
   if (!scenario.workload.weights.empty()) {
     try {
-      start = read_starting_weights(scenario.workload.weights, *model, scenario.seed);
+      start = read_model_weights(scenario.workload.weights, *model, scenario.seed);
     } catch (const DataError& wrong) {
       throw_error(scenario, "workload.model.weights", wrong.what());
     }
+    if (!start.absent.empty())
+      start_note = fmt::format("{} has none of {} of the model's running statistics (the first is '{}'): they start as without a file",
+                               scenario.workload.weights, start.absent.size(), start.absent.front());
   }
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {

@@ -4,7 +4,7 @@
 
 namespace straggler {
 
-std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario) {
+std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads) {
   const Kind& data = scenario.workload.data;
   const std::string& split = scenario.training.evaluate.split;
   const AugmentSpec& augment = scenario.workload.augment;
@@ -16,7 +16,7 @@ std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const
       recent_.splice(recent_.begin(), recent_, at);
       return recent_.front().set;
     }
-  auto set = std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  auto set = std::make_shared<const Dataset>(blueprint.load_data(scenario, threads));
   recent_.push_front({data, blueprint.base, seed, split, augment, set});
   if (recent_.size() > most_sets) recent_.pop_back();
   return set;

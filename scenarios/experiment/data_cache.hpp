@@ -16,7 +16,7 @@ struct Blueprint;
 class DataCache {
  public:
   /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed.
-  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario);
+  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads);
 
  private:
   static constexpr std::size_t most_sets = 4;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -118,7 +119,9 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
 }
 
 std::shared_ptr<const Dataset> Experiment::Implementation::dataset() {
-  return options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+  const unsigned threads = thread_count(options.threads);
+  return options.data ? options.data->load(blueprint, scenario, threads)
+                      : std::make_shared<const Dataset>(blueprint.load_data(scenario, threads));
 }
 
 /// Of one sample: backward costs about two forward passes.
@@ -135,7 +138,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     run_from_store(&silent);
   }
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(blueprint, scenario, options.data);
+  if (!options.timing_only) math.emplace(blueprint, scenario, thread_count(options.threads), options.data);
   Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? math->data.get() : nullptr));
   std::optional<StoredValues> values;
   std::unique_ptr<Executor> executor;
@@ -301,7 +304,7 @@ Explanation Experiment::explain() const {
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
-  if (!blueprint.start.note.empty()) out.warnings.push_back(blueprint.start.note);
+  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;

@@ -30,7 +30,7 @@ class Folder : public test::TemporaryFolder {
 const DataEntry& entry(const std::string& name) { return Registry<DataEntry>::instance().at(name); }
 
 Dataset load(const std::string& kind, const Parameters& given, std::uint64_t seed = 1) {
-  return entry(kind).load(complete(entry(kind).parameters, given), "/", seed);
+  return entry(kind).load(complete(entry(kind).parameters, given), "/", seed, 1);
 }
 DataInfo inspect(const std::string& kind, const Parameters& given) {
   return entry(kind).inspect(complete(entry(kind).parameters, given), "/");
@@ -164,7 +164,7 @@ TEST_CASE("idx: any folder or four files, in grey or colour, as many classes as 
   CHECK(info.train == 3);
   CHECK(info.shape == std::vector<std::size_t>{1, 1, 2});
   const Dataset data = load("idx", raw);
-  CHECK(data.train.inputs == std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f'});
+  CHECK(data.train.inputs == SampleFloats{'a', 'b', 'c', 'd', 'e', 'f'});
   CHECK(data.train.labels == std::vector<std::int32_t>{1, 26, 2});
 
   folder.write("colour", idx({2, 3, 1, 2}, "abcdefghijkl")).write("labels", idx({2}, std::string("\x00\x01", 2)));
@@ -224,9 +224,9 @@ TEST_CASE("csv: names, numbers, first and last; categories in order; a second fi
     const Dataset data = load("csv", parameters);
     CHECK(data.info.classes == 3);
     CHECK(data.info.features == 2);
-    CHECK(data.train.inputs == std::vector<float>{1, 10, 2, 20, 3, 30, 4, 40});
+    CHECK(data.train.inputs == SampleFloats{1, 10, 2, 20, 3, 30, 4, 40});
     CHECK(data.train.labels == std::vector<std::int32_t>{1, 2, 1, 0});  // other, setosa, vir, ginica
-    CHECK(data.test.inputs == std::vector<float>{9, 90});
+    CHECK(data.test.inputs == SampleFloats{9, 90});
     CHECK(data.test.labels == std::vector<std::int32_t>{0});
   }
   // Without a header, by tabs, whole numbers as labels in their order as numbers, first column.

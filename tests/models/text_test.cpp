@@ -34,7 +34,7 @@ const DataEntry& text_entry() { return Registry<DataEntry>::instance().at("text"
 
 Dataset load(const Folder& folder, Parameters given, std::uint64_t seed = 1) {
   if (!given.has("path")) given.set("path", std::string("text"));
-  return text_entry().load(complete(text_entry().parameters, std::move(given)), folder.path(), seed);
+  return text_entry().load(complete(text_entry().parameters, std::move(given)), folder.path(), seed, 1);
 }
 
 template <class Call>
