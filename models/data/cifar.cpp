@@ -85,6 +85,14 @@ DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, 
   return info;
 }
 
+std::vector<fs::path> cifar_files(const CifarLayout& layout, const Parameters& parameters, const fs::path& base) {
+  const fs::path folder = folder_of(layout, parameters, base);
+  std::vector<fs::path> files;
+  for (const std::string& file : layout.train_files) files.push_back(folder / file);
+  files.push_back(folder / layout.test_file);
+  return files;
+}
+
 Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const fs::path& base, unsigned threads) {
   Dataset data;
   data.info = inspect_cifar(layout, parameters, base);
@@ -95,16 +103,12 @@ Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, cons
   read_file(layout, folder / layout.test_file, test);
   const std::string& normalize = parameters.text("normalize");
   const PixelScale scale(normalize, Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
-  Hasher hasher;
-  hasher.add("cifar").add(normalize).add(std::uint64_t{layout.classes});
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
-    hasher.add(hash_bytes(half.pixels.data(), count * pixel_bytes, threads)).add(hash_bytes(half.labels.data(), count, threads));
     split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area}, threads);
     split.labels.assign(half.labels.begin(), half.labels.begin() + static_cast<std::ptrdiff_t>(count));
   };
   convert(train, data.info.train, data.train);
   convert(test, data.info.test, data.test);
-  data.content = hasher.key();
   data.black = scale.black();
   return data;
 }

@@ -23,7 +23,10 @@ const Register<DataEntry> entry(
      [](const Parameters& parameters, const std::filesystem::path& base) { return inspect_cifar(layout(), parameters, base); },
      [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t, unsigned threads) {
        return load_cifar(layout(), parameters, base, threads);
-     }});
+     },
+     {},
+     false,
+     [](const Parameters& parameters, const std::filesystem::path& base) { return cifar_files(layout(), parameters, base); }});
 
 }  // namespace
 }  // namespace straggler

@@ -53,13 +53,6 @@ Dataset load(const Parameters& parameters, const std::filesystem::path& base, st
   data.info = inspect(parameters, base);
   data.train = generate(data.info.train, turns, noise, RandomStream::stream_key(seed, "data/coordinates/train"));
   data.test = generate(data.info.test, turns, noise, RandomStream::stream_key(seed, "data/coordinates/test"));
-  Hasher hasher;
-  hasher.add("coordinates");
-  for (const DataSplit* split : {&data.train, &data.test}) {
-    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
-    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
-  }
-  data.content = hasher.key();
   return data;
 }
 

@@ -111,6 +111,16 @@ DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale, 
   return split;
 }
 
+std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& base) {
+  const Folder folder = folder_of(parameters, base);
+  std::vector<fs::path> files;
+  for (const char* part : {"train", "t10k"}) {
+    files.push_back(find_file(folder, std::string(part) + "-images", "idx3"));
+    files.push_back(find_file(folder, std::string(part) + "-labels", "idx1"));
+  }
+  return files;
+}
+
 Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
   const Folder folder = folder_of(parameters, base);
   const auto [train, test] =
@@ -120,15 +130,6 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   data.info = describe(folder, train, test, parameters);
   const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";
   const PixelScale scale(normalize, pixels_of(train, data.info.train), threads);
-  // The bytes and the normalization's name stand for the floats that follow from them: a quarter of the memory to hash.
-  Hasher hasher;
-  hasher.add("idx").add(normalize);
-  for (const auto& [half, count] : {std::pair(&train, data.info.train), std::pair(&test, data.info.test)}) {
-    hasher.add(std::uint64_t{count}).add(std::uint64_t{half->pixels()});
-    hasher.add(hash_bytes(half->images.bytes.data(), count * half->pixels(), threads));
-    hasher.add(hash_bytes(half->labels.bytes.data(), count, threads));
-  }
-  data.content = hasher.key();
   data.train = convert(train, data.info.train, scale, threads);
   data.test = convert(test, data.info.test, scale, threads);
   data.black = scale.black();
@@ -151,7 +152,8 @@ const Register<DataEntry> entry({"fashion_mnist",
                                  inspect,
                                  load,
                                  {},
-                                 false});
+                                 false,
+                                 all_files});
 
 }  // namespace
 }  // namespace straggler

@@ -108,6 +108,12 @@ struct Files {
   }
 };
 
+std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& base) {
+  std::vector<fs::path> files;
+  for (const Role& role : roles) files.push_back(file_of(parameters, base, role));
+  return files;
+}
+
 Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
   const Files files(parameters, base, true, threads);
   Dataset data;
@@ -118,19 +124,12 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
     return Pixels{half.images.bytes.data(), count, data.info.shape[0], area};
   };
   const PixelScale scale(normalize, pixels(files.train, data.info.train), threads);
-  Hasher hasher;
-  hasher.add("idx files").add(normalize).add(std::uint64_t{data.info.classes});
-  for (const std::size_t width : data.info.shape) hasher.add(std::uint64_t{width});
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
-    hasher.add(std::uint64_t{count})
-        .add(hash_bytes(half.images.bytes.data(), count * data.info.features, threads))
-        .add(hash_bytes(half.labels.bytes.data(), count, threads));
     split.inputs = scale.apply(pixels(half, count), threads);
     split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
   };
   convert(files.train, data.info.train, data.train);
   convert(files.test, data.info.test, data.test);
-  data.content = hasher.key();
   data.black = scale.black();
   return data;
 }
@@ -157,7 +156,8 @@ const Register<DataEntry> entry({"idx",
                                  [](const Parameters& parameters, const fs::path& base) { return Files(parameters, base, false).info; },
                                  load,
                                  {},
-                                 false});
+                                 false,
+                                 all_files});
 
 }  // namespace
 }  // namespace straggler

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "models/data/blocks.hpp"
 
@@ -11,24 +10,6 @@ namespace {
 
 /// Bytes of images that a thread takes at a time: the first-level cache has no room for more than one, the second for a few.
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
-/// Bytes that are hashed for themselves, in lanes whose words do not wait for each other. Both are part of what a name means.
-constexpr std::size_t hashed_bytes = std::size_t{1} << 18, hash_lanes = 4;
-
-Key hash_part(const std::uint8_t* bytes, std::size_t count) {
-  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-  const std::size_t words = count / word_bytes / hash_lanes;
-  Hasher lanes[hash_lanes];
-  for (std::size_t i = 0; i < words; ++i)
-    for (std::size_t lane = 0; lane < hash_lanes; ++lane) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes + (lane * words + i) * word_bytes, word_bytes);
-      lanes[lane].add(word);
-    }
-  const std::size_t done = words * hash_lanes * word_bytes;
-  Hasher hasher;
-  for (const Hasher& lane : lanes) hasher.add(lane.key());
-  return hasher.add_bytes(bytes + done, count - done).key();
-}
 
 std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(block_bytes / pixels.sample(), 1); }
 
@@ -61,16 +42,6 @@ std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
 }
 
 }  // namespace
-
-Key hash_bytes(const std::uint8_t* bytes, std::size_t count, unsigned threads) {
-  std::vector<Key> parts((count + hashed_bytes - 1) / hashed_bytes);
-  for_blocks(count, hashed_bytes, threads, 0,
-             [&](int, std::size_t part, std::size_t first, std::size_t size) { parts[part] = hash_part(bytes + first, size); });
-  Hasher hasher;
-  hasher.add(std::uint64_t{count});
-  for (const Key& part : parts) hasher.add(part);
-  return hasher.key();
-}
 
 PixelScale::PixelScale(const std::string& normalize, const Pixels& training, unsigned threads) : tables_(training.channels) {
   std::vector<Sums> found;

@@ -17,9 +17,6 @@ struct Pixels {
   std::size_t total() const { return count * sample(); }
 };
 
-/// Names bytes by their parts, which are hashed side by side.
-Key hash_bytes(const std::uint8_t* bytes, std::size_t count, unsigned threads);
-
 /// What becomes of each byte, channel by channel: `none` keeps 0 to 255, `unit` divides by 255, `standard` takes the mean of all training
 /// pixels of the channel away and divides by their standard deviation.
 class PixelScale {

@@ -66,6 +66,8 @@ struct Blueprint {
   /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
+  /// Names what load_data gives, without loading it.
+  Key data_content(const Scenario& scenario) const;
   /// What the back end is told.
   SimulatedCluster cluster(const Scenario& scenario) const;
   /// Bytes of device memory that training takes with the batch per worker: weights, gradient, optimizer state, activations.
@@ -78,7 +80,7 @@ struct Blueprint {
   double largest_batch(double memory) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
-  Key root_key(const Scenario& scenario, const Dataset* loaded) const;
+  Key root_key(const Scenario& scenario, const std::optional<Key>& content) const;
 
  private:
   void resolve_data(const Scenario& scenario);
