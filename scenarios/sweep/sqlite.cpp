@@ -59,7 +59,10 @@ void Database::fail(int code) const {
 
 void Database::fail_for_disk(int error) const {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw DiskError(fmt::format("{}: the disk {} ({}); {}", file_.string(), full ? "is full" : "fails",
+  throw DiskError(fmt::format("{}: the disk {} ({}); {}", file_.string(),
+                              full    ? "is full"
+                              : error ? "fails"
+                                      : "is full or fails, or a file may not grow that large",
                               error ? std::strerror(error) : sqlite3_errmsg(handle_), use_.when_full));
 }
 

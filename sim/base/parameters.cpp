@@ -19,7 +19,8 @@ std::string bound_text(double bound, ValueType type, bool percent = false) {
     if (type == ValueType::rate) return format_quantity(bound, Dimension::rate);
     if (type == ValueType::flops) return format_quantity(bound, Dimension::compute);
   }
-  return percent ? format_number(bound * 100) + "%" : format_number(bound);
+  if (!percent) return format_number(bound);
+  return format_number(std::round(bound * 1e14) / 1e12) + "%";  // without the last digits, which are rounding's
 }
 
 std::string range_text(const Range& range, ValueType type, bool percent = false) {

@@ -119,6 +119,23 @@ TEST_CASE("what still holds is kept; --force starts anew and leaves no table of 
   CHECK(files.contains("mine.txt"));
 }
 
+TEST_CASE("--force loses nothing to what is wrong itself") {
+  const Workplace place;
+  prepare(place);
+  REQUIRE(place.shell("straggler sweep bandwidth.yaml --out here --quiet").code == 0);
+  REQUIRE(place.shell("straggler race small.yaml --timing-only --seeds 2 --quiet --schemes ssgd,asgd --out raced").code == 0);
+  place.write("wrong.yaml", "sweep: 1\nname: wrong\nscenario: small.yaml\naxes: {training.batch.per_worker: [10, 0]}\n");
+  check_refused(place, "sweep wrong.yaml --out here --force", "training.batch.per_worker: 0 is out of range");
+  check_refused(place, "sweep --merge nowhere --out here --force", "nowhere/sweep.sqlite: is not there");
+  check_refused(place,
+                "race small.yaml --schemes ssgd,asgd --set training.stop.target_accuracy=0.5 "
+                "--tune \"training.batch.per_worker=[10, 0]\" --out raced --force",
+                "training.batch.per_worker: 0 is out of range");
+  CHECK(has(place.shell("straggler sweep bandwidth.yaml --out here").err, "2 points were there already"));
+  CHECK(has(place.shell("straggler race small.yaml --timing-only --seeds 2 --schemes ssgd,asgd --out raced").err,
+            "4 points were there already"));
+}
+
 TEST_CASE("a search that begins with other points is refused, one that begins with some of the same goes on") {
   const Workplace place;
   prepare(place);

@@ -114,7 +114,11 @@ int execute(const std::vector<std::string>& given) {
   const RaceReader reader(race);
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (reader.name() + "-race");
   open_results(out, state_file, "race", arguments.flag("force"));
-  if (arguments.flag("force")) remove_state(out, state_file);
+  if (arguments.flag("force")) {
+    SweepState nothing(":memory:");
+    race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads all that is to be run: it throws before anything is lost
+    remove_state(out, state_file);
+  }
   catch_interrupts();
   SweepState state(out / state_file);
   const std::unique_ptr<EvaluationFile> store = open_store(arguments);

@@ -149,10 +149,14 @@ class SweepCommand {
   }
 
   int merge_into_folder(const std::vector<fs::path>& states) {
-    open_folder(std::any_of(states.begin(), states.end(), [&](const fs::path& shard) {
-      std::error_code ignored;
-      return fs::equivalent(shard, out_ / state_file, ignored);
-    }));
+    open_folder([&] {
+      SweepState nothing(":memory:");
+      merge_sweeps(states, nothing);
+      return std::none_of(states.begin(), states.end(), [&](const fs::path& shard) {
+        std::error_code ignored;
+        return fs::equivalent(shard, out_ / state_file, ignored);
+      });
+    });
     SweepState state(out_ / state_file);
     const SweepOutcome outcome = merge_sweeps(states, state);
     std::vector<std::string> columns;
@@ -171,7 +175,11 @@ class SweepCommand {
 
   int run_in_folder(const SearchFile& search) {
     const Sweep& sweep = search.sweep;
-    open_folder(false);
+    open_folder([&] {
+      SweepState nothing(":memory:");
+      PointPool pool(pool_, nothing, nullptr, {});
+      return !goes_on(search, pool);  // reads all that is to be run
+    });
     catch_interrupts();
     SweepState state(out_ / state_file);
     const std::unique_ptr<EvaluationFile> store = open_store(arguments_);
@@ -203,12 +211,13 @@ class SweepCommand {
       throw UsageError("--until-ci goes with axes alone; write how many repeats into the search, as repeats: 5");
   }
 
-  /// A folder of results that is new, or goes on; made empty of what it holds with --force, unless it is to be `kept`.
-  void open_folder(bool kept) {
+  /// A folder of results that is new, or goes on. With --force what it holds is forgotten if `may_go` says so, which throws if something is
+  /// wrong with what comes in its place.
+  void open_folder(const std::function<bool()>& may_go) {
     const bool force = arguments_.flag("force");
     open_results(out_, state_file, "sweep", force);
     was_ours_ = fs::exists(out_ / state_file);
-    if (force && !kept) remove_state(out_, state_file);
+    if (force && was_ours_ && may_go()) remove_state(out_, state_file);
   }
 
   Trials::Options trial_options(const SearchFile& search) const {
