@@ -38,6 +38,40 @@ std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const Cha
   return all;
 }
 
+std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::size_t> numbers;
+  if (plan.x) numbers.push_back(*plan.x);
+  if (plan.y) numbers.push_back(*plan.y);
+  for (const std::size_t axis : plan.facets)
+    if (!view.axes()[axis].numbers.empty()) numbers.push_back(axis);
+  std::vector<ChartPlan> plans;
+  for (const std::size_t x : numbers) {
+    ChartPlan curves{x, {}, plan.series, {}};
+    if (!curves.series && numbers.size() > 1) curves.series = numbers[x == numbers[0] ? 1 : 0];
+    for (std::size_t axis = 0; axis < view.axes().size(); ++axis)
+      if (axis != x && axis != curves.series) curves.facets.push_back(axis);
+    plans.push_back(std::move(curves));
+  }
+  return plans;
+}
+
+std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most) {
+  const std::vector<std::size_t> order = in_order(axis);
+  if (axis.numbers.empty() || order.size() <= most) return order;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(order[i * (order.size() - 1) / (most - 1)]);
+  return chosen;
+}
+
+std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::vector<std::size_t>> all = facets_of(view, plan);
+  for (std::size_t i = 0; i < plan.facets.size(); ++i) {
+    const std::vector<std::size_t> chosen = chosen_values(view.axes()[plan.facets[i]]);
+    std::erase_if(all, [&](const auto& facet) { return std::find(chosen.begin(), chosen.end(), facet[i]) == chosen.end(); });
+  }
+  return all;
+}
+
 std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {
   std::string name;
   for (std::size_t i = 0; i < facet.size(); ++i) {

@@ -85,6 +85,62 @@ TEST_CASE("a sweep leaves a page and a map, and `report` makes the same ones aga
   CHECK((place.read("other.html") == page));
 }
 
+TEST_CASE("a search leaves a page, and `report` makes the same one again; a sweep's old map goes") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --timing-only --out here --no-store --quiet").code == 0);
+  REQUIRE(std::filesystem::exists(place.folder() / "here/map.svg"));
+  place.write("here/map-2.svg", "mine");
+  place.write("sweep.yaml", R"(sweep: 1
+name: which
+scenario: small.yaml
+find: {metric: samples_per_second, over: {"cluster.workers[0].count": {from: 1, to: 4, whole: true}}, repeats: 2}
+)");
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --no-store --quiet").code == 0);
+  CHECK_FALSE(std::filesystem::exists(place.folder() / "here/map.svg"));
+  CHECK(place.read("here/map-2.svg") == "mine");
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "<h1>which</h1>"));
+  CHECK(has(page, "Samples per second over workers"));
+  REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
+  CHECK((place.read("here/report.html") == page));
+  const Workplace::Done done = place.shell("straggler report here -o pages/other.html");
+  CHECK(done.out == "pages/other.html\n");
+  CHECK(has(place.read("pages/other.html"), "<a href=\"../here/find.csv\">"));
+  place.write("sweep.yaml", R"(sweep: 1
+name: where
+scenario: small.yaml
+crossover: {between: [asgd, ssgd], along: cluster.network.link.bandwidth, from: 10kB/s, to: 10MB/s, metric: samples_per_second}
+)");
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out there --no-store --quiet --jobs 2").code == 0);
+  CHECK(has(place.read("there/report.html"),
+            "At which bandwidth (10kB/s to 10MB/s) does the most samples per second of scenario small pass"));
+  // Another question, which is refused before anything is run: the old page would be no answer to it.
+  place.write("sweep.yaml", R"(sweep: 1
+name: which
+scenario: small.yaml
+find: {metric: time_to_0.8_s, over: {"cluster.workers[0].count": {from: 1, to: 4, whole: true}}}
+)");
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --no-store --quiet").code == 2);
+  const Workplace::Done changed = place.shell("straggler report here");
+  CHECK(changed.code == 2);
+  CHECK(has(changed.err, "here/sweep.sqlite: the search was changed and has not come to its end since; run the search again"));
+}
+
+TEST_CASE("a race leaves a page, and `report` makes the same one again") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  const std::string race =
+      "straggler race small.yaml --schemes ssgd,asgd --timing-only --set training.stop.epochs=1 --seeds 3 --no-store --quiet ";
+  REQUIRE(place.shell(race + "--out here").code == 0);
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "<h1>small: a race</h1>"));
+  CHECK(has(page, "Time an epoch: "));
+  REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
+  CHECK((place.read("here/report.html") == page));
+}
+
 TEST_CASE("what a report refuses, in one line each") {
   const Workplace place;
   const auto refused = [&](const std::string& arguments, const std::string& line) {

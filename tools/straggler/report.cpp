@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include "scenarios/report/race_page.hpp"
 #include "scenarios/report/run_page.hpp"
+#include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -16,15 +18,53 @@ namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-Files sweep_files(const fs::path& state) {
+/// `folder` as links on a page in `page_folder` name it; empty: they are the same.
+std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
+  std::error_code error;
+  const fs::path way = fs::relative(folder, page_folder.empty() ? fs::path(".") : page_folder, error);
+  if (error || way.empty()) return fs::absolute(folder).generic_string();
+  return way == "." ? std::string() : way.generic_string();
+}
+
+/// What the state of a search or a race keeps for its page. Throws ResultsError if it is not that of what was run last.
+template <class Read>
+auto kept_answer(SweepState& state, const fs::path& file, const char* noun, const Read& read) {
+  const std::string text = state.answer();
+  const std::string again = fmt::format("run the {} again: what is finished is there", noun);
+  if (text.empty())
+    throw ResultsError(fmt::format("{}: the {} has not come to its end, or an earlier version ran it; {}", file.string(), noun, again));
+  auto answer = read(text);
+  if (answer.description != state.description())
+    throw ResultsError(fmt::format("{}: the {} was changed and has not come to its end since; {}", file.string(), noun, again));
+  return answer;
+}
+
+Files sweep_files(const fs::path& file, const fs::path& page_folder) {
+  SweepState state(file);
+  if (describes_search(state.description()))
+    return {
+        {"report.html", search_page(kept_answer(state, file, "search", read_search_answer), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
-  const SweepOutcome outcome = merge_sweeps({state}, copy);
+  const SweepOutcome outcome = merge_sweeps({file}, copy);
   const std::vector<std::string> description = copy.description();
   constexpr std::string_view mark = "columns: ";
   std::vector<std::string> columns;
   for (const std::string& line : description)
     if (line.starts_with(mark)) columns.push_back(line.substr(mark.size()));
   return sweep_report_files(description, columns, outcome);
+}
+
+Files race_files(const fs::path& file, const fs::path& page_folder) {
+  SweepState state(file);
+  return {{"report.html", race_page(kept_answer(state, file, "race", read_race_answer), seen_from(page_folder, file.parent_path()))}};
+}
+
+Files files_of(const fs::path& folder, const fs::path& page_folder) {
+  if (fs::exists(folder / "sweep.sqlite")) return sweep_files(folder / "sweep.sqlite", page_folder);
+  if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder);
+  if (fs::exists(folder / "summary.json")) return {{"report.html", run_page(folder)}};
+  throw ResultsError(fmt::format(
+      "{}: holds neither a run's summary.json nor a sweep's sweep.sqlite nor a race's race.sqlite; name a result folder", folder.string()));
 }
 
 int execute(const std::vector<std::string>& given) {
@@ -34,30 +74,24 @@ int execute(const std::vector<std::string>& given) {
   Arguments arguments(report_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const fs::path folder = arguments.positional().front();
-  Files files;
-  if (fs::exists(folder / "sweep.sqlite"))
-    files = sweep_files(folder / "sweep.sqlite");
-  else if (fs::exists(folder / "summary.json"))
-    files = {{"report.html", run_page(folder)}};
-  else
-    throw ResultsError(
-        fmt::format("{}: holds neither a run's summary.json nor a sweep's sweep.sqlite; name a result folder", folder.string()));
-  fs::path place = folder;
-  if (arguments.has("out")) {
-    const fs::path out = arguments.get<std::string>("out");
-    if (!out.has_filename() || fs::is_directory(out)) throw UsageError(fmt::format("--out {}: is a folder; name a file", out.string()));
-    place = out.parent_path();
-    files.resize(1);
-    files.front().first = out.filename().string();
+  if (!arguments.has("out")) {
+    const Files files = files_of(folder, folder);
+    write_whole_files(folder, files);
+    if (fs::exists(folder / "sweep.sqlite")) remove_old_maps(folder, files);
+    for (const auto& [name, text] : files) fmt::print("{}\n", (folder / name).string());
+    return Exit::done;
   }
-  write_whole_files(place, files);
-  for (const auto& [name, text] : files) fmt::print("{}\n", (place / name).string());
+  const fs::path out = arguments.get<std::string>("out");
+  if (!out.has_filename() || fs::is_directory(out)) throw UsageError(fmt::format("--out {}: is a folder; name a file", out.string()));
+  const Files files = files_of(folder, out.parent_path());
+  write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
+  fmt::print("{}\n", out.string());
   return Exit::done;
 }
 
 }  // namespace
 
-const Command report_command{"report", "RESULT_DIR", "one page about a run or a sweep, made from its result folder",
+const Command report_command{"report", "RESULT_DIR", "one page about a run, a sweep, a search or a race, made from its result folder",
                              "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n", execute};
 
 }  // namespace straggler::cli

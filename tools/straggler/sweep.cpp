@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/search/search_tables.hpp"
@@ -161,7 +162,7 @@ class SweepCommand {
     share_with_ranks(pool, arguments_, pool_);
     SweepOutcome outcome;
     if (search.searches()) {
-      outcome = run_search(search, pool, line);
+      outcome = run_search(search, state, pool, line);
     } else {
       outcome = run_sweep(sweep, options_, state, pool);
       line.clear();
@@ -180,28 +181,32 @@ class SweepCommand {
   }
 
   /// Writes its table and says what it found; the outcome has no rows.
-  SweepOutcome run_search(const SearchFile& search, PointPool& pool, const PointsLine& line) const {
+  SweepOutcome run_search(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
     const std::int64_t repeats = search.find ? search.find->repeats : search.crossover->repeats;
     const Trials::Options options{repeats, options_.timing_only, options_.more};
     SweepOutcome outcome;
     std::string file, table, text;
+    SearchAnswer answer;
     if (search.find) {
       FindOutcome found = run_find(search, options, pool);
       file = "find.csv";
       table = find_csv(search, found);
       text = find_text(search, found);
+      answer = answer_of(search, found, state.description());
       outcome.failures = std::move(found.failures);
     } else {
       CrossoverOutcome found = run_crossover(search, options, pool);
       file = "crossover.csv";
       table = crossover_csv(search, found);
       text = crossover_text(search, found);
+      answer = answer_of(search, found, state.description());
       outcome.failures = std::move(found.failures);
     }
     outcome.progress = pool.progress();
     outcome.interrupted = pool.interrupted();
     line.clear();
-    write_whole_files(out_, {{file, table}});
+    state.keep_answer(write_answer(answer));
+    write_report({{"report.html", search_page(answer)}, {file, table}});
     if (outcome.interrupted)
       fmt::print("interrupted; run it again to go on\n");
     else
@@ -238,9 +243,14 @@ class SweepCommand {
   void finish(const std::vector<std::string>& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
-    write_whole_files(out_, files);
+    write_report(files);
     fmt::print("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
                out_.string());
+  }
+
+  void write_report(const std::vector<std::pair<std::string, std::string>>& files) const {
+    write_whole_files(out_, files);
+    remove_old_maps(out_, files);
   }
 
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
