@@ -44,7 +44,7 @@ struct LineChart {
   NumberAxis x;
   std::string y_title;
   NumberText y_text = nullptr;
-  bool from_zero = true, marks = true, linear_x = false, linear_y = false;
+  bool from_zero = true, marks = true, linear_x = false, linear_y = false, x_from_zero = true;
   std::vector<Curve> curves;
   std::vector<std::pair<double, double>> ideal;  // a broken line
   std::string ideal_name;

@@ -105,12 +105,12 @@ SvgPicture draw(const LineChart& chart) {
   const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
   SvgPicture drawing(width, base + bottom, chart.label);
   if (legend) drawing.legend(left, 4, names, chart.marks);
-  const Scale x(chart.x.numbers, left, width - right, true, chart.linear_x ? 0 : 0.04, !chart.linear_x),
+  const Scale x(chart.x.numbers, left, width - right, chart.x_from_zero, chart.linear_x && chart.x_from_zero ? 0 : 0.04, !chart.linear_x),
       y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);
   draw_bands(drawing, chart.bands, x, head, base);
-  if (crosses) drawing.text(left + 6, head + 16, "x: missed", SvgPicture::Anchor::start, "small dim");
+  if (crosses) drawing.text(left - 8, head + 16, "\u00d7 missed", SvgPicture::Anchor::end, "small dim");
   if (!chart.ideal.empty()) {
     std::string points;
     for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));

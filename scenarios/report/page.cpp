@@ -11,7 +11,7 @@ namespace {
 constexpr const char* page_style = R"(*{box-sizing:border-box}html{color-scheme:light dark;-webkit-text-size-adjust:100%}
 body{font:16px/1.55 system-ui,'DejaVu Sans',sans-serif;background:var(--bg);color:var(--fg);max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:.2em 0 .4em}h2{font-size:1.2rem;margin:2.2em 0 .6em}h3{font-size:1rem;margin:0 0 .5em}
-p,li{max-width:46rem}.dim,figcaption{color:var(--dim)}figcaption{font-size:.88rem;margin-top:.3rem}
+h1,h3,p,li,figcaption,summary{overflow-wrap:anywhere}p,li{max-width:46rem}.dim,figcaption{color:var(--dim)}figcaption{font-size:.88rem;margin-top:.3rem}
 .findings{background:var(--panel);border-left:4px solid var(--s0);border-radius:4px;padding:.7rem 1rem .7rem 2rem;margin:0}
 .warning{border-left:4px solid var(--s1);background:var(--panel);border-radius:4px;padding:.7rem 1rem .7rem 2rem;margin:.8rem 0}p.warning{padding-left:1rem}
 .findings li{margin:.25em 0}figure{margin:0 0 2.2rem}.wide{overflow-x:auto;max-width:100%}

@@ -71,6 +71,7 @@ class RaceFigures {
     LineChart chart;
     chart.x.title = "test accuracy";
     chart.linear_x = true;
+    chart.x_from_zero = false;
     for (const RacedFinish& finish : answer_.finishes) {
       chart.x.numbers.push_back(finish.accuracy);
       chart.x.labels.push_back(finish.name);

@@ -170,10 +170,8 @@ class SearchFigures {
       }
       chart.curves.push_back(std::move(curve));
     }
-    for (const FoundCrossing& crossing : group.crossings) {
-      add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
-      add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
-    }
+    for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
+    for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
     figures_.push_back({chart.label,
                         group.crossings.empty()
@@ -189,7 +187,13 @@ class SearchFigures {
       const auto place = std::find(labels.begin(), labels.end(), label);
       return place == labels.end() ? std::nullopt : axis.numbers[static_cast<std::size_t>(place - labels.begin())];
     };
-    if (const auto low = at(from), high = at(to); low && high) chart.bands.push_back({*low, *high, name});
+    const auto low = at(from), high = at(to);
+    if (!low || !high) return;
+    // Crossings close to each other may share what is unclear around them.
+    if (name.empty() && !chart.bands.empty() && *low <= chart.bands.back().to)
+      chart.bands.back().to = std::max(chart.bands.back().to, *high);
+    else
+      chart.bands.push_back({*low, *high, name});
   }
 
   // Several groups.

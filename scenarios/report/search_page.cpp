@@ -58,8 +58,8 @@ class SearchPage {
         text += (i == 0 ? "With which " : i + 1 == answer_.over.size() ? " and " : ", ") + values_of(answer_.over[i]);
       text += fmt::format(" has {} the {}?", base, metric);
     } else {
-      text = fmt::format("At which {} does the {} of {} pass from {} to {}, or back, by {}?", values_of(answer_.along), metric, base,
-                         answer_.between[0], answer_.between[1], axis_title(answer_.compared));
+      text = fmt::format("At which {} does the {} of {} pass from {} {} to {}, or back?", values_of(answer_.along), metric, base,
+                         axis_title(answer_.compared), answer_.between[0], answer_.between[1]);
     }
     const std::size_t groups = std::max(answer_.found.size(), answer_.crossed.size());
     std::string each;

@@ -34,7 +34,7 @@ class Figures {
     if (plan_.y) each(facets, [&](const auto& facet) { add_map(facet, by_metric); });
     for (const ChartPlan& plan : curve_plans(view_, plan_)) {
       const std::vector<std::vector<std::size_t>> chosen = chosen_facets(view_, plan);
-      each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric); });
+      each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
       if (!axis(*plan.x).workers) continue;
       for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
                                  Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
@@ -117,10 +117,11 @@ class Figures {
     return text;
   }
 
-  void add_curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {
-    const std::string note =
-        (view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "") +
-        chosen_text(plan);
+  /// `first`: of several pictures.
+  void add_curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, bool first) {
+    std::string note =
+        view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
+    if (first) note += chosen_text(plan);
     figures_.push_back({titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
                         note.starts_with(' ') ? note.substr(1) : note,
                         draw(line_chart(plan, facet, shown)),

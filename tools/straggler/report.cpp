@@ -20,9 +20,8 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 
 /// `folder` as links on a page in `page_folder` name it; empty: they are the same.
 std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
-  std::error_code error;
-  const fs::path way = fs::relative(folder, page_folder.empty() ? fs::path(".") : page_folder, error);
-  if (error || way.empty()) return fs::absolute(folder).generic_string();
+  // Made absolute first: of a folder that is not there yet the rest would stay as it is.
+  const fs::path way = fs::relative(fs::absolute(folder), fs::absolute(page_folder.empty() ? fs::path(".") : page_folder));
   return way == "." ? std::string() : way.generic_string();
 }
 
