@@ -28,14 +28,28 @@ ChartPlan plan_of(const SweepView& view) {
   return plan;
 }
 
-std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan) {
+namespace {
+
+/// Facets all of whose values are `wanted(facet's axis, value)`.
+template <class Wanted>
+std::vector<std::vector<std::size_t>> facets_where(const SweepView& view, const ChartPlan& plan, const Wanted& wanted) {
   std::vector<std::vector<std::size_t>> all;
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::size_t> facet;
-    for (const std::size_t axis : plan.facets) facet.push_back(setting.at[axis]);
-    if (std::find(all.begin(), all.end(), facet) == all.end()) all.push_back(std::move(facet));
+    bool is_wanted = true;
+    for (std::size_t i = 0; i < plan.facets.size(); ++i) {
+      facet.push_back(setting.at[plan.facets[i]]);
+      is_wanted = is_wanted && wanted(i, facet.back());
+    }
+    if (is_wanted && std::find(all.begin(), all.end(), facet) == all.end()) all.push_back(std::move(facet));
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan) {
+  return facets_where(view, plan, [](std::size_t, std::size_t) { return true; });
 }
 
 std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan) {
@@ -64,12 +78,12 @@ std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most)
 }
 
 std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const ChartPlan& plan) {
-  std::vector<std::vector<std::size_t>> all = facets_of(view, plan);
-  for (std::size_t i = 0; i < plan.facets.size(); ++i) {
-    const std::vector<std::size_t> chosen = chosen_values(view.axes()[plan.facets[i]]);
-    std::erase_if(all, [&](const auto& facet) { return std::find(chosen.begin(), chosen.end(), facet[i]) == chosen.end(); });
+  std::vector<std::vector<bool>> chosen;  // [facets][values]
+  for (const std::size_t axis : plan.facets) {
+    chosen.emplace_back(view.axes()[axis].labels.size(), false);
+    for (const std::size_t value : chosen_values(view.axes()[axis])) chosen.back()[value] = true;
   }
-  return all;
+  return facets_where(view, plan, [&](std::size_t facet, std::size_t value) { return chosen[facet][value]; });
 }
 
 std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {

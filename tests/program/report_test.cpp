@@ -68,6 +68,15 @@ TEST_CASE("a run of timing alone has a page without accuracies") {
   CHECK_FALSE(has(page, "accuracy over"));
 }
 
+TEST_CASE("links that are hardly used have a share that is not 0.0 %") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --set cluster.network.link.bandwidth=100Gbps --out here --quiet").code == 0);
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "Links by use"));
+  CHECK_FALSE(has(page, ">0.0 %"));
+}
+
 TEST_CASE("a sweep leaves a page and a map, and `report` makes the same ones again") {
   const Workplace place;
   place.write("small.yaml", scenario);
@@ -164,4 +173,6 @@ TEST_CASE("what a report refuses, in one line each") {
   place.shell("mkdir damaged");
   place.write("damaged/sweep.sqlite", std::string(5000, 'y'));
   refused("damaged", "sweep.sqlite: the state of the sweep cannot be used");
+  place.shell("mkdir early && touch early/race.sqlite");
+  refused("early", "early/race.sqlite: the race has not come to its end, or an earlier version ran it; run the race again");
 }

@@ -32,7 +32,13 @@ auto kept_answer(SweepState& state, const fs::path& file, const char* noun, cons
   const std::string again = fmt::format("run the {} again: what is finished is there", noun);
   if (text.empty())
     throw ResultsError(fmt::format("{}: the {} has not come to its end, or an earlier version ran it; {}", file.string(), noun, again));
-  auto answer = read(text);
+  auto answer = [&] {
+    try {
+      return read(text);
+    } catch (const ResultsError& error) {
+      throw ResultsError(fmt::format("{}: {}", file.string(), error.what()));
+    }
+  }();
   if (answer.description != state.description())
     throw ResultsError(fmt::format("{}: the {} was changed and has not come to its end since; {}", file.string(), noun, again));
   return answer;
