@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/sweep_view.hpp"

@@ -1,6 +1,9 @@
 // Pages of searches whose outcome the test makes up, so that it knows what must be said and drawn.
 #include <doctest/doctest.h>
 
+#include <limits>
+#include <tuple>
+
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/results/out_file.hpp"

@@ -1,9 +1,11 @@
 // Curves of sweeps with several axes of numbers, over each of them; old maps; small shares.
 #include <doctest/doctest.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cmath>
 
 #include "scenarios/report/chart_plan.hpp"
+#include "scenarios/report/findings.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/sweep_report.hpp"
@@ -51,6 +53,20 @@ TEST_CASE("workers by bandwidth: a map, then curves over each, at the smallest, 
   CHECK(count(page, "workers 16, bandwidth 8MB/s, scheme ssgd: 16x") == 2);
   CHECK(count(page, "workers 16, bandwidth 8MB/s, scheme asgd: 4x") == 2);
   CHECK(has(page, "Of the 5 values of workers the smallest, the middle and the largest are drawn."));
+}
+
+TEST_CASE("how far more workers help, at the smallest, the middle and the largest bandwidth") {
+  const SweepOutcome outcome = made_up(values, 1, [](const auto& labels, std::int64_t repeat) {
+    // With 16 workers ssgd falls back to half of what 8 do.
+    return truth({labels[2] == "ssgd" && labels[0] == "16" ? "4" : labels[0], labels[1], labels[2]}, repeat);
+  });
+  const SweepView view(columns, outcome);
+  const std::vector<std::string> said = findings(view, plan_of(view));
+  for (const char* const bandwidth : {"1MB/s", "2MB/s", "8MB/s"}) {
+    const std::string expected = std::string("At bandwidth ") + bandwidth +
+                                 ": the largest speed-up in time to the target is 8 with 8 workers for ssgd, 4 with 16 for asgd.";
+    CHECK_MESSAGE(std::find(said.begin(), said.end(), expected) != said.end(), expected);
+  }
 }
 
 TEST_CASE("numbers alone: the values of the other axis are the lines; a third axis of numbers gets its curves, too") {
