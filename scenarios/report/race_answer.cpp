@@ -1,12 +1,41 @@
 #include "scenarios/report/race_answer.hpp"
 
+#include <cmath>
+
 #include "scenarios/report/answer_json.hpp"
 
 namespace straggler {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RacedFinish, name, accuracy, is_target, times)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceAnswer, description, name, entrants, seeds, paired, finishes, tuned, chosen, candidates,
-                                   tuning_seeds, notes, warnings, failures)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedCandidate, reached, seconds, loss)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceAnswer, description, name, entrants, seeds, paired, finishes, tuned, chosen, candidates, ordered,
+                                   levels, tuning, tuning_seeds, notes, warnings, failures)
+
+namespace {
+
+void add_tuning(const Tuning& tuning, const RaceReader& reader, const RaceOutcome& outcome, RaceAnswer& answer) {
+  answer.tuned = tuning.paths;
+  answer.candidates = tuning.candidates;
+  answer.tuning_seeds = tuning.seeds;
+  for (std::size_t path = 0; path < tuning.paths.size(); ++path) answer.ordered.push_back(tuning.shares.front()[path] >= 0);
+  for (const Finish& level : reader.levels()) answer.levels.push_back(level.name);
+  for (const Tuned& tuned : outcome.tuned) {
+    answer.chosen.push_back(tuning.candidates[tuned.best]);
+    answer.warnings.insert(answer.warnings.end(), tuned.warnings.begin(), tuned.warnings.end());
+    answer.tuning.emplace_back();
+    for (const Criterion& criterion : tuned.criteria) {
+      TriedCandidate tried;
+      for (const Criterion::Level& level : criterion.levels) {
+        tried.reached.push_back(level.reached);
+        tried.seconds.push_back(level.seconds);
+      }
+      if (!criterion.failed && std::isfinite(criterion.loss)) tried.loss = {criterion.loss};
+      answer.tuning.back().push_back(std::move(tried));
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<FinishTimes> RaceAnswer::times(const RacedFinish& finish) const {
   std::vector<FinishTimes> all;
@@ -35,15 +64,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
         answer.finishes.back().times.back().push_back(time ? std::vector<double>{*time} : std::vector<double>());
     }
   }
-  if (race.tuning) {
-    answer.tuned = race.tuning->paths;
-    answer.candidates = race.tuning->candidates.size();
-    answer.tuning_seeds = race.tuning->seeds;
-  }
-  for (const Tuned& tuned : outcome.tuned) {
-    answer.chosen.push_back(race.tuning->candidates[tuned.best]);
-    answer.warnings.insert(answer.warnings.end(), tuned.warnings.begin(), tuned.warnings.end());
-  }
+  if (race.tuning) add_tuning(*race.tuning, reader, outcome, answer);
   answer.notes = reader.notes();
   answer.failures = outcome.failures;
   return answer;

@@ -16,6 +16,13 @@ struct RacedFinish {
   std::vector<std::vector<std::vector<double>>> times;  // [entrants][runs], seconds; empty: missed
 };
 
+/// What a candidate came to on held-out samples.
+struct TriedCandidate {
+  std::vector<std::size_t> reached;  // [levels], runs
+  std::vector<double> seconds;       // [levels], mean of these
+  std::vector<double> loss;          // mean of the runs; empty: failed, or not finite
+};
+
 struct RaceAnswer {
   std::vector<std::string> description;  // of the race that it is the answer to
   std::string name;                      // of the scenario
@@ -23,9 +30,13 @@ struct RaceAnswer {
   std::vector<std::vector<std::uint64_t>> seeds;  // [entrants][runs]
   bool paired = true;
   std::vector<RacedFinish> finishes;
-  std::vector<std::string> tuned;                // paths; empty: not tuned
-  std::vector<std::vector<std::string>> chosen;  // [entrants][tuned]
-  std::size_t candidates = 0, tuning_seeds = 0;
+  std::vector<std::string> tuned;                    // paths; empty: not tuned
+  std::vector<std::vector<std::string>> chosen;      // [entrants][tuned]
+  std::vector<std::vector<std::string>> candidates;  // [candidates][tuned]
+  std::vector<bool> ordered;                         // [tuned]; not: choices
+  std::vector<std::string> levels;                   // names of the finishes that candidates are judged by
+  std::vector<std::vector<TriedCandidate>> tuning;   // [entrants][candidates]
+  std::size_t tuning_seeds = 0;
   std::vector<std::string> notes, warnings, failures;
 
   /// [entrants]

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
 #include "scenarios/results/text.hpp"
 
@@ -40,6 +42,8 @@ class RaceFigures {
     times();
     if (answer_.finishes.size() > 2 && answer_.finishes.front().accuracy > 0) course();
     ratios();
+    for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
+      if (answer_.ordered[path]) tuning(path);
     return std::move(figures_);
   }
 
@@ -139,6 +143,61 @@ class RaceFigures {
          "the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold asks for.",
          draw(chart),
          {}});
+  }
+
+  /// The highest level that any candidate reached; none: answer_.levels.size().
+  std::size_t tuning_level() const {
+    for (std::size_t level = answer_.levels.size(); level-- > 0;)
+      for (const auto& candidates : answer_.tuning)
+        for (const TriedCandidate& tried : candidates)
+          if (tried.reached[level] > 0) return level;
+    return answer_.levels.size();
+  }
+
+  /// What the candidates came to, over one of the tuned settings.
+  void tuning(std::size_t path) {
+    std::vector<std::string> labels;
+    for (const auto& candidate : answer_.candidates) labels.push_back(candidate[path]);
+    const LabelNumbers axis = numbers_of_labels(labels);
+    const std::size_t level = tuning_level();
+    const bool by_loss = level == answer_.levels.size();
+    LineChart chart;
+    chart.x = {axis_title(answer_.tuned[path]), {}, {}, axis.text};
+    for (const auto& number : axis.numbers)
+      if (number) chart.x.numbers.push_back(*number);
+    if (chart.x.numbers.empty()) return;
+    chart.y_title = by_loss ? std::string("validation loss") : "time to " + answer_.levels[level] + ", held-out samples";
+    chart.y_text = by_loss ? readable_number : readable_seconds;
+    for (std::size_t entrant = 0; entrant < answer_.tuning.size(); ++entrant)
+      chart.curves.push_back(tuning_curve(entrant, level, axis, chart.y_text));
+    chart.label = "Tuning: " + chart.y_title + " over " + chart.x.title;
+    figures_.push_back({chart.label,
+                        answer_.tuned.size() > 1
+                            ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
+                            : "Each mark is a candidate, the same ones for all.",
+                        draw(chart),
+                        {}});
+  }
+
+  Curve tuning_curve(std::size_t entrant, std::size_t level, const LabelNumbers& axis, NumberText text) const {
+    Curve curve{answer_.entrants[entrant], entrant, {}, {}, answer_.tuned.size() == 1};
+    const bool by_loss = level == answer_.levels.size();
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      const TriedCandidate& tried = answer_.tuning[entrant][i];
+      if (!axis.numbers[i]) continue;
+      if (by_loss ? tried.loss.empty() : tried.reached[level] == 0) {
+        curve.missed.push_back(*axis.numbers[i]);
+        continue;
+      }
+      std::string tip = curve.name + (answer_.candidates[i] == answer_.chosen[entrant] ? ", chosen" : "");
+      for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
+        tip += ", " + axis_title(answer_.tuned[path]) + " " + answer_.candidates[i][path];
+      const double value = by_loss ? tried.loss.front() : tried.seconds[level];
+      curve.points.push_back(
+          {*axis.numbers[i], value, 0, !by_loss && tried.reached[level] < answer_.tuning_seeds, tip + ": " + text(value)});
+    }
+    std::stable_sort(curve.points.begin(), curve.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+    return curve;
   }
 
   const RaceAnswer& answer_;

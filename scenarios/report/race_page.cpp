@@ -55,7 +55,7 @@ class RacePage {
     std::string paths;
     for (const std::string& path : answer_.tuned) paths += (paths.empty() ? "" : ", ") + axis_title(path);
     return text + fmt::format(" Tuned alike before, on samples that are held out: {}; {} candidates each, {} {} of each.", paths,
-                              answer_.candidates, answer_.tuning_seeds, answer_.tuning_seeds == 1 ? "run" : "runs");
+                              answer_.candidates.size(), answer_.tuning_seeds, answer_.tuning_seeds == 1 ? "run" : "runs");
   }
 
   std::vector<std::string> said() const {

@@ -31,8 +31,14 @@ RaceAnswer answer() {
       {"0.5", 0.5, false, {half, one, other}}, {"0.8", 0.8, true, {all, all, some}}, {"0.9", 0.9, false, {never, never, never}}};
   answer.tuned = {"training.optimizer.learning_rate"};
   answer.chosen = {{"1"}, {"0.25"}, {"0.5"}};
-  answer.candidates = 6;
-  answer.tuning_seeds = 1;
+  // At 0.8 "fast" gets with 1 and 0.5, the others with their own; the second candidate of "b" diverged.
+  answer.candidates = {{"0.25"}, {"1"}, {"0.5"}};
+  answer.ordered = {true};
+  answer.levels = {"0.5", "0.8"};
+  answer.tuning_seeds = 2;
+  answer.tuning = {{{{2, 0}, {9, 0}, {1}}, {{2, 2}, {10, 30}, {0.5}}, {{2, 1}, {11, 33}, {0.6}}},
+                   {{{2, 2}, {20, 42}, {0.5}}, {{2, 0}, {21, 0}, {0.6}}, {{0, 0}, {0, 0}, {2}}},
+                   {{{0, 0}, {0, 0}, {0.8}}, {{0, 0}, {0, 0}, {}}, {{2, 2}, {20, 50}, {0.4}}}};
   answer.warnings = {"fast: its best training.optimizer.learning_rate, 1, is the largest of the 6 that were tried"};
   return answer;
 }
@@ -42,7 +48,7 @@ RaceAnswer answer() {
 TEST_CASE("a race's page names a winner where there is one, and counts what was missed") {
   const std::string page = race_page(answer());
   CHECK(has(page, "Who is first, fast, a and b, on scenario base? 5 runs each, of the same seeds, 7 to 11."));
-  CHECK(has(page, "Tuned alike before, on samples that are held out: learning rate; 6 candidates each, 1 run of each."));
+  CHECK(has(page, "Tuned alike before, on samples that are held out: learning rate; 3 candidates each, 2 runs of each."));
   CHECK(has(page, "<li>Time to 0.5: fast wins.</li>"));
   CHECK(has(page, "<li>Time to 0.9: nobody reached it.</li>"));
   CHECK(has(page, "<li>Warning: fast: its best training.optimizer.learning_rate, 1, is the largest of the 6 that were tried.</li>"));
@@ -59,6 +65,11 @@ TEST_CASE("a race's page names a winner where there is one, and counts what was 
   CHECK(has(page, ">by ranks, since some missed it: fast is faster</text>"));
   CHECK(has(page, "<li>Time to 0.8 (target): no difference between fast and a; fast is faster than b.</li>"));
   CHECK(count(page, ">missed by all</text>") == 3);
+  // Tuning: by the highest level that anybody reached; hollow where one of two runs did.
+  CHECK(has(page, "<h3>Tuning: time to 0.8, held-out samples over learning rate</h3>"));
+  CHECK(has(page, "<g class=\"s0 full\"><title>fast, chosen, learning rate 1: 30 s</title>"));
+  CHECK(has(page, "<g class=\"s0 hollow\"><title>fast, learning rate 0.5: 33 s</title>"));
+  CHECK_FALSE(has(page, "learning rate 0.25: 9 s"));
   for (const char* const table : {"race.csv", "verdicts.csv", "tuning.csv"}) CHECK(has(page, std::string("<a href=\"") + table + "\">"));
   CHECK_FALSE(has(page, "http"));
 }
@@ -80,4 +91,11 @@ TEST_CASE("a race's answer is kept whole; timing alone, unpaired, without tuning
   CHECK_FALSE(has(page, "tuning.csv"));
   CHECK_FALSE(has(page, "Warning"));
   CHECK_THROWS_AS(read_race_answer("{}"), ResultsError);
+  // Where no candidate reached any level, they were judged by their loss.
+  RaceAnswer lost = answer();
+  for (auto& candidates : lost.tuning)
+    for (TriedCandidate& tried : candidates) tried.reached = {0, 0};
+  const std::string losses = race_page(lost);
+  CHECK(has(losses, "<h3>Tuning: validation loss over learning rate</h3>"));
+  CHECK(has(losses, "<title>b, chosen, learning rate 0.5: 0.4</title>"));
 }
