@@ -85,7 +85,15 @@ DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, 
   return info;
 }
 
-Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const fs::path& base) {
+std::vector<fs::path> cifar_files(const CifarLayout& layout, const Parameters& parameters, const fs::path& base) {
+  const fs::path folder = folder_of(layout, parameters, base);
+  std::vector<fs::path> files;
+  for (const std::string& file : layout.train_files) files.push_back(folder / file);
+  files.push_back(folder / layout.test_file);
+  return files;
+}
+
+Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const fs::path& base, unsigned threads) {
   Dataset data;
   data.info = inspect_cifar(layout, parameters, base);
   const fs::path folder = folder_of(layout, parameters, base);
@@ -94,17 +102,13 @@ Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, cons
     if (train.labels.size() < data.info.train) read_file(layout, folder / file, train);
   read_file(layout, folder / layout.test_file, test);
   const std::string& normalize = parameters.text("normalize");
-  const PixelScale scale(normalize, Pixels{train.pixels.data(), data.info.train, channels, area});
-  Hasher hasher;
-  hasher.add("cifar").add(normalize).add(std::uint64_t{layout.classes});
+  const PixelScale scale(normalize, Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
-    hasher.add(std::uint64_t{count}).add_bytes(half.pixels.data(), count * pixel_bytes).add_bytes(half.labels.data(), count);
-    split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area});
+    split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area}, threads);
     split.labels.assign(half.labels.begin(), half.labels.begin() + static_cast<std::ptrdiff_t>(count));
   };
   convert(train, data.info.train, data.train);
   convert(test, data.info.test, data.test);
-  data.content = hasher.key();
   data.black = scale.black();
   return data;
 }

@@ -18,7 +18,8 @@ struct CifarLayout {
 
 /// Looks at the sizes of the files. Throws DataError.
 DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base);
-Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base);
+Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base, unsigned threads);
+std::vector<std::filesystem::path> cifar_files(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base);
 /// `path`, and what all sets of images have.
 std::vector<Parameter> cifar_parameters(const CifarLayout& layout);
 

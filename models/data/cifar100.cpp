@@ -15,9 +15,12 @@ const Register<DataEntry> entry(
      "60,000 colour photographs, 32 x 32 pixels, 100 classes; from files that you have",
      cifar_parameters(layout()),
      [](const Parameters& parameters, const std::filesystem::path& base) { return inspect_cifar(layout(), parameters, base); },
-     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t) { return load_cifar(layout(), parameters, base); },
+     [](const Parameters& parameters, const std::filesystem::path& base, std::uint64_t, unsigned threads) {
+       return load_cifar(layout(), parameters, base, threads);
+     },
      {},
-     false});
+     false,
+     [](const Parameters& parameters, const std::filesystem::path& base) { return cifar_files(layout(), parameters, base); }});
 
 }  // namespace
 }  // namespace straggler

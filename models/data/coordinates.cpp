@@ -47,19 +47,12 @@ DataSplit generate(std::size_t count, double turns, double noise, std::uint64_t 
   return split;
 }
 
-Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const double turns = parameters.number("turns"), noise = parameters.number("noise");
   Dataset data;
   data.info = inspect(parameters, base);
   data.train = generate(data.info.train, turns, noise, RandomStream::stream_key(seed, "data/coordinates/train"));
   data.test = generate(data.info.test, turns, noise, RandomStream::stream_key(seed, "data/coordinates/test"));
-  Hasher hasher;
-  hasher.add("coordinates");
-  for (const DataSplit* split : {&data.train, &data.test}) {
-    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
-    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
-  }
-  data.content = hasher.key();
   return data;
 }
 

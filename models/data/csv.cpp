@@ -218,7 +218,7 @@ void normalize(const std::string& how, std::size_t features, DataSplit& train, D
   }
 }
 
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const Source source(parameters, base);
   Dataset data;
   data.info = source.info;
@@ -231,13 +231,6 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
   }
   for (std::size_t i = 0; source.test && i < source.test->rows(); ++i) append(source, *source.test, i, data.test);
   normalize(parameters.text("normalize"), source.info.features, data.train, data.test);
-  Hasher hasher;
-  hasher.add("csv").add(std::uint64_t{source.info.features});
-  for (const DataSplit* split : {&data.train, &data.test}) {
-    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
-    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
-  }
-  data.content = hasher.key();
   return data;
 }
 
@@ -276,7 +269,14 @@ const Register<DataEntry> entry(
        {},
        {"none", "unit", "standard"}}},
      [](const Parameters& parameters, const fs::path& base) { return Source(parameters, base).info; },
-     load});
+     load,
+     {},
+     true,
+     [](const Parameters& parameters, const fs::path& base) {
+       std::vector<fs::path> files = {base / parameters.text("path")};
+       if (parameters.has("test_path")) files.push_back(base / parameters.text("test_path"));
+       return files;
+     }});
 
 }  // namespace
 }  // namespace straggler

@@ -3,12 +3,68 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <numeric>
 
 #include "models/data/permutation.hpp"
 
 namespace straggler {
+
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{1} << 18, lanes = 4;
+
+/// In lanes whose words do not wait for each other.
+Key hash_block(const char* bytes, std::size_t count) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  const std::size_t words = count / word_bytes / lanes, done = words * lanes * word_bytes;
+  Hasher of_lane[lanes];
+  for (std::size_t i = 0; i < words; ++i)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + (lane * words + i) * word_bytes, word_bytes);
+      of_lane[lane].add(word);
+    }
+  Hasher hasher;
+  for (const Hasher& lane : of_lane) hasher.add(lane.key());
+  return hasher.add_bytes(bytes + done, count - done).key();
+}
+
+Key hash_file(const std::filesystem::path& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(fmt::format("{}: cannot be opened ({}); make it readable", path.string(), std::strerror(errno)));
+  std::vector<char> block(block_bytes);
+  Hasher hasher;
+  std::uint64_t total = 0;
+  do {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const auto count = static_cast<std::size_t>(in.gcount());
+    hasher.add(hash_block(block.data(), count));
+    total += count;
+  } while (in);
+  if (in.bad()) throw DataError(fmt::format("{}: cannot be read ({}); get an undamaged file", path.string(), std::strerror(errno)));
+  return hasher.add(total).key();
+}
+
+}  // namespace
+
+Key content_of(const DataEntry& entry, const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+  Hasher hasher;
+  hasher.add(std::string_view(entry.name));
+  for (const Parameter& declared : entry.parameters)
+    if (declared.type != ValueType::path && parameters.has(declared.name)) {
+      hasher.add(std::string_view(declared.name));
+      add(hasher, parameters.all().at(declared.name));
+    }
+  if (entry.files)
+    for (const std::filesystem::path& file : entry.files(parameters, base)) hasher.add(hash_file(file));
+  if (entry.seeded) hasher.add(seed);
+  return hasher.key();
+}
 
 std::vector<std::uint32_t> choose(std::size_t count, std::size_t total, RandomStream random) {
   std::vector<std::uint32_t> all(total);
@@ -48,7 +104,6 @@ void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
   train.inputs.resize(kept * features);
   train.labels.resize(kept);
   data.info.train = kept;
-  data.content = Hasher().add(data.content).add("validation").add(std::uint64_t{count}).add(seed).key();
 }
 
 }  // namespace straggler

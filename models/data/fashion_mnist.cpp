@@ -3,6 +3,7 @@
 // files, among them MNIST itself.
 #include <fmt/format.h>
 
+#include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
 #include "models/data/pixels.hpp"
 #include "sim/base/registry.hpp"
@@ -99,35 +100,38 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
 
 Pixels pixels_of(const Half& half, std::size_t count) { return {half.images.bytes.data(), count, 1, half.pixels()}; }
 
-DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale) {
+DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale, unsigned threads) {
   for (std::size_t i = 0; i < count; ++i)
     if (half.labels.bytes[i] >= classes)
       throw DataError(
           fmt::format("{}: label {} of sample {}; labels are 0 to {}", half.labels_path.string(), half.labels.bytes[i], i, classes - 1));
   DataSplit split;
-  split.inputs = scale.apply(pixels_of(half, count));
+  split.inputs = scale.apply(pixels_of(half, count), threads);
   split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
   return split;
 }
 
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/) {
+std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& base) {
   const Folder folder = folder_of(parameters, base);
-  const Half train = read_half(folder, "train", read_idx), test = read_half(folder, "t10k", read_idx);
+  std::vector<fs::path> files;
+  for (const char* part : {"train", "t10k"}) {
+    files.push_back(find_file(folder, std::string(part) + "-images", "idx3"));
+    files.push_back(find_file(folder, std::string(part) + "-labels", "idx1"));
+  }
+  return files;
+}
+
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
+  const Folder folder = folder_of(parameters, base);
+  const auto [train, test] =
+      both([&] { return read_half(folder, "train", read_idx); }, [&] { return read_half(folder, "t10k", read_idx); }, threads);
   check_sizes_agree(train, test);
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";
-  const PixelScale scale(normalize, pixels_of(train, data.info.train));
-  // The bytes and the normalization's name stand for the floats that follow from them: a quarter of the memory to hash.
-  Hasher hasher;
-  hasher.add("idx").add(normalize);
-  for (const auto& [half, count] : {std::pair(&train, data.info.train), std::pair(&test, data.info.test)}) {
-    hasher.add(std::uint64_t{count}).add(std::uint64_t{half->pixels()});
-    hasher.add_bytes(half->images.bytes.data(), count * half->pixels()).add_bytes(half->labels.bytes.data(), count);
-  }
-  data.content = hasher.key();
-  data.train = convert(train, data.info.train, scale);
-  data.test = convert(test, data.info.test, scale);
+  const PixelScale scale(normalize, pixels_of(train, data.info.train), threads);
+  data.train = convert(train, data.info.train, scale, threads);
+  data.test = convert(test, data.info.test, scale, threads);
   data.black = scale.black();
   return data;
 }
@@ -148,7 +152,8 @@ const Register<DataEntry> entry({"fashion_mnist",
                                  inspect,
                                  load,
                                  {},
-                                 false});
+                                 false,
+                                 all_files});
 
 }  // namespace
 }  // namespace straggler

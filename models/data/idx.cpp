@@ -1,12 +1,14 @@
 #include "models/data/idx.hpp"
 
 #include <fmt/format.h>
+#include <libdeflate.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -116,6 +118,25 @@ Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t d
   return idx;
 }
 
+using Bytes = std::vector<std::uint8_t, Unfilled<std::uint8_t>>;
+
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
+};
+
+/// Unpacks a file at once, three times as fast as zlib streams it. False if it is not one undamaged compressed stream of exactly the
+/// size of `out`: zlib then reads it, or says what is wrong.
+bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) {
+  Bytes packed(static_cast<std::size_t>(size));
+  if (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size))) return false;
+  const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
+  std::size_t read = 0;
+  return decompressor &&
+         libdeflate_gzip_decompress_ex(decompressor.get(), packed.data(), packed.size(), out.data(), out.size(), &read, nullptr) ==
+             LIBDEFLATE_SUCCESS &&
+         read == packed.size();
+}
+
 }  // namespace
 
 Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions) {
@@ -132,10 +153,14 @@ std::size_t idx_dimensions(const std::filesystem::path& path) {
 Idx read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   GzipFile file(path);
   Idx idx = read_header(file, path, dimensions);
+  const std::size_t header = 4 + 4 * dimensions;
   std::size_t count = 1;
   for (const std::size_t dimension : idx.dimensions) count *= dimension;
-  idx.bytes.resize(count);
-  const std::size_t got = file.read(idx.bytes.data(), count);
+  const auto bytes = std::make_shared<Bytes>(header + count);
+  idx.bytes = std::span<const std::uint8_t>(*bytes).subspan(header);
+  idx.file = bytes;
+  if (!file.plain() && unpack(path, file.size(), *bytes)) return idx;
+  const std::size_t got = file.read(bytes->data() + header, count);
   if (got < count) fail(path, fmt::format("holds {} of the {} bytes that its header promises; get the whole file", got, count));
   unsigned char extra = 0;
   if (file.read(&extra, 1) != 0)

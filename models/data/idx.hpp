@@ -4,13 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <vector>
+
+#include "sim/base/huge_pages.hpp"
 
 namespace straggler {
 
 struct Idx {
-  std::vector<std::size_t> dimensions;  // outermost first: {items, rows, columns} or {items}
-  std::vector<std::uint8_t> bytes;      // the product of the dimensions; row-major
+  std::vector<std::size_t> dimensions;                                            // outermost first: {items, rows, columns} or {items}
+  std::span<const std::uint8_t> bytes;                                            // the product of the dimensions; row-major
+  std::shared_ptr<const std::vector<std::uint8_t, Unfilled<std::uint8_t>>> file;  // whose bytes these are, header and all
 };
 
 /// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or compressed by gzip, and checks it

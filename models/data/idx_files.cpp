@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
 #include "models/data/pixels.hpp"
 #include "sim/base/registry.hpp"
@@ -78,8 +79,12 @@ struct Files {
   Half train, test;
   DataInfo info;
 
-  Files(const Parameters& parameters, const fs::path& base, bool whole)
-      : train(parameters, base, roles[0], roles[1], whole), test(parameters, base, roles[2], roles[3], whole) {
+  Files(const Parameters& parameters, const fs::path& base, bool whole, unsigned threads = 1)
+      : Files(parameters, both([&] { return Half(parameters, base, roles[0], roles[1], whole); },
+                               [&] { return Half(parameters, base, roles[2], roles[3], whole); }, threads)) {}
+
+ private:
+  Files(const Parameters& parameters, std::pair<Half, Half> halves) : train(std::move(halves.first)), test(std::move(halves.second)) {
     info.shape = train.shape();
     if (test.shape() != info.shape)
       throw DataError(fmt::format("{}: images of {} numbers, but the training images have {}; both must have the same size",
@@ -94,7 +99,6 @@ struct Files {
     check_labels(test);
   }
 
- private:
   void check_labels(const Half& half) const {
     for (std::size_t i = 0; i < half.labels.bytes.size(); ++i)
       if (half.labels.bytes[i] >= info.classes)
@@ -104,8 +108,14 @@ struct Files {
   }
 };
 
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/) {
-  const Files files(parameters, base, true);
+std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& base) {
+  std::vector<fs::path> files;
+  for (const Role& role : roles) files.push_back(file_of(parameters, base, role));
+  return files;
+}
+
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
+  const Files files(parameters, base, true, threads);
   Dataset data;
   data.info = files.info;
   const std::string& normalize = parameters.text("normalize");
@@ -113,20 +123,13 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   const auto pixels = [&](const Half& half, std::size_t count) {
     return Pixels{half.images.bytes.data(), count, data.info.shape[0], area};
   };
-  const PixelScale scale(normalize, pixels(files.train, data.info.train));
-  Hasher hasher;
-  hasher.add("idx files").add(normalize).add(std::uint64_t{data.info.classes});
-  for (const std::size_t width : data.info.shape) hasher.add(std::uint64_t{width});
+  const PixelScale scale(normalize, pixels(files.train, data.info.train), threads);
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
-    hasher.add(std::uint64_t{count})
-        .add_bytes(half.images.bytes.data(), count * data.info.features)
-        .add_bytes(half.labels.bytes.data(), count);
-    split.inputs = scale.apply(pixels(half, count));
+    split.inputs = scale.apply(pixels(half, count), threads);
     split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
   };
   convert(files.train, data.info.train, data.train);
   convert(files.test, data.info.test, data.test);
-  data.content = hasher.key();
   data.black = scale.black();
   return data;
 }
@@ -153,7 +156,8 @@ const Register<DataEntry> entry({"idx",
                                  [](const Parameters& parameters, const fs::path& base) { return Files(parameters, base, false).info; },
                                  load,
                                  {},
-                                 false});
+                                 false,
+                                 all_files});
 
 }  // namespace
 }  // namespace straggler

@@ -2,70 +2,77 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+
+#include "models/data/blocks.hpp"
 
 namespace straggler {
 namespace {
 
-struct Moments {
-  double mean = 0, deviation = 1;
+/// Bytes of images that a thread takes at a time: the first-level cache has no room for more than one, the second for a few.
+constexpr std::size_t block_bytes = std::size_t{1} << 18;
+
+std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(block_bytes / pixels.sample(), 1); }
+
+struct Sums {
+  std::uint64_t pixels = 0, squares = 0;
 };
 
-/// Exact in integers, whatever the order.
-Moments moments(const Pixels& pixels, std::size_t channel) {
-  std::uint64_t sum = 0, squares = 0;
-  for (std::size_t i = 0; i < pixels.count; ++i) {
-    const std::uint8_t* const plane = pixels.bytes + (i * pixels.channels + channel) * pixels.area;
-    for (std::size_t k = 0; k < pixels.area; ++k) {
-      const std::uint32_t pixel = plane[k];
-      sum += pixel;
-      squares += pixel * pixel;
+/// Exact, hence the same in any order.
+std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
+  const auto add = [&pixels](std::vector<Sums>& to, std::size_t, std::size_t first, std::size_t count) {
+    for (std::size_t plane = first * pixels.channels; plane < (first + count) * pixels.channels; ++plane) {
+      const std::uint8_t* const from = pixels.bytes + plane * pixels.area;
+      std::uint64_t sum = 0, squares = 0;
+      for (std::size_t k = 0; k < pixels.area; ++k) {
+        const std::uint32_t pixel = from[k];
+        sum += pixel;
+        squares += pixel * pixel;
+      }
+      to[plane % pixels.channels].pixels += sum;
+      to[plane % pixels.channels].squares += squares;
     }
-  }
-  const auto n = static_cast<double>(pixels.count * pixels.area);
-  Moments found;
-  found.mean = static_cast<double>(sum) / n;
-  const double variance = static_cast<double>(squares) / n - found.mean * found.mean;
-  if (variance > 0) found.deviation = std::sqrt(variance);  // else all pixels are equal: nothing to scale
-  return found;
+  };
+  std::vector<Sums> total(pixels.channels);
+  for (const std::vector<Sums>& part : for_blocks(pixels.count, block_of(pixels), threads, total, add))
+    for (std::size_t c = 0; c < total.size(); ++c) {
+      total[c].pixels += part[c].pixels;
+      total[c].squares += part[c].squares;
+    }
+  return total;
 }
 
 }  // namespace
 
-/// Reads pixels as floats; with it a vector is filled in one pass, without being zeroed first.
-struct PixelScale::Normalized {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = float;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const float*;
-  using reference = float;
-  const std::uint8_t* at;
-  const std::vector<Table>* tables = nullptr;
-  std::size_t area = 0, left = 0, channel = 0;  // left: pixels of this channel's plane
-  float operator*() const { return (*tables)[channel].values[*at]; }
-  Normalized& operator++() {
-    ++at;
-    if (--left == 0) {
-      left = area;
-      channel = channel + 1 == tables->size() ? 0 : channel + 1;
-    }
-    return *this;
-  }
-  difference_type operator-(const Normalized& o) const { return at - o.at; }
-  bool operator==(const Normalized& o) const { return at == o.at; }
-};
-
-PixelScale::PixelScale(const std::string& normalize, const Pixels& training) : tables_(training.channels) {
+PixelScale::PixelScale(const std::string& normalize, const Pixels& training, unsigned threads) : tables_(training.channels) {
+  std::vector<Sums> found;
+  if (normalize == "standard") found = sums(training, threads);
+  const auto n = static_cast<double>(training.count * training.area);
   for (std::size_t c = 0; c < tables_.size(); ++c) {
-    Moments scale;
-    if (normalize == "unit") scale.deviation = 255;
-    if (normalize == "standard") scale = moments(training, c);
-    for (int pixel = 0; pixel < 256; ++pixel) tables_[c].values[pixel] = static_cast<float>((pixel - scale.mean) / scale.deviation);
+    double mean = 0, deviation = 1;
+    if (normalize == "unit") deviation = 255;
+    if (normalize == "standard") {
+      mean = static_cast<double>(found[c].pixels) / n;
+      const double variance = static_cast<double>(found[c].squares) / n - mean * mean;
+      if (variance > 0) deviation = std::sqrt(variance);  // else all pixels are equal: nothing to scale
+    }
+    for (int pixel = 0; pixel < 256; ++pixel) tables_[c].values[pixel] = static_cast<float>((pixel - mean) / deviation);
   }
 }
 
-std::vector<float> PixelScale::apply(const Pixels& pixels) const {
-  return std::vector<float>(Normalized{pixels.bytes, &tables_, pixels.area, pixels.area, 0}, Normalized{pixels.bytes + pixels.total()});
+void PixelScale::apply_to(const Pixels& pixels, float* out) const {
+  const std::uint8_t* from = pixels.bytes;
+  for (std::size_t plane = 0; plane < pixels.count * pixels.channels; ++plane) {
+    const float* const values = tables_[plane % pixels.channels].values;
+    for (const std::uint8_t* const end = from + pixels.area; from != end;) *out++ = values[*from++];
+  }
+}
+
+SampleFloats PixelScale::apply(const Pixels& pixels, unsigned threads) const {
+  SampleFloats out(pixels.total());
+  for_blocks(pixels.count, block_of(pixels), threads, 0, [&](int, std::size_t, std::size_t first, std::size_t count) {
+    apply_to({pixels.bytes + first * pixels.sample(), count, pixels.channels, pixels.area}, out.data() + first * pixels.sample());
+  });
+  return out;
 }
 
 std::vector<float> PixelScale::black() const {

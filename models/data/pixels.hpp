@@ -1,4 +1,4 @@
-// Images of bytes made floats: what all image files share.
+// Images of bytes made floats: what all image files share. What is done on several threads comes to the same bits on any number.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace straggler {
 struct Pixels {
   const std::uint8_t* bytes;
   std::size_t count, channels, area;
-  std::size_t total() const { return count * channels * area; }
+  std::size_t sample() const { return channels * area; }
+  std::size_t total() const { return count * sample(); }
 };
 
 /// What becomes of each byte, channel by channel: `none` keeps 0 to 255, `unit` divides by 255, `standard` takes the mean of all training
 /// pixels of the channel away and divides by their standard deviation.
 class PixelScale {
  public:
-  PixelScale(const std::string& normalize, const Pixels& training);
-  std::vector<float> apply(const Pixels& pixels) const;
+  PixelScale(const std::string& normalize, const Pixels& training, unsigned threads);
+  SampleFloats apply(const Pixels& pixels, unsigned threads) const;
   /// What a byte 0 becomes, [channels].
   std::vector<float> black() const;
 
@@ -29,7 +30,7 @@ class PixelScale {
   struct Table {
     float values[256];
   };
-  struct Normalized;
+  void apply_to(const Pixels& pixels, float* out) const;
   std::vector<Table> tables_;  // [channels]
 };
 

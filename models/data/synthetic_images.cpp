@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "models/data/blocks.hpp"
 #include "models/data/dataset.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
@@ -92,14 +93,17 @@ class Generator {
     const std::uint64_t key = RandomStream::stream_key(seed, "data/synthetic_images/pattern");
     for (std::size_t i = 0; i < classes_ * patterns_per_class; ++i) patterns_.push_back(pattern(shape_, RandomStream(key, i)));
   }
-  DataSplit split(std::size_t count, std::uint64_t key) const {
+  DataSplit split(std::size_t count, std::uint64_t key, unsigned threads) const {
     DataSplit made;
-    made.inputs.assign(count * shape_.features(), 0.0f);
+    made.inputs.resize(count * shape_.features());
     made.labels.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      made.labels[i] = static_cast<std::int32_t>(i % classes_);
-      draw(i % classes_, RandomStream(key, i), made.inputs.data() + i * shape_.features());
-    }
+    for_blocks(count, 64, threads, 0, [&](int, std::size_t, std::size_t first, std::size_t images) {
+      std::fill_n(made.inputs.data() + first * shape_.features(), images * shape_.features(), 0.0f);
+      for (std::size_t i = first; i < first + images; ++i) {
+        made.labels[i] = static_cast<std::int32_t>(i % classes_);
+        draw(i % classes_, RandomStream(key, i), made.inputs.data() + i * shape_.features());
+      }
+    });
     return made;
   }
 
@@ -129,20 +133,12 @@ class Generator {
   std::vector<std::vector<float>> patterns_;  // [classes * patterns_per_class]
 };
 
-Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned threads) {
   Dataset data;
   data.info = inspect(parameters, base);
   const Generator generator(parameters, data.info, seed);
-  data.train = generator.split(data.info.train, RandomStream::stream_key(seed, "data/synthetic_images/train"));
-  data.test = generator.split(data.info.test, RandomStream::stream_key(seed, "data/synthetic_images/test"));
-  Hasher hasher;
-  hasher.add("synthetic_images");
-  for (const std::size_t side : data.info.shape) hasher.add(std::uint64_t{side});
-  for (const DataSplit* split : {&data.train, &data.test}) {
-    hasher.add(std::uint64_t{split->count()}).add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
-    hasher.add_bytes(split->labels.data(), split->labels.size() * sizeof(std::int32_t));
-  }
-  data.content = hasher.key();
+  data.train = generator.split(data.info.train, RandomStream::stream_key(seed, "data/synthetic_images/train"), threads);
+  data.test = generator.split(data.info.test, RandomStream::stream_key(seed, "data/synthetic_images/test"), threads);
   return data;
 }
 

@@ -244,16 +244,7 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base, std::uint64
   return describe(path, read_text(path, options), options, seed);
 }
 
-/// The words and what is drawn from them stand for the pairs that follow: a tenth of the memory to hash.
-Key content_of(const Text& text, const Options& options, std::uint64_t seed) {
-  Hasher hasher;
-  hasher.add("text").add(std::uint64_t{text.vocabulary->size()});
-  for (const std::string& word : text.vocabulary->words) hasher.add(std::string_view(word));
-  hasher.add(std::uint64_t{text.words.size()}).add_bytes(text.words.data(), text.words.size() * sizeof(std::uint32_t));
-  return hasher.add(std::uint64_t{options.window}).add(options.subsample).add(options.test_share).add(seed).key();
-}
-
-Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed) {
+Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t seed, unsigned /*threads*/) {
   const fs::path path = base / parameters.text("path");
   const Options options(parameters);
   const Text text = read_text(path, options);
@@ -270,7 +261,6 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
     };
   };
   for_pairs(text, options, seed, into(data.train), into(data.test));
-  data.content = content_of(text, options, seed);
   return data;
 }
 
@@ -306,9 +296,10 @@ std::vector<Parameter> declare() {
            .range = {0, 0.5, true, false}}};
 }
 
-const Register<DataEntry> entry({"text", "pairs of words near each other in a text, for skip-gram; text8 or any text by `path`", declare(),
-                                 [](const Parameters& parameters, const fs::path& base) { return inspect(parameters, base, 1); }, load,
-                                 inspect});
+const Register<DataEntry> entry(
+    {"text", "pairs of words near each other in a text, for skip-gram; text8 or any text by `path`", declare(),
+     [](const Parameters& parameters, const fs::path& base) { return inspect(parameters, base, 1); }, load, inspect, true,
+     [](const Parameters& parameters, const fs::path& base) { return std::vector{base / parameters.text("path")}; }});
 
 }  // namespace
 }  // namespace straggler

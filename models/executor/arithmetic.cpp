@@ -24,6 +24,7 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
+      draws_of_seed_(Hasher().add("draw").add(seed)),
       couples_(model.couples_samples()),
       numerics_(numerics) {
   if (data.augment.any()) augmenter_.emplace(data.augment, data.info.shape, data.black);
@@ -272,7 +273,7 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
 }
 
 std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {
-  return Hasher().add("draw").add(seed_).add(std::uint64_t{stream}).add(position).key().low;
+  return Hasher(draws_of_seed_).add(std::uint64_t{stream}).add(position).key().low;
 }
 
 void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& lanes, Scratch& scratch) const {

@@ -145,6 +145,7 @@ class Arithmetic {
   std::optional<Augmenter> augmenter_;
   const Kernels& kernels_;
   const std::uint64_t seed_;
+  const Hasher draws_of_seed_;
   const bool couples_;
   const Numerics numerics_;
   std::vector<KnownRule> rules_;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "models/data/blocks.hpp"
 #include "models/executor/arithmetic.hpp"
 #include "models/executor/evaluation.hpp"
 #include "models/executor/graph_job.hpp"
@@ -15,8 +16,6 @@
 
 namespace straggler {
 namespace {
-
-unsigned thread_count(unsigned asked) { return std::max(1u, asked > 0 ? asked : std::thread::hardware_concurrency()); }
 
 std::size_t budget_bytes(std::size_t asked) {
   if (asked > 0) return asked;

@@ -1,6 +1,7 @@
 // What the arithmetic does with values of which few rows are not zero. They come, bit for bit, to what they would written out in full: to
 // whatever reads it an absent row is a row of zeros.
 #include <algorithm>
+#include <array>
 
 #include "models/executor/arithmetic.hpp"
 
@@ -89,15 +90,16 @@ void Arithmetic::combine_rows(const ElementwiseEntry& entry, const std::vector<S
 void Arithmetic::descend_rows(const ElementwiseEntry& entry, const float* from, const SparseRows& direction,
                               const std::vector<double>& scalars, float* out) const {
   if (out != from) std::copy_n(from, length(), out);
-  std::vector<const float*> operands(2);
-  constexpr std::size_t ahead = 8, line = 16;  // rows; floats of a cache line
-  for (std::size_t slot = 0, count = direction.count(); slot < count; ++slot) {
-    const float* const coming = out + direction.row(std::min(slot + ahead, count - 1)) * row_floats_;
-    for (std::size_t i = 0; i < row_floats_; i += line) __builtin_prefetch(coming + i, 1);
-    float* const row = out + direction.row(slot) * row_floats_;
-    operands[0] = row;
-    operands[1] = direction.values(slot);
-    entry.apply(kernels_, {row_floats_}, operands, scalars, row);
+  constexpr std::size_t at_once = 256;
+  std::array<const float*, at_once> directions;
+  std::array<float*, at_once> rows;
+  for (std::size_t first = 0, all = direction.count(); first < all; first += at_once) {
+    const std::size_t count = std::min(at_once, all - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      directions[i] = direction.values(first + i);
+      rows[i] = out + direction.row(first + i) * row_floats_;
+    }
+    entry.descend_rows(kernels_, count, row_floats_, directions.data(), scalars, rows.data());
   }
 }
 

@@ -49,6 +49,21 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(d), back, get(w))); });
 }
 
+/// Asks for a row that will be written.
+STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
+  constexpr std::size_t line = 16;  // floats of a cache line
+  for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i, 1);
+  __builtin_prefetch(row + width - 1, 1);
+}
+
+void descend_rows(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w) {
+  constexpr std::size_t ahead = 8;
+  for (std::size_t row = 0; row < count; ++row) {
+    if (row + ahead < count) ask_for(w[row + ahead], n);
+    descend(n, rate, w[row], d[row], w[row]);
+  }
+}
+
 /// Calls use(d) for each position, where d(get) loads g + decay w, or g alone.
 template <class Use>
 STRAGGLER_INLINE void with_direction(float decay, const float* g, const float* w, const Use& use) {

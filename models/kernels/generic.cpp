@@ -201,6 +201,10 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   Map<Eigen::ArrayXf>(out, size) = Numbers(w, size) - rate * Numbers(d, size);
 }
 
+void descend_rows(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w) {
+  for (std::size_t row = 0; row < count; ++row) descend(n, rate, w[row], d[row], w[row]);
+}
+
 void integer_products(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w, std::int32_t* y) {
   for (std::size_t p = 0; p < panels_of(rows); ++p, x += pairs * 2 * panel_rows)
     for (std::size_t o = 0; o < out; ++o, y += panel_rows) {
@@ -327,9 +331,12 @@ double negative_sampling(const PairBlock& block) {
     }
     if (!block.centre_gradients) continue;
     Map<Eigen::ArrayXf> du(block.centre_gradients[pair], width);
-    for (std::size_t j = 0; j < block.targets; ++j) {
-      du += factors[j] * Numbers(block.outputs[pair * block.targets + j], width);
-      Map<Eigen::ArrayXf>(block.output_gradients[pair * block.targets + j], width) += factors[j] * Numbers(u, width);
+    du = Numbers((block.centres_before ? block.centres_before : block.centre_gradients)[pair], width);
+    for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) {
+      const float factor = factors[j - pair * block.targets];
+      const float* const before = (block.outputs_before ? block.outputs_before : block.output_gradients)[j];
+      du += factor * Numbers(block.outputs[j], width);
+      Map<Eigen::ArrayXf>(block.output_gradients[j], width) = Numbers(before, width) + factor * Numbers(u, width);
     }
   }
   return loss;
@@ -357,6 +364,7 @@ const Kernels table = {"generic",
                        mean,
                        momentum,
                        descend,
+                       descend_rows,
                        integer_products,
                        moment,
                        second_moment,

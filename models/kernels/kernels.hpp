@@ -87,6 +87,9 @@ struct PairBlock {
   float* const* centre_gradients = nullptr;       // [pairs], added to; null: neither these nor the outputs' are wanted
   float* const* output_gradients = nullptr;       // [pairs][targets], added to
   float* scores = nullptr;                        // [pairs][targets]: u · v; may be null
+  // What the gradients are added to, where that is not what they hold: zeros, the first time that a row comes.
+  const float* const* centres_before = nullptr;  // [pairs]; null: centre_gradients
+  const float* const* outputs_before = nullptr;  // [pairs][targets]; null: output_gradients
 };
 inline constexpr std::size_t most_targets = 64;
 
@@ -141,6 +144,8 @@ struct Kernels {
   void (*momentum)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
   /// out = w - rate d
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
+  /// The same in place for `count` rows of n floats each, anywhere in memory.
+  void (*descend_rows)(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w);
 
   // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
   /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.

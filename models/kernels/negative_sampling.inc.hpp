@@ -84,10 +84,19 @@ STRAGGLER_INLINE void last_targets(std::size_t count, std::size_t first, const B
   }
 }
 
+/// Rows of one pair: weights, gradients, and what these are added to.
+struct PairRows {
+  const float* u;
+  const float* const* v;
+  float* du;
+  float* const* dv;
+  const float* du_before;
+  const float* const* dv_before;
+};
+
 /// Columns of one pair's gradient: `vectors` of them, the last with `kept` floats if partial.
 template <int vectors, bool partial>
-STRAGGLER_INLINE void spread_columns(std::size_t kept, std::size_t targets, const float* factors, const float* u, const float* const* v,
-                                     std::size_t from, float* du, float* const* dv) {
+STRAGGLER_INLINE void spread_columns(std::size_t kept, std::size_t targets, const float* factors, const PairRows& rows, std::size_t from) {
   const auto get = [kept](const float* at, int i) __attribute__((always_inline)) {
     return partial && i == vectors - 1 ? load_some(at + i * lanes, kept) : load(at + i * lanes);
   };
@@ -100,49 +109,53 @@ STRAGGLER_INLINE void spread_columns(std::size_t kept, std::size_t targets, cons
   Vector x[vectors], sum[vectors];
   STRAGGLER_UNROLL
   for (int i = 0; i < vectors; ++i) {
-    x[i] = get(u + from, i);
-    sum[i] = get(du + from, i);
+    x[i] = get(rows.u + from, i);
+    sum[i] = get(rows.du_before + from, i);
   }
   for (std::size_t j = 0; j < targets; ++j) {
     const Vector factor = all(factors[j]);
-    const float* const row = v[j] + from;
-    float* const out = dv[j] + from;
+    const float *const row = rows.v[j] + from, *const before = rows.dv_before[j] + from;
+    float* const out = rows.dv[j] + from;
     STRAGGLER_UNROLL
     for (int i = 0; i < vectors; ++i) {
       sum[i] = multiply_add(factor, get(row, i), sum[i]);
-      put(out, i, multiply_add(factor, x[i], get(out, i)));
+      put(out, i, multiply_add(factor, x[i], get(before, i)));
     }
   }
   STRAGGLER_UNROLL
-  for (int i = 0; i < vectors; ++i) put(du + from, i, sum[i]);
+  for (int i = 0; i < vectors; ++i) put(rows.du + from, i, sum[i]);
 }
 
 template <int vectors>
-STRAGGLER_INLINE void last_columns(std::size_t width, std::size_t targets, const float* factors, const float* u, const float* const* v,
-                                   std::size_t from, float* du, float* const* dv) {
+STRAGGLER_INLINE void last_columns(std::size_t width, std::size_t targets, const float* factors, const PairRows& rows, std::size_t from) {
   if constexpr (vectors > 0) {
     const std::size_t left = width - from;
     if (left == vectors * lanes)
-      spread_columns<vectors, false>(lanes, targets, factors, u, v, from, du, dv);
+      spread_columns<vectors, false>(lanes, targets, factors, rows, from);
     else if (left < vectors * lanes && left > (vectors - 1) * lanes)
-      spread_columns<vectors, true>(left - (vectors - 1) * lanes, targets, factors, u, v, from, du, dv);
+      spread_columns<vectors, true>(left - (vectors - 1) * lanes, targets, factors, rows, from);
     else
-      last_columns<vectors - 1>(width, targets, factors, u, v, from, du, dv);
+      last_columns<vectors - 1>(width, targets, factors, rows, from);
   }
 }
 
 /// Rows lie anywhere in memory, and a pair waits for a dozen of them: they are asked for while the pair before is computed.
-STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
-  constexpr std::size_t line = 16;  // floats of a cache line
-  for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i, 1);
-  __builtin_prefetch(row + width - 1, 1);
-}
 STRAGGLER_INLINE void ask_for_pair(const PairBlock& block, std::size_t pair) {
   ask_for(block.centres[pair], block.width);
   for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.outputs[j], block.width);
   if (!block.centre_gradients) return;
   ask_for(block.centre_gradients[pair], block.width);
   for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.output_gradients[j], block.width);
+}
+
+STRAGGLER_INLINE PairRows rows_of(const PairBlock& block, std::size_t pair) {
+  const std::size_t first = pair * block.targets;
+  return {block.centres[pair],
+          block.outputs + first,
+          block.centre_gradients[pair],
+          block.output_gradients + first,
+          (block.centres_before ? block.centres_before : block.centre_gradients)[pair],
+          (block.outputs_before ? block.outputs_before : block.output_gradients) + first};
 }
 
 double negative_sampling(const PairBlock& block) {
@@ -157,14 +170,11 @@ double negative_sampling(const PairBlock& block) {
     for (; first + most_height <= block.targets; first += most_height) body.template operator()<most_height>(first);
     last_targets<most_height - 1>(block.targets - first, first, body);
     if (!block.centre_gradients) continue;
-    const float* const u = block.centres[pair];
-    const float* const* const v = block.outputs + pair * block.targets;
-    float* const du = block.centre_gradients[pair];
-    float* const* const dv = block.output_gradients + pair * block.targets;
+    const PairRows rows = rows_of(block, pair);
     constexpr std::size_t step = most_columns * lanes;
     std::size_t from = 0;
-    for (; from + step <= block.width; from += step) spread_columns<most_columns, false>(lanes, block.targets, factors, u, v, from, du, dv);
-    last_columns<most_columns>(block.width, block.targets, factors, u, v, from, du, dv);
+    for (; from + step <= block.width; from += step) spread_columns<most_columns, false>(lanes, block.targets, factors, rows, from);
+    last_columns<most_columns>(block.width, block.targets, factors, rows, from);
   }
   loss.flush();
   return loss.total;

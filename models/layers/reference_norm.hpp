@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
-namespace straggler::reference {
+#include "models/layers/norm.hpp"
 
-inline constexpr double norm_epsilon = 1e-5;  // PyTorch's default
+namespace straggler::reference {
 
 /// `count` numbers that share a mean and a variance, in `blocks` runs of `count / blocks`, `stride` apart from run to run and
 /// `step` within a run.

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -38,30 +38,24 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   out[extent.own] = w[extent.own];
 }
 
-class Adagrad final : public UpdateRule {
+class Adagrad final : public ScheduledRule {
  public:
   Adagrad(const Parameters& parameters, Schedule schedule)
-      : rate_(parameters.number("learning_rate")),
+      : ScheduledRule(parameters, std::move(schedule)),
         rate_decay_(parameters.number("rate_decay")),
         decay_(parameters.number("weight_decay")),
         initial_(parameters.number("initial")),
-        epsilon_(parameters.number("epsilon")),
-        schedule_(std::move(schedule)) {}
-
-  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(rate_, epochs, averaged); }
+        epsilon_(parameters.number("epsilon")) {}
 
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
-    std::vector<Handle> inputs{gradient, weights};
-    if (!state.empty()) inputs.push_back(state[0]);
-    state.assign(1, lineage.elementwise(sum_rule, inputs, {decay_}));
+    state.assign(1, advanced(lineage, sum_rule, gradient, weights, state, 0, {decay_}));
     return lineage.elementwise(descend_rule, std::array{weights, gradient, state[0]},
                                {learning_rate(epochs, averaged), decay_, epsilon_, initial_, rate_decay_});
   }
 
  private:
-  double rate_, rate_decay_, decay_, initial_, epsilon_;
-  Schedule schedule_;
+  double rate_decay_, decay_, initial_, epsilon_;
 };
 
 const Register<ElementwiseEntry> sum_entry({.name = "adagrad_sum",
@@ -83,7 +77,7 @@ const Register<OptimizerEntry> entry({
     .name = "adagrad",
     .summary = "Adagrad: steps divided by the root of the sum of squared gradients",
     .parameters =
-        {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+        {learning_rate_parameter(),
          {.name = "rate_decay",
           .fallback = "0",
           .meaning = "step t has the rate divided by 1 + (t - 1) rate_decay",

@@ -14,7 +14,7 @@ const Register<OptimizerEntry> entry({
     .parameters = adam_parameters(
         {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)}),
     .registers = 1,
-    .make = [](const Parameters& parameters, Schedule schedule) { return make_adam(adam_setting(parameters, false), std::move(schedule)); },
+    .make = [](const Parameters& parameters, Schedule schedule) { return make_adam(parameters, std::move(schedule), false); },
 });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -50,30 +51,29 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   out[extent.own] = w[extent.own];
 }
 
-class Adam final : public UpdateRule {
+class Adam final : public ScheduledRule {
  public:
-  Adam(const AdamSetting& setting, Schedule schedule) : setting_(setting), schedule_(std::move(schedule)) {}
-
-  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(setting_.learning_rate, epochs, averaged); }
+  Adam(const Parameters& parameters, Schedule schedule, bool decoupled)
+      : ScheduledRule(parameters, std::move(schedule)),
+        beta1_(parameters.number("beta1")),
+        beta2_(parameters.number("beta2")),
+        epsilon_(parameters.number("epsilon")),
+        decay_(parameters.number("weight_decay")),
+        decoupled_(decoupled) {}
 
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
-    const double decay = setting_.decoupled ? 0 : setting_.weight_decay;
-    const double shrink = setting_.decoupled ? 1 - rate * setting_.weight_decay : 1;
-    std::vector<Handle> moments;
-    for (const auto& [rule, beta] : {std::pair(&first_rule, setting_.beta1), std::pair(&second_rule, setting_.beta2)}) {
-      std::vector<Handle> inputs{gradient, weights};
-      if (!state.empty()) inputs.push_back(state[moments.size()]);
-      moments.push_back(lineage.elementwise(*rule, inputs, {beta, decay}));
-    }
-    state = std::move(moments);
-    return lineage.elementwise(descend_rule, std::array{weights, state[0], state[1]}, {rate, setting_.epsilon, shrink});
+    const double decay = decoupled_ ? 0 : decay_, shrink = decoupled_ ? 1 - rate * decay_ : 1;
+    const Handle first = advanced(lineage, first_rule, gradient, weights, state, 0, {beta1_, decay});
+    const Handle second = advanced(lineage, second_rule, gradient, weights, state, 1, {beta2_, decay});
+    state = {first, second};
+    return lineage.elementwise(descend_rule, std::array{weights, first, second}, {rate, epsilon_, shrink});
   }
 
  private:
-  AdamSetting setting_;
-  Schedule schedule_;
+  double beta1_, beta2_, epsilon_, decay_;
+  bool decoupled_;  // weights shrink by rate * weight_decay, instead of weight_decay w joining the gradient
 };
 
 const Register<ElementwiseEntry> first_entry({.name = "adam_first",
@@ -100,26 +100,17 @@ const Register<ElementwiseEntry> descend_entry({.name = "adam_descend",
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> make_adam(const AdamSetting& setting, Schedule schedule) {
-  return std::make_unique<Adam>(setting, std::move(schedule));
+std::unique_ptr<UpdateRule> make_adam(const Parameters& parameters, Schedule schedule, bool decoupled) {
+  return std::make_unique<Adam>(parameters, std::move(schedule), decoupled);
 }
 
 std::vector<Parameter> adam_parameters(Parameter weight_decay) {
   const Range share{0, 1, false, true};
-  return {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+  return {learning_rate_parameter(),
           {.name = "beta1", .fallback = "0.9", .meaning = "share that the average of gradients keeps each step", .range = share},
           {.name = "beta2", .fallback = "0.999", .meaning = "share that the average of squares keeps each step", .range = share},
           {.name = "epsilon", .fallback = "1e-8", .meaning = "added to the root of the average of squares", .range = Range::above(0)},
           std::move(weight_decay)};
-}
-
-AdamSetting adam_setting(const Parameters& parameters, bool decoupled) {
-  return {.learning_rate = parameters.number("learning_rate"),
-          .beta1 = parameters.number("beta1"),
-          .beta2 = parameters.number("beta2"),
-          .epsilon = parameters.number("epsilon"),
-          .weight_decay = parameters.number("weight_decay"),
-          .decoupled = decoupled};
 }
 
 }  // namespace straggler

@@ -15,7 +15,7 @@ const Register<OptimizerEntry> entry({
                                    .meaning = "times the rate: the share of the weights that a step takes off",
                                    .range = Range::at_least(0)}),
     .registers = 1,
-    .make = [](const Parameters& parameters, Schedule schedule) { return make_adam(adam_setting(parameters, true), std::move(schedule)); },
+    .make = [](const Parameters& parameters, Schedule schedule) { return make_adam(parameters, std::move(schedule), true); },
 });
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -39,28 +39,23 @@ void apply_velocity(const Kernels& kernels, const Extent& extent, const std::vec
   }
 }
 
-class Lars final : public UpdateRule {
+class Lars final : public ScheduledRule {
  public:
   Lars(const Parameters& parameters, Schedule schedule)
-      : rate_(parameters.number("learning_rate")),
+      : ScheduledRule(parameters, std::move(schedule)),
         momentum_(parameters.number("momentum")),
         decay_(parameters.number("weight_decay")),
-        trust_(parameters.number("trust")),
-        schedule_(std::move(schedule)) {}
-
-  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(rate_, epochs, averaged); }
+        trust_(parameters.number("trust")) {}
 
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
-    std::vector<Handle> inputs{gradient, weights};
-    if (!state.empty()) inputs.push_back(state[0]);
-    state.assign(1, lineage.elementwise(velocity_rule, inputs, {momentum_, learning_rate(epochs, averaged), decay_, trust_}));
+    state.assign(
+        1, advanced(lineage, velocity_rule, gradient, weights, state, 0, {momentum_, learning_rate(epochs, averaged), decay_, trust_}));
     return lineage.elementwise(descend_rule, std::array{weights, state[0]}, {1.0, 0.0});
   }
 
  private:
-  double rate_, momentum_, decay_, trust_;
-  Schedule schedule_;
+  double momentum_, decay_, trust_;
 };
 
 const Register<ElementwiseEntry> velocity_entry({.name = "lars_velocity",
@@ -75,7 +70,7 @@ const Register<OptimizerEntry> entry({
     .name = "lars",
     .summary = "SGD with momentum, its rate scaled for each tensor by the norms of weights and gradient",
     .parameters =
-        {{.name = "learning_rate", .required = true, .meaning = "global step length before schedule and scaling", .range = Range::above(0)},
+        {learning_rate_parameter(),
          {.name = "momentum", .fallback = "0.9", .meaning = "share of the velocity that a step keeps", .range = {0, 1, false, true}},
          {.name = "weight_decay",
           .fallback = "0",

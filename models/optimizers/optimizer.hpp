@@ -32,7 +32,7 @@ enum class StatisticsRule {
 enum class SparseRule {
   densify,  // nothing: they are written out in full for it
   rows,     // element by element, zero where all inputs are: rows for rows, if all inputs are such
-  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change
+  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change; by `descend_rows`
 };
 
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
@@ -47,6 +47,9 @@ struct ElementwiseEntry {
                 float* out);
   /// As the scalars have it; null: densify.
   SparseRule (*sparse)(const std::vector<double>& scalars) = nullptr;
+  /// Of one that descends: the same in place, `count` rows of inputs 0 and 1 at once, of `width` floats each. To the same bits as `apply`.
+  void (*descend_rows)(const Kernels& kernels, std::size_t count, std::size_t width, const float* const* directions,
+                       const std::vector<double>& scalars, float* const* rows) = nullptr;
 };
 
 struct OptimizerEntry {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -43,6 +43,11 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   });
 }
 
+void descend_rows(const Kernels& kernels, std::size_t count, std::size_t width, const float* const* directions,
+                  const std::vector<double>& scalars, float* const* rows) {
+  kernels.descend_rows(count, width, static_cast<float>(scalars[0]), directions, rows);
+}
+
 /// Weight decay moves every weight.
 SparseRule sparse_descend(const std::vector<double>& scalars) { return scalars[1] == 0 ? SparseRule::descend : SparseRule::densify; }
 
@@ -61,35 +66,29 @@ void apply_nesterov(const Kernels& kernels, const Extent& extent, const std::vec
   });
 }
 
-class Sgd final : public UpdateRule {
+class Sgd final : public ScheduledRule {
  public:
   Sgd(const Parameters& parameters, Schedule schedule)
-      : rate_(parameters.number("learning_rate")),
+      : ScheduledRule(parameters, std::move(schedule)),
         momentum_(parameters.number("momentum")),
         decay_(parameters.number("weight_decay")),
-        nesterov_(parameters.flag("nesterov")),
-        schedule_(std::move(schedule)) {
+        nesterov_(parameters.flag("nesterov")) {
     if (nesterov_ && momentum_ == 0) throw std::invalid_argument("nesterov: needs momentum; set momentum above 0 or nesterov to false");
   }
-
-  double learning_rate(double epochs, int averaged) const override { return schedule_.rate(rate_, epochs, averaged); }
 
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
     if (momentum_ == 0) return lineage.elementwise(descend_rule, std::array{weights, gradient}, {rate, decay_});
-    const Handle velocity = state.empty()
-                                ? lineage.elementwise(velocity_rule, std::array{gradient, weights}, {momentum_, decay_})
-                                : lineage.elementwise(velocity_rule, std::array{gradient, weights, state[0]}, {momentum_, decay_});
+    const Handle velocity = advanced(lineage, velocity_rule, gradient, weights, state, 0, {momentum_, decay_});
     state.assign(1, velocity);
     if (nesterov_) return lineage.elementwise(nesterov_rule, std::array{weights, gradient, velocity}, {rate, momentum_, decay_});
     return lineage.elementwise(descend_rule, std::array{weights, velocity}, {rate, 0.0});
   }
 
  private:
-  double rate_, momentum_, decay_;
+  double momentum_, decay_;
   bool nesterov_;
-  Schedule schedule_;
 };
 
 const Register<ElementwiseEntry> descend_entry({.name = "sgd_descend",
@@ -99,7 +98,8 @@ const Register<ElementwiseEntry> descend_entry({.name = "sgd_descend",
                                                 .statistics = StatisticsRule::advance,
                                                 .gradient = 1,
                                                 .apply = apply_descend,
-                                                .sparse = sparse_descend});
+                                                .sparse = sparse_descend,
+                                                .descend_rows = descend_rows});
 const Register<ElementwiseEntry> velocity_entry({.name = "sgd_velocity",
                                                  .summary = "the velocity of momentum",
                                                  .parameters = {},
@@ -119,7 +119,7 @@ const Register<OptimizerEntry> entry({
     .name = "sgd",
     .summary = "stochastic gradient descent, with momentum, Nesterov's momentum and weight decay",
     .parameters =
-        {{.name = "learning_rate", .required = true, .meaning = "step length before schedule and scaling", .range = Range::above(0)},
+        {learning_rate_parameter(),
          {.name = "momentum", .fallback = "0", .meaning = "share of the velocity that a step keeps", .range = {0, 1, false, true}},
          {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
          {.name = "nesterov", .type = ValueType::boolean, .fallback = "false", .meaning = "look ahead along the velocity; needs momentum"}},

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "models/quantization/blocks.hpp"
+#include "models/data/blocks.hpp"
 
 namespace straggler {
 namespace {

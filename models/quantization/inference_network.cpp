@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/layers/norm.hpp"
 #include "models/zoo/network.hpp"
 
 namespace straggler {
@@ -123,7 +124,7 @@ class Translation {
     }
     const std::size_t patch = step->patch();
     for (std::size_t c = 0; c < channels; ++c) {
-      const double a = static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + batch_norm_epsilon);
+      const double a = static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + norm_epsilon);
       for (std::size_t k = 0; k < patch; ++k) {
         float& each = step->weight[c * patch + k];
         each = static_cast<float>(a * static_cast<double>(each));

@@ -42,9 +42,6 @@ struct InferenceNetwork {
   const InferenceStep* scores() const;
 };
 
-/// What PyTorch adds to a variance, by default.
-inline constexpr double batch_norm_epsilon = 1e-5;
-
 /// `weights` as NetworkLayout has them, running statistics included. A batch norm becomes y = a x + b with a = weight / √(variance +
 /// epsilon), b = bias - a mean: folded into the product that it alone reads, else a product of its own with one channel a group.
 /// Throws std::invalid_argument on a layer that has no counterpart here.

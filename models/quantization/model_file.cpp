@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -11,30 +10,6 @@ namespace straggler {
 namespace {
 
 using Kind = InferenceStep::Kind;
-
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& sentence) {
-  throw DataError(fmt::format("{}: {}; give the model that the scenario trains", path.string(), sentence));
-}
-
-std::string text(const std::vector<std::size_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
-
-void take(const std::filesystem::path& path, const std::map<std::string, const TypedTensor*>& named, const TensorInfo& wanted,
-          std::vector<float>& weights) {
-  const auto at = named.find(wanted.name);
-  if (at == named.end()) fail(path, fmt::format("it has no tensor '{}' of shape {}", wanted.name, text(wanted.shape)));
-  const TypedTensor& tensor = *at->second;
-  if (tensor.shape != wanted.shape)
-    fail(path,
-         fmt::format("its tensor '{}' has shape {}, the scenario's model has {}", wanted.name, text(tensor.shape), text(wanted.shape)));
-  if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
-    throw DataError(fmt::format("{}: its tensor '{}' is of type {}; a trained model has F32, F16 or BF16", path.string(), wanted.name,
-                                name_of(tensor.type)));
-  const std::vector<float> values = tensor.floats();
-  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::abs(x) < 1e30f; }))
-    throw DataError(fmt::format("{}: its tensor '{}' holds numbers that are not finite, or huge; give a model that has not diverged",
-                                path.string(), wanted.name));
-  std::copy(values.begin(), values.end(), weights.begin() + static_cast<std::ptrdiff_t>(wanted.offset));
-}
 
 void add_grid(TypedFile& file, const std::string& name, const std::vector<Grid>& grids) {
   std::vector<float> scales;
@@ -65,25 +40,6 @@ const char* name_of(GridScheme scheme) { return scheme == GridScheme::affine ? "
 
 const char* name_of(RangeRule rule) {
   return rule == RangeRule::min_max ? "min_max" : rule == RangeRule::percentile ? "percentile" : "mse";
-}
-
-std::vector<float> read_trained_weights(const std::filesystem::path& path, const Model& model) {
-  const TypedFile file = read_typed_safetensors(path);
-  std::map<std::string, const TypedTensor*> named;
-  for (const TypedTensor& tensor : file.tensors) named.emplace(tensor.name, &tensor);
-  std::vector<TensorInfo> wanted = model.tensors();
-  const std::vector<TensorInfo> buffers = model.buffers();
-  wanted.insert(wanted.end(), buffers.begin(), buffers.end());
-  std::vector<float> weights(model.length());
-  std::set<std::string> known;
-  for (const TensorInfo& tensor : wanted) {
-    take(path, named, tensor, weights);
-    known.insert(tensor.name);
-  }
-  for (const TypedTensor& tensor : file.tensors)
-    if (!known.count(tensor.name) && !is_counter(tensor))
-      fail(path, fmt::format("it has a tensor '{}' of shape {}, which the scenario's model has not", tensor.name, text(tensor.shape)));
-  return weights;
 }
 
 TypedFile quantized_file(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice,

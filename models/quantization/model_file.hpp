@@ -10,11 +10,6 @@
 
 namespace straggler {
 
-/// All weights of a model, running statistics included, from a safetensors file of F32, F16 or BF16. Every tensor of the model must be
-/// there in its shape, with finite numbers, and no other may (PyTorch's counters of batches aside). Throws DataError that names the
-/// first tensor that differs.
-std::vector<float> read_trained_weights(const std::filesystem::path& path, const Model& model);
-
 /// Weights as I8 (one number a byte, whatever the bits), biases as I32, in the shapes and under the names of the trained model, beside each
 /// "NAME.scale" (F32) and "NAME.zero_point" (I32) of one number or one a channel; "LAYER.output.scale" and ".zero_point" for values. What
 /// is not quantized is F32. A folded batch norm's tensors are in its convolution's.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "models/quantization/blocks.hpp"
+#include "models/data/blocks.hpp"
 #include "models/zoo/model.hpp"
 
 namespace straggler {

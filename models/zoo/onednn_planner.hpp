@@ -5,11 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "models/layers/norm.hpp"
 #include "models/zoo/onednn_plan.hpp"
 
 namespace straggler::onednn {
-
-inline constexpr double norm_epsilon = 1e-5;  // of batch norm: PyTorch's default
 
 /// A layer's output, or the network's input: maps, of one place where it is a vector.
 struct OutputValue {

@@ -41,7 +41,7 @@ class SkipGram final : public Model {
             {"output", words_ * width_, 2 * width * targets, (width + 1) * targets * sizeof(float)}};
   }
   std::size_t workspace_bytes(std::size_t /*rows*/) const override {
-    return sizeof(Pointers) + block_pairs * targets_ * (2 * sizeof(float*) + 2 * sizeof(float));
+    return sizeof(Pointers) + block_pairs * targets_ * (3 * sizeof(float*) + 2 * sizeof(float));
   }
   void initialize(std::uint64_t seed, float* weights) const override {
     RandomStream stream(seed, "model/input.weight");
@@ -53,7 +53,9 @@ class SkipGram final : public Model {
 
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override {
     if (!accumulate) std::fill_n(gradient, parameters(), 0.0f);
-    return add_gradient(weights, rows, workspace, [&](std::size_t row) { return gradient + row * width_; });
+    return add_gradient(weights, rows, workspace, [&](std::size_t row) {
+      return GradientRow{gradient + row * width_, gradient + row * width_};
+    });
   }
   double sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
     return add_gradient(weights, rows, workspace, [&](std::size_t row) { return gradient.row(row); });
@@ -80,12 +82,15 @@ class SkipGram final : public Model {
         : targets(block_pairs * per_pair),
           outputs(block_pairs * per_pair),
           output_gradients(block_pairs * per_pair),
+          outputs_before(block_pairs * per_pair),
           scores(block_pairs * per_pair) {}
     const float* centres[block_pairs];
     float* centre_gradients[block_pairs];
+    const float* centres_before[block_pairs];
     std::vector<std::uint32_t> targets;  // words
     std::vector<const float*> outputs;
     std::vector<float*> output_gradients;
+    std::vector<const float*> outputs_before;
     std::vector<float> scores;
   };
 
@@ -102,7 +107,7 @@ class SkipGram final : public Model {
     for (std::size_t j = 0; j < targets_; ++j) pointers.outputs[at * targets_ + j] = outputs + targets[j] * width_;
   }
 
-  /// `row_of`: where the gradient of a row of the weights is added.
+  /// `row_of`: where the gradient of a row of the weights is added, as a GradientRow.
   template <class RowOf>
   double add_gradient(const float* weights, const Rows& rows, Workspace& workspace, const RowOf& row_of) const {
     Pointers& pointers = static_cast<Pointers&>(workspace);
@@ -111,11 +116,18 @@ class SkipGram final : public Model {
       const std::size_t count = std::min(block_pairs, rows.count - at);
       for (std::size_t i = 0; i < count; ++i) {
         point(weights, rows, at + i, i, rows.draws[at + i], pointers);
-        pointers.centre_gradients[i] = row_of(word(rows, at + i));
-        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) pointers.output_gradients[j] = row_of(words_ + pointers.targets[j]);
+        const GradientRow centre = row_of(word(rows, at + i));
+        pointers.centre_gradients[i] = centre.out;
+        pointers.centres_before[i] = centre.before;
+        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) {
+          const GradientRow output = row_of(words_ + pointers.targets[j]);
+          pointers.output_gradients[j] = output.out;
+          pointers.outputs_before[j] = output.before;
+        }
       }
       loss += kernels_.negative_sampling({count, width_, targets_, pointers.centres, pointers.outputs.data(), rows.scale + at,
-                                          pointers.centre_gradients, pointers.output_gradients.data(), nullptr});
+                                          pointers.centre_gradients, pointers.output_gradients.data(), nullptr, pointers.centres_before,
+                                          pointers.outputs_before.data()});
     }
     return loss;
   }

@@ -13,23 +13,24 @@ struct GradientPattern {
 };
 
 /// The rows that are present, in the order in which they came, and the number of each. A view of a buffer that has room for all rows:
-/// [rows * width] floats, then [rows] row numbers, then the count.
+/// [rows * stride] floats, then [rows] row numbers, then the count.
 class SparseRows {
  public:
   /// Floats of the buffer for a vector of `length` floats.
-  static std::size_t buffer_floats(std::size_t length, std::size_t width) { return length + length / width + 1; }
+  static std::size_t buffer_floats(std::size_t length, std::size_t width) { return length / width * stride_of(width) + length / width + 1; }
 
-  SparseRows(float* buffer, std::size_t length, std::size_t width) : buffer_(buffer), length_(length), width_(width) {}
-  void clear() { set(length_ + length_ / width_, 0); }
-  std::size_t count() const { return get(length_ + length_ / width_); }
+  SparseRows(float* buffer, std::size_t length, std::size_t width)
+      : buffer_(buffer), width_(width), stride_(stride_of(width)), numbers_(length / width * stride_), count_(numbers_ + length / width) {}
+  void clear() { set(count_, 0); }
+  std::size_t count() const { return get(count_); }
   std::size_t width() const { return width_; }
-  float* values(std::size_t slot) const { return buffer_ + slot * width_; }
-  std::size_t row(std::size_t slot) const { return get(length_ + slot); }
+  float* values(std::size_t slot) const { return buffer_ + slot * stride_; }
+  std::size_t row(std::size_t slot) const { return get(numbers_ + slot); }
   /// A row that was absent, not initialized; the slot that it got.
   std::size_t append(std::size_t row) {
     const std::size_t slot = count();
-    set(length_ + slot, static_cast<std::uint32_t>(row));
-    set(length_ + length_ / width_, static_cast<std::uint32_t>(slot + 1));
+    set(numbers_ + slot, static_cast<std::uint32_t>(row));
+    set(count_, static_cast<std::uint32_t>(slot + 1));
     return slot;
   }
 
@@ -42,8 +43,15 @@ class SparseRows {
   }
   void set(std::size_t at, std::uint32_t number) { std::memcpy(buffer_ + at, &number, sizeof number); }
 
+  /// Rows begin at cache lines, so that no load or store crosses one, where that costs little memory.
+  static std::size_t stride_of(std::size_t width) {
+    constexpr std::size_t line = 16;
+    const std::size_t padded = (width + line - 1) / line * line;
+    return padded * 4 <= width * 5 ? padded : width;
+  }
+
   float* buffer_;
-  std::size_t length_, width_;
+  std::size_t width_, stride_, numbers_, count_;
 };
 
 /// In which slot of sparse rows each row lies. All absent between uses.
@@ -62,28 +70,35 @@ class RowSlots {
   std::vector<std::int32_t> slots_;
 };
 
+/// Where the gradient of a row is written, and what the first of it is added to: the same place, or zeros for a row that is new.
+struct GradientRow {
+  float* out;
+  const float* before;
+};
+
 /// What a model adds its gradient to, row by row.
 class GradientRows {
  public:
   /// `slots` is borrowed, all absent, with room for every row.
-  GradientRows(SparseRows rows, RowSlots& slots) : rows_(rows), slots_(slots) { rows_.clear(); }
+  GradientRows(SparseRows rows, RowSlots& slots) : rows_(rows), slots_(slots), zeros_(rows.width()) { rows_.clear(); }
   ~GradientRows() { slots_.forget(rows_); }
   GradientRows(const GradientRows&) = delete;
   GradientRows& operator=(const GradientRows&) = delete;
 
-  /// Where the row lies, zeros when it is new. Stays there.
-  float* row(std::size_t row) {
+  /// Where the row lies, and stays. A new one holds nothing yet: who asks for it writes it, before anything reads it. That the rows of a
+  /// block are all asked for first and then written in the order of asking is allowed.
+  GradientRow row(std::size_t row) {
     std::int32_t& slot = slots_[row];
-    if (slot == RowSlots::absent) {
-      slot = static_cast<std::int32_t>(rows_.append(row));
-      std::fill_n(rows_.values(static_cast<std::size_t>(slot)), rows_.width(), 0.0f);
-    }
-    return rows_.values(static_cast<std::size_t>(slot));
+    const bool fresh = slot == RowSlots::absent;
+    if (fresh) slot = static_cast<std::int32_t>(rows_.append(row));
+    float* const at = rows_.values(static_cast<std::size_t>(slot));
+    return {at, fresh ? zeros_.data() : at};
   }
 
  private:
   SparseRows rows_;
   RowSlots& slots_;
+  const std::vector<float> zeros_;
 };
 
 }  // namespace straggler

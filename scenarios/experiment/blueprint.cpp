@@ -1,5 +1,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,15 +27,7 @@ Numerics numerics_of(const Scenario& scenario) {
 
 Hasher& add(Hasher& hasher, const Kind& kind) {
   hasher.add(kind.name);
-  for (const auto& [name, value] : kind.parameters.all()) {
-    hasher.add(name);
-    if (const auto* count = std::get_if<std::int64_t>(&value)) hasher.add(static_cast<std::uint64_t>(*count));
-    if (const auto* number = std::get_if<double>(&value)) hasher.add(*number);
-    if (const auto* flag = std::get_if<bool>(&value)) hasher.add(std::uint64_t{*flag});
-    if (const auto* text = std::get_if<std::string>(&value)) hasher.add(std::string_view(*text));
-    if (const auto* counts = std::get_if<std::vector<std::int64_t>>(&value))
-      for (const std::int64_t each : *counts) hasher.add(static_cast<std::uint64_t>(each));
-  }
+  for (const auto& [name, value] : kind.parameters.all()) add(hasher.add(name), value);
   return hasher;
 }
 
@@ -49,11 +43,19 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
 
 }  // namespace
 
-Dataset Blueprint::load_data(const Scenario& scenario) const {
-  Dataset loaded = with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed); });
+Dataset Blueprint::load_data(const Scenario& scenario, unsigned threads) const {
+  Dataset loaded =
+      with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed, threads); });
   if (evaluation.set == EvaluationSet::validation) hold_out_validation(loaded, validation_share, scenario.seed);
   loaded.augment = augment;
   return loaded;
+}
+
+Key Blueprint::data_content(const Scenario& scenario) const {
+  const Key content =
+      with_data_place(scenario, [&] { return content_of(*data_entry, scenario.workload.data.parameters, base, scenario.seed); });
+  if (evaluation.set != EvaluationSet::validation) return content;
+  return Hasher().add(content).add("validation").add(validation_share).add(scenario.seed).key();
 }
 
 Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
@@ -102,10 +104,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
   });
   if (!scenario.workload.weights.empty()) {
     try {
-      start = read_starting_weights(scenario.workload.weights, *model, scenario.seed);
+      start = read_model_weights(scenario.workload.weights, *model, scenario.seed);
     } catch (const DataError& wrong) {
       throw_error(scenario, "workload.model.weights", wrong.what());
     }
+    if (!start.absent.empty())
+      start_note = fmt::format("{} has none of {} of the model's running statistics (the first is '{}'): they start as without a file",
+                               scenario.workload.weights, start.absent.size(), start.absent.front());
   }
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
@@ -208,11 +213,11 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
 }
 
-Key Blueprint::root_key(const Scenario& scenario, const Dataset* loaded) const {
+Key Blueprint::root_key(const Scenario& scenario, const std::optional<Key>& content) const {
   Hasher hasher;
   hasher.add("straggler root").add(scenario.seed).add(kernels->name);
-  if (loaded)
-    hasher.add(loaded->content);
+  if (content)
+    hasher.add(*content);
   else
     add(hasher, scenario.workload.data);
   if (streams.content != Key{})

@@ -9,9 +9,9 @@
 #include "models/data/partition.hpp"
 #include "models/executor/numerics.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "models/safetensors/model_weights.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
-#include "scenarios/experiment/starting_weights.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/backend/run_recorder.hpp"
 #include "sim/backend/simulated_cluster.hpp"
@@ -33,7 +33,8 @@ struct Blueprint {
 
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;
-  StartingWeights start;  // from workload.model.weights; empty: from the seed
+  ModelWeights start;      // from workload.model.weights; empty: from the seed
+  std::string start_note;  // a sentence for the user; empty: all was there
   std::unique_ptr<UpdateRule> optimizer;
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
@@ -62,8 +63,11 @@ struct Blueprint {
   std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
-  /// The data with its validation split, if one is held out. Throws ScenarioErrors where its files are wrong.
-  Dataset load_data(const Scenario& scenario) const;
+  /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
+  /// wrong.
+  Dataset load_data(const Scenario& scenario, unsigned threads) const;
+  /// Names what load_data gives, without loading it.
+  Key data_content(const Scenario& scenario) const;
   /// What the back end is told.
   SimulatedCluster cluster(const Scenario& scenario) const;
   /// Bytes of device memory that training takes with the batch per worker: weights, gradient, optimizer state, activations.
@@ -76,7 +80,7 @@ struct Blueprint {
   double largest_batch(double memory) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
-  Key root_key(const Scenario& scenario, const Dataset* loaded) const;
+  Key root_key(const Scenario& scenario, const std::optional<Key>& content) const;
 
  private:
   void resolve_data(const Scenario& scenario);

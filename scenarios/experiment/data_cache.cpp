@@ -4,22 +4,36 @@
 
 namespace straggler {
 
-std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario) {
-  const Kind& data = scenario.workload.data;
-  const std::string& split = scenario.training.evaluate.split;
+DataCache::Source DataCache::source_of(const Blueprint& blueprint, const Scenario& scenario) {
+  Source source{scenario.workload.data, blueprint.base, {}, scenario.training.evaluate.split};
+  if (blueprint.data_entry->seeded || source.split == "validation") source.seed = scenario.seed;
+  return source;
+}
+
+std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads) {
+  Source source = source_of(blueprint, scenario);
   const AugmentSpec& augment = scenario.workload.augment;
-  std::optional<std::uint64_t> seed;
-  if (blueprint.data_entry->seeded || split == "validation") seed = scenario.seed;
   const std::lock_guard lock(mutex_);  // held while loading: who wants the same set waits for it
   for (auto at = recent_.begin(); at != recent_.end(); ++at)
-    if (at->data == data && at->base == blueprint.base && at->seed == seed && at->split == split && at->augment == augment) {
+    if (at->source == source && at->augment == augment) {
       recent_.splice(recent_.begin(), recent_, at);
-      return recent_.front().set;
+      return recent_.front().data;
     }
-  auto set = std::make_shared<const Dataset>(blueprint.load_data(scenario));
-  recent_.push_front({data, blueprint.base, seed, split, augment, set});
+  auto data = std::make_shared<const Dataset>(blueprint.load_data(scenario, threads));
+  recent_.push_front({std::move(source), augment, data});
   if (recent_.size() > most_sets) recent_.pop_back();
-  return set;
+  return data;
+}
+
+Key DataCache::content(const Blueprint& blueprint, const Scenario& scenario) {
+  Source source = source_of(blueprint, scenario);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, name] : names_)
+    if (known == source) return name;
+  const Key name = blueprint.data_content(scenario);
+  names_.emplace_front(std::move(source), name);
+  if (names_.size() > most_names) names_.pop_back();
+  return name;
 }
 
 }  // namespace straggler

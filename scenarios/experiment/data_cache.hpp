@@ -16,20 +16,30 @@ struct Blueprint;
 class DataCache {
  public:
   /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed.
-  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario);
+  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads);
+  /// As Blueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed: files that change meanwhile
+  /// are not looked at again.
+  Key content(const Blueprint& blueprint, const Scenario& scenario);
 
  private:
-  static constexpr std::size_t most_sets = 4;
-  struct Entry {
+  static constexpr std::size_t most_sets = 4, most_names = 64;
+  struct Source {
     Kind data;
     std::filesystem::path base;
     std::optional<std::uint64_t> seed;  // none: it does not matter
     std::string split;
-    AugmentSpec augment;
-    std::shared_ptr<const Dataset> set;
+    bool operator==(const Source&) const = default;
   };
+  struct Set {
+    Source source;
+    AugmentSpec augment;
+    std::shared_ptr<const Dataset> data;
+  };
+  static Source source_of(const Blueprint& blueprint, const Scenario& scenario);
+
   std::mutex mutex_;
-  std::list<Entry> recent_;  // most recently used first
+  std::list<Set> recent_;  // most recently used first
+  std::list<std::pair<Source, Key>> names_;
 };
 
 }  // namespace straggler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -38,7 +39,7 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  std::shared_ptr<const Dataset> dataset();
+  Key root_key() const;
   double gradient_flops() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                 const std::function<bool()>& busy);
@@ -117,8 +118,10 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   describe(recorder.record(), backend.network());
 }
 
-std::shared_ptr<const Dataset> Experiment::Implementation::dataset() {
-  return options.data ? options.data->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario));
+/// Of everything that values follow from.
+Key Experiment::Implementation::root_key() const {
+  if (options.timing_only) return blueprint.root_key(scenario, {});
+  return blueprint.root_key(scenario, options.data ? options.data->content(blueprint, scenario) : blueprint.data_content(scenario));
 }
 
 /// Of one sample: backward costs about two forward passes.
@@ -135,8 +138,8 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     run_from_store(&silent);
   }
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(blueprint, scenario, options.data);
-  Lineage lineage(math ? Math::lazy : Math::none, blueprint.root_key(scenario, math ? math->data.get() : nullptr));
+  if (!options.timing_only) math.emplace(blueprint, scenario, thread_count(options.threads), options.data);
+  Lineage lineage(math ? Math::lazy : Math::none, root_key());
   std::optional<StoredValues> values;
   std::unique_ptr<Executor> executor;
   std::optional<SavePoints> points;
@@ -173,8 +176,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
 }
 
 Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListener* progress) {
-  const std::shared_ptr<const Dataset> data = dataset();
-  Lineage lineage(Math::none, blueprint.root_key(scenario, data.get()));
+  Lineage lineage(Math::none, root_key());
   const StoredValues values(*options.store, lineage);
   KnownEvaluations known(*options.store, values, train_subset());
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
@@ -301,7 +303,7 @@ Explanation Experiment::explain() const {
                                                                     static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
-  if (!blueprint.start.note.empty()) out.warnings.push_back(blueprint.start.note);
+  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;

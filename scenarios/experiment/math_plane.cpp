@@ -5,10 +5,10 @@
 
 namespace straggler {
 
-MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario, DataCache* cache)
+MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario, unsigned threads, DataCache* cache)
     : blueprint(its_blueprint),
       scenario(its_scenario),
-      data(cache ? cache->load(blueprint, scenario) : std::make_shared<const Dataset>(blueprint.load_data(scenario))) {
+      data(cache ? cache->load(blueprint, scenario, threads) : std::make_shared<const Dataset>(blueprint.load_data(scenario, threads))) {
   PartitionRequest request = blueprint.partition_request(scenario);
   request.labels = data->train.labels;
   partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);
@@ -27,7 +27,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
-  if (!blueprint.start.note.empty()) record.warnings.push_back(blueprint.start.note);
+  if (!blueprint.start_note.empty()) record.warnings.push_back(blueprint.start_note);
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }

@@ -7,7 +7,8 @@
 namespace straggler {
 
 /// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
-/// by side; it has arrived when the last of them has.
+/// by side; it has arrived when the last of them has. Running statistics are a second message, which leaves when the last byte of what
+/// they belong to has left; the two are handed over together.
 class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
   Delivery(SimulatedBackend& backend, Rank sender, Rank receiver, Payload what)
@@ -19,8 +20,10 @@ class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival,
     }
     if (sharded) delete[] shards;
   }
-  /// handled: the sender's handling delays it; flowing: its bytes are leaving; travelling: the last one is on its way.
-  enum class Stage : std::uint8_t { handled, flowing, travelling } stage = Stage::handled;
+  /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
+  /// travelling: the last byte is on its way.
+  enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
+  bool second = false;          // the running statistics have begun to leave
   bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
   bool sharded = false;         // to or from several servers
   std::uint32_t flows_left = 0;
@@ -29,7 +32,9 @@ class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival,
     FlowId flow = 0;
     FlowId* shards;  // [servers], owned; if sharded
   };
-  Time latency;  // after the last byte has left
+  Time latency;         // after the last byte has left
+  Time second_handled;  // when the sender has handled the second message
+  Time first_arrival;   // of the first message, where there are two
 
  private:
   void arrived() override {
@@ -38,6 +43,8 @@ class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival,
   void happen() override {
     if (stage == Stage::handled)
       backend_.transmit(*this);
+    else if (stage == Stage::between)
+      backend_.transmit_statistics(*this);
     else
       backend_.delivered(*this);
   }

@@ -25,6 +25,11 @@ std::uint64_t SimulatedBackend::statistics_of(const Payload& payload) const {
   return std::holds_alternative<Weights>(payload) || std::holds_alternative<Gradient>(payload) ? cluster_.statistics_bytes : 0;
 }
 
+std::uint64_t SimulatedBackend::sent_bytes(const Delivery& delivery) const {
+  if (delivery.stage == Delivery::Stage::handled) return 0;
+  return main_bytes_of(delivery.payload) + (delivery.second ? statistics_of(delivery.payload) : 0);
+}
+
 void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation) {
   const bool state_transfer = static_cast<Delivery&>(*message).state_transfer;
   const bool answers_former_life = operation && message->to == no_answer_to_ && !is_worker(message->from);
@@ -37,27 +42,33 @@ void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation
   in_flight_.push_back(delivery);
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
-  if (occupies(delivery.from))
-    simulation_.queue().at(handled(delivery.from, delivery.payload), delivery);
-  else
-    transmit(delivery);
+  if (!occupies(delivery.from)) return transmit(delivery);
+  simulation_.queue().at(handled(delivery.from, main_bytes_of(delivery.payload)), delivery);
+  if (const std::uint64_t statistics = statistics_of(delivery.payload); statistics > 0)
+    delivery.second_handled = handled(delivery.from, statistics);
 }
 
 void SimulatedBackend::transmit(Delivery& delivery) {
-  const std::uint64_t bytes = bytes_of(delivery.payload);
-  const bool sharded = cluster_.servers > 1 && !(is_worker(delivery.from) && is_worker(delivery.to));
-  if (!sharded) {
-    const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
-    transport_.plan(from, to, static_cast<double>(bytes), carriage_);
-    network_.prefetch(carriage_.links);
-    prefetch_worker(delivery.to);
-  }
-  delivery.stage = Delivery::Stage::flowing;
-  count_sent(delivery.from, bytes);
-  recorder_.bytes().statistics += statistics_of(delivery.payload);
   begin_flight(delivery.from);
   begin_flight(delivery.to);
-  if (sharded) return transmit_shards(delivery);
+  start_flows(delivery, main_bytes_of(delivery.payload));
+}
+
+void SimulatedBackend::transmit_statistics(Delivery& delivery) {
+  const std::uint64_t bytes = statistics_of(delivery.payload);
+  delivery.second = true;
+  recorder_.bytes().statistics += bytes;
+  start_flows(delivery, bytes);
+}
+
+void SimulatedBackend::start_flows(Delivery& delivery, std::uint64_t bytes) {
+  delivery.stage = Delivery::Stage::flowing;
+  count_sent(delivery.from, bytes);
+  if (cluster_.servers > 1 && !(is_worker(delivery.from) && is_worker(delivery.to))) return start_shards(delivery, bytes);
+  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
+  transport_.plan(from, to, static_cast<double>(bytes), carriage_);
+  network_.prefetch(carriage_.links);
+  prefetch_worker(delivery.to);
   delivery.flows_left = 1;
   delivery.latency = carriage_.after;
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
@@ -67,10 +78,11 @@ void SimulatedBackend::transmit(Delivery& delivery) {
     delivery.flow = network_.start(carriage_.flow(carriage_.before), delivery);
 }
 
-void SimulatedBackend::transmit_shards(Delivery& delivery) {
-  const std::uint64_t bytes = bytes_of(delivery.payload), servers = cluster_.servers;
+void SimulatedBackend::start_shards(Delivery& delivery, std::uint64_t bytes) {
+  const std::uint64_t servers = cluster_.servers;
   delivery.flows_left = static_cast<std::uint32_t>(servers);
-  delivery.shards = new FlowId[servers]();
+  delivery.latency = Time();
+  if (!delivery.sharded) delivery.shards = new FlowId[servers]();
   delivery.sharded = true;
   const bool pushed = is_worker(delivery.from);
   for (std::uint64_t s = 0; s < servers; ++s) {
@@ -84,18 +96,27 @@ void SimulatedBackend::transmit_shards(Delivery& delivery) {
 }
 
 void SimulatedBackend::drained(Delivery& delivery) {
+  if (cluster_.statistics_bytes > 0 && !delivery.second && statistics_of(delivery.payload) > 0) {
+    delivery.first_arrival = now() + delivery.latency;
+    if (delivery.second_handled <= now()) return transmit_statistics(delivery);
+    delivery.stage = Delivery::Stage::between;
+    simulation_.queue().at(delivery.second_handled, delivery);
+    return;
+  }
   delivery.stage = Delivery::Stage::travelling;
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
     sender->complete();
   }
-  if (delivery.latency == Time()) return delivered(delivery);
+  // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
+  const Time rest = std::max(delivery.latency, delivery.second ? delivery.first_arrival - now() : Time());
+  if (rest == Time()) return delivered(delivery);
   prefetch_waiter(delivery.to);
-  simulation_.queue().after(delivery.latency, delivery);
+  simulation_.queue().after(rest, delivery);
 }
 
 void SimulatedBackend::delivered(Delivery& delivery) {
-  count_received(delivery.to, bytes_of(delivery.payload));
+  count_received(delivery.to, sent_bytes(delivery));
   end_flight(delivery.from);
   end_flight(delivery.to);
   delivery.unlink();
@@ -107,7 +128,7 @@ void SimulatedBackend::delivered(Delivery& delivery) {
 /// It will not arrive.
 void SimulatedBackend::lose(Delivery& delivery) {
   if (delivery.stage != Delivery::Stage::handled) {
-    recorder_.bytes().lost += bytes_of(delivery.payload);
+    recorder_.bytes().lost += sent_bytes(delivery);
     end_flight(delivery.from);
     end_flight(delivery.to);
   }

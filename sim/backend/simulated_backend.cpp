@@ -164,8 +164,7 @@ void SimulatedBackend::close_record(Time when) {
   RunRecord& record = recorder_.record();
   record.events = simulation_.events();
   for (const Node& node : nodes_) record.samples_drawn += node.drawn();
-  for (const InFlightMessage& message : in_flight_)
-    if (static_cast<const Delivery&>(message).stage != Delivery::Stage::handled) recorder_.bytes().lost += bytes_of(message.payload);
+  for (const InFlightMessage& message : in_flight_) recorder_.bytes().lost += sent_bytes(static_cast<const Delivery&>(message));
   if (reducing_) recorder_.bytes().lost += reducing_->bytes_under_way();
   recorder_.finish(when, failure_);
   if (const double overload = network_.worst_overload(); overload > 1e-8)
@@ -333,13 +332,15 @@ void SimulatedBackend::received(MailOperation& operation) {
   if (!is_worker(rank)) serving_ = operation.message->from;
   if (!occupies(rank) || is_notice(*operation.message)) return operation.complete();
   operation.settle();
-  simulation_.queue().at(handled(rank, operation.message->payload), operation);
+  const Payload& payload = operation.message->payload;
+  Time done = handled(rank, main_bytes_of(payload));
+  if (const std::uint64_t statistics = statistics_of(payload); statistics > 0) done = handled(rank, statistics);
+  simulation_.queue().at(done, operation);
 }
 
-Time SimulatedBackend::handled(Rank rank, const Payload& payload) {
+Time SimulatedBackend::handled(Rank rank, std::uint64_t bytes) {
   Time span = handling(rank);
-  if (cluster_.handling_seconds_per_byte > 0)
-    span += Time::from_seconds(cluster_.handling_seconds_per_byte * static_cast<double>(bytes_of(payload)));
+  if (cluster_.handling_seconds_per_byte > 0) span += Time::from_seconds(cluster_.handling_seconds_per_byte * static_cast<double>(bytes));
   Time& free = processor_free(rank);
   const Time ready = std::max(free, now());
   return free = message_cores_ ? message_cores_->run(ready, span) : ready + span;

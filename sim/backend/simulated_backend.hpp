@@ -83,21 +83,24 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     return handling(rank) > Time() || cluster_.handling_seconds_per_byte > 0 ||
            (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
   }
-  /// The moment at which the rank's processor has handled this message too.
-  Time handled(Rank rank, const Payload& payload);
+  /// The moment at which the rank's processor has handled a message of so many bytes too.
+  Time handled(Rank rank, std::uint64_t bytes);
   Time& processor_free(Rank rank) { return processor_free_[is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0]; }
 
   // Messages
   void dispatch(MessagePointer message, SendOperation* operation);
   void transmit(Delivery& delivery);
-  void transmit_shards(Delivery& delivery);
+  void transmit_statistics(Delivery& delivery);
+  void start_flows(Delivery& delivery, std::uint64_t bytes);
+  void start_shards(Delivery& delivery, std::uint64_t bytes);
   void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
   void lose(Delivery& delivery);
   std::uint64_t main_bytes_of(const Payload& payload) const;
-  /// Running statistics go right behind what they belong to, on the same route: together they take the latency once.
+  /// Running statistics are a message of their own, right behind what they belong to and on the same route.
   std::uint64_t statistics_of(const Payload& payload) const;
-  std::uint64_t bytes_of(const Payload& payload) const { return main_bytes_of(payload) + statistics_of(payload); }
+  /// What of it has begun to leave.
+  std::uint64_t sent_bytes(const Delivery& delivery) const;
   void count_sent(Rank rank, std::uint64_t bytes);
   void count_received(Rank rank, std::uint64_t bytes);
   void begin_flight(Rank rank) {

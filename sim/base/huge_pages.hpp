@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace straggler {
 
@@ -32,6 +33,23 @@ struct HugePages {
     return std::align_val_t(bytes >= worthwhile                      ? huge_page
                             : alignof(T) > alignof(std::max_align_t) ? alignof(T)
                                                                      : alignof(std::max_align_t));
+  }
+};
+
+/// The same for vectors that are filled after they are resized, by several threads say: what resizing adds is left as it is.
+template <class T>
+struct Unfilled : HugePages<T> {
+  Unfilled() = default;
+  template <class U>
+  Unfilled(const Unfilled<U>&) {}
+
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "sim/base/key.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -200,6 +201,16 @@ Parameters complete(const std::vector<Parameter>& declared, Parameters given) {
     }
   }
   return given;
+}
+
+Hasher& add(Hasher& hasher, const Value& value) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) hasher.add(static_cast<std::uint64_t>(*count));
+  if (const auto* number = std::get_if<double>(&value)) hasher.add(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) hasher.add(std::uint64_t{*flag});
+  if (const auto* text = std::get_if<std::string>(&value)) hasher.add(std::string_view(*text));
+  if (const auto* counts = std::get_if<std::vector<std::int64_t>>(&value))
+    for (const std::int64_t each : *counts) hasher.add(static_cast<std::uint64_t>(each));
+  return hasher;
 }
 
 Value parse_value(const Parameter& parameter, std::string_view text) {

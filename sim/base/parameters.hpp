@@ -11,6 +11,8 @@
 
 namespace straggler {
 
+class Hasher;
+
 /// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second.
 enum class ValueType { count, number, fraction, time, bytes, rate, flops, boolean, choice, counts, path, text };
 std::string_view name_of(ValueType type);
@@ -39,6 +41,7 @@ struct Parameter {
 };
 
 using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
+Hasher& add(Hasher& hasher, const Value& value);  // the value alone, not its type
 
 /// Validated values by name. Getters throw std::logic_error on a name or type that was not declared: a programming error.
 class Parameters {

@@ -318,6 +318,12 @@ TEST_CASE("elementwise kernels compute their formulas, in place or not") {
       std::vector<float> weights = w;
       kernels->descend(n, rate, weights.data(), own.data(), weights.data());
       CHECK(weights == lower);
+      std::vector<float> rows[20];  // more than are asked for ahead
+      std::vector<const float*> directions(20, velocity.data());
+      std::vector<float*> places;
+      for (std::vector<float>& row : rows) places.push_back((row = w).data());
+      kernels->descend_rows(20, n, rate, directions.data(), places.data());
+      for (const std::vector<float>& row : rows) CHECK(row == lower);
     }
 }
 

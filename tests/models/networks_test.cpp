@@ -13,6 +13,9 @@
 #include <map>
 #include <sstream>
 
+#include "models/kernels/onednn/maps.hpp"
+#include "models/kernels/onednn/operators.hpp"
+#include "models/zoo/onednn_planner.hpp"
 #include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
@@ -257,13 +260,18 @@ TEST_CASE("the plain implementations in double equal PyTorch's float64") {
 }
 
 TEST_CASE("every engine equals PyTorch on every network that it computes") {
+  // oneDNN takes one set of instructions a process. Were another test first with a slower one, it would be left out below, unseen.
+  const std::string_view fastest = fastest_first().front()->name;
+  const bool onednn_has_it = onednn::map_kernels(fastest) != nullptr;
+  if (onednn_has_it)
+    REQUIRE_MESSAGE(onednn::confine(fastest), "a test of this process has confined oneDNN to other instructions than " << fastest);
   for (const auto& named : references()) {
     const std::string& name = named.first;
     const Reference& reference = named.second;
     if (sanitized && huge(reference)) continue;
     CAPTURE(name);
     for (std::size_t i = 0; i < 5; ++i) CHECK(reference.float32.at(i) < 5e-6);  // else the file is of no use for 1e-5
-    std::size_t computed = 0;
+    std::size_t computed = 0, by_onednn = 0;
     for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries())
       for (const Kernels* kernels : fastest_first()) {
         const bool plain = engine.name == "reference";  // knows no kernels
@@ -275,8 +283,10 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
         Follower<float> follower(subject(network_named(name), *model), reference, 1e-5);
         follower.follow(!(plain && huge(reference)) && !(sanitized && reference.parameters > 1'000'000));
         ++computed;
+        by_onednn += engine.name == "onednn";
       }
     CHECK(computed > 0);
+    CHECK((by_onednn > 0) == (onednn_has_it && onednn::plannable(network_named(name))));
   }
 }
 

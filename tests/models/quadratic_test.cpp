@@ -41,7 +41,7 @@ struct Bowl {
                                                   {"classes", std::int64_t{1}},
                                                   {"samples", static_cast<std::int64_t>(samples)},
                                                   {"test_samples", std::int64_t{10}}}),
-                      ".", 1);
+                      ".", 1, 1);
   }
   /// One step of SGD with a gradient taken at `at`.
   Handle step(const Handle& weights, const Handle& at, double rate, std::uint64_t position, std::uint32_t size) {

@@ -83,6 +83,43 @@ std::unique_ptr<Model> skipgram(const DataInfo& info, std::int64_t dimension, st
 
 }  // namespace
 
+TEST_CASE("negative sampling: a row that comes for the first time is added to what stands elsewhere, to the same bits") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(kernels->name);
+    for (const std::size_t width : {3u, 16u, 100u, 300u}) {
+      const Pairs pairs = random_pairs(6, width, 6, 9, width);  // rows coincide within a pair, and from pair to pair
+      const std::vector<float> weights = numbers(2 * 6 * width, width), zeros(width);
+      std::vector<float> expected, gradient(weights.size(), std::nanf(""));
+      const double loss = by_kernels(*kernels, pairs, weights, expected);
+      std::vector<bool> seen(12);
+      const auto before = [&](std::size_t row) {
+        const bool first = !seen[row];
+        seen[row] = true;
+        return first ? zeros.data() : gradient.data() + row * width;
+      };
+      std::vector<const float*> u, v, u_before, v_before;
+      std::vector<float*> du, dv;
+      for (std::size_t p = 0; p < pairs.centres.size(); ++p) {
+        u.push_back(weights.data() + pairs.centres[p] * width);
+        du.push_back(gradient.data() + pairs.centres[p] * width);
+        u_before.push_back(before(pairs.centres[p]));
+        for (std::size_t j = 0; j < 6; ++j) {
+          const std::size_t row = 6 + pairs.targets[p * 6 + j];
+          v.push_back(weights.data() + row * width);
+          dv.push_back(gradient.data() + row * width);
+          v_before.push_back(before(row));
+        }
+      }
+      CHECK(kernels->negative_sampling({u.size(), width, 6, u.data(), v.data(), pairs.scale.data(), du.data(), dv.data(), nullptr,
+                                        u_before.data(), v_before.data()}) == loss);
+      for (std::size_t row = 0; row < 12; ++row)
+        if (seen[row])
+          CHECK(std::equal(expected.begin() + static_cast<std::ptrdiff_t>(row * width),
+                           expected.begin() + static_cast<std::ptrdiff_t>((row + 1) * width), gradient.data() + row * width));
+    }
+  }
+}
+
 TEST_CASE("negative sampling: the reference's gradient is that of its loss, by central differences") {
   const Pairs pairs = random_pairs(7, 5, 4, 20, 1);
   std::vector<double> weights = numbers<double>(2 * 7 * 5, 2), gradient, ignored;

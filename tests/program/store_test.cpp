@@ -131,3 +131,17 @@ TEST_CASE("a run takes what a sweep has computed, to the same files") {
   CHECK(place.shell(run + "--store s.sqlite --timing-only --out d").code == 2);
   CHECK(place.shell(run + "--store s.sqlite --resume --out d").code == 2);
 }
+
+TEST_CASE("processes that use one store at the same time do not disturb each other") {
+  const Workplace place;
+  prepare(place);
+  std::string all = "pids=; ";
+  for (const char* process : {"1", "2", "3", "4"})
+    all += std::string("straggler sweep sweep.yaml --store s.sqlite --jobs 1 --quiet --out p") + process + " >/dev/null & pids=\"$pids $!\"; ";
+  const Workplace::Done done = place.shell(all + "failed=0; for pid in $pids; do wait $pid || failed=1; done; exit $failed");
+  CHECK(done.code == 0);
+  CHECK(done.err.empty());
+  for (const char* process : {"1", "2", "3", "4"})
+    CHECK(place.read(std::string("p") + process + "/points.csv") == place.read("whole/points.csv"));
+  CHECK(has(place.shell("straggler sweep sweep.yaml --store s.sqlite --out warm").err, "144 of 144 evaluations came from the store"));
+}

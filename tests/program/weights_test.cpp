@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -149,7 +150,9 @@ TEST_CASE("weights that are not the model's: the first difference, in one line")
   changed = layout;
   changed.push_back({"4.bias", {2}});
   place.write("w.safetensors", safetensors(changed, 0));
-  refused("w.safetensors", "has a tensor '4.bias', which the model has not");
+  refused("w.safetensors", "has a tensor '4.bias' of shape [2], which the model has not");
+  place.write("w.safetensors", safetensors(layout, std::numeric_limits<float>::infinity()));
+  refused("w.safetensors", "tensor '0.weight' holds numbers that are not finite");
   const std::string whole = safetensors(layout, 0);
   place.write("w.safetensors", whole.substr(0, whole.size() - 4));
   refused("w.safetensors", "get the whole");

@@ -11,6 +11,7 @@
 #include "models/kernels/precision.hpp"
 #include "models/quantization/model_file.hpp"
 #include "models/quantization/tables.hpp"
+#include "models/safetensors/model_weights.hpp"
 #include "models/zoo/perceptron.hpp"
 #include "support/folder.hpp"
 #include "tests/quantization/support.hpp"
@@ -35,7 +36,8 @@ Labelled labelled(Architecture architecture) {
   Labelled made{with_weights(std::move(architecture), 3), {}, {}, {}};
   made.network = inference_network(made.trained.architecture, made.trained.weights.data());
   const std::size_t features = made.network.input.size(), count = 600;
-  made.test.inputs = uniform(count * features, -1, 1, 8);
+  const std::vector<float> inputs = uniform(count * features, -1, 1, 8);
+  made.test.inputs.assign(inputs.begin(), inputs.end());
   made.calibration = uniform(100 * features, -1, 1, 9);
   FloatValues values;
   FloatInference(made.network, kernels()).run(made.test.inputs.data(), count, values);
@@ -245,13 +247,13 @@ TEST_CASE("trained weights: F32 and F16 are read, what does not fit the model is
   };
   TypedFile file = file_of();
   file.tensors.erase(file.tensors.begin() + 1);
-  CHECK(refused(file).find("has no tensor '0.bias' of shape [2]; give") != std::string::npos);
+  CHECK(refused(file).find("has no tensor '0.bias' of shape [2], which the model has") != std::string::npos);
   file = file_of();
   file.tensors[2] = tensor_of("2.weight", {4, 1}, std::span<const float>(weights).first(4));
-  CHECK(refused(file).find("'2.weight' has shape [4, 1], the scenario's model has [2, 2]") != std::string::npos);
+  CHECK(refused(file).find("'2.weight' has shape [4, 1], the model's has [2, 2]") != std::string::npos);
   file = file_of();
   file.tensors.push_back(tensor_of("4.weight", {1}, std::span<const float>(weights).first(1)));
-  CHECK(refused(file).find("has a tensor '4.weight' of shape [1], which the scenario's model has not") != std::string::npos);
+  CHECK(refused(file).find("has a tensor '4.weight' of shape [1], which the model has not") != std::string::npos);
   file = file_of();
   const std::vector<std::int32_t> integers(2);
   file.tensors[1] = tensor_of("0.bias", {2}, std::span<const std::int32_t>(integers));

@@ -1,16 +1,19 @@
 // Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in the two passes that the executor
 // makes of it. Items are samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32),
-// networks of the zoo by their names with the fastest. "peak" is what the core can do at most: its items are FLOPs.
+// networks of the zoo by their names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32):
+// the one that `auto` takes should be the fastest of these. "peak" is what the core can do at most: its items are FLOPs.
 // tools/bench/compare_pytorch compares them with PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/network.hpp"
 #include "models/zoo/perceptron.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
@@ -37,9 +40,11 @@ struct Case {
   std::vector<std::size_t> widths;  // inputs first, classes last
   DataInfo data;
   std::size_t rows;
+  std::string engine = "auto";
 
   std::string name() const {
     std::string text = model;
+    if (engine != "auto") text += ":" + engine;
     for (const std::size_t width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
     return text + "/batch:" + std::to_string(rows);
   }
@@ -61,10 +66,15 @@ Case images(const char* model, std::vector<std::size_t> shape, std::size_t rows)
   return {model, {}, std::move(data), rows};
 }
 
+Parameters model_parameters(const Case& one) {
+  if (one.engine == "auto") return {};
+  return {{"engine", one.engine}};
+}
+
 std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
   if (one.model.empty()) return std::make_unique<Perceptron>(one.widths, kernels);
   const ModelEntry& entry = Registry<ModelEntry>::instance().at(one.model);
-  return entry.make(complete(entry.parameters, {}), one.data, ModelSetting{kernels});
+  return entry.make(complete(entry.parameters, model_parameters(one)), one.data, ModelSetting{kernels});
 }
 
 /// Forward, and backward by the weights and the inputs but for the inputs of the first layer, which nobody asks for.
@@ -110,6 +120,21 @@ void peak(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(flops));
 }
 
+/// But for the reference, whose speed nobody asks for.
+std::vector<std::string> able_engines(Case one) {
+  std::vector<std::string> able;
+  for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries()) {
+    if (engine.name == "reference") continue;
+    one.engine = engine.name;
+    try {
+      make(one, select_kernels("auto"));
+      able.push_back(engine.name);
+    } catch (const std::invalid_argument&) {  // it does not compute all layers of this network
+    }
+  }
+  return able;
+}
+
 void register_all() {
   const std::vector<Case> perceptrons = {perceptron({784, 200, 200, 10}, 32), perceptron({784, 200, 200, 10}, 256),
                                          perceptron({2, 128, 4}, 32), perceptron({2, 128, 4}, 256)};
@@ -122,7 +147,14 @@ void register_all() {
   for (const std::string_view set : available_kernels())
     for (const Case& one : perceptrons) add(one, select_kernels(set));
   for (const Case& one : networks)
-    if (Registry<ModelEntry>::instance().find(one.model)) add(one, select_kernels("auto"));
+    if (Registry<ModelEntry>::instance().find(one.model)) {
+      add(one, select_kernels("auto"));
+      for (const std::string& engine : able_engines(one)) {
+        Case by_engine = one;
+        by_engine.engine = engine;
+        add(by_engine, select_kernels("auto"));
+      }
+    }
   benchmark::RegisterBenchmark("peak", peak);
 }
 

@@ -57,7 +57,7 @@ double mean_loss(const Model& model, const std::vector<float>& weights, const Da
 /// Plain synchronous SGD without momentum; returns the final training loss.
 double plain_loop(const Scenario& scenario) {
   const Blueprint blueprint(scenario, "auto");
-  const Dataset data = blueprint.load_data(scenario);
+  const Dataset data = blueprint.load_data(scenario, 1);
   PartitionRequest request = blueprint.partition_request(scenario);
   request.labels = data.train.labels;
   const auto partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
+#include "models/data/blocks.hpp"
 #include "models/data/permutation.hpp"
 #include "models/quantization/model_file.hpp"
 #include "models/quantization/tables.hpp"
+#include "models/safetensors/model_weights.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/results/out_file.hpp"
@@ -141,10 +142,10 @@ class Quantization {
     const std::vector<float> weights = read_trained_weights(arguments_.positional().front(), *blueprint.model);
     const InferenceNetwork network =
         at_place(scenario_, "workload.model", [&] { return inference_network(*architecture, weights.data()); });
-    const Dataset data = blueprint.load_data(scenario_);
+    const unsigned threads = thread_count(arguments_.common().threads);
+    const Dataset data = blueprint.load_data(scenario_, threads);
     if (data.test.count() == 0) throw_error(scenario_, "workload.data", "there are no test samples; give data with a test set");
     const std::vector<float> calibration = calibration_inputs(data);
-    const unsigned threads = arguments_.common().threads ? arguments_.common().threads : std::max(1u, std::thread::hardware_concurrency());
     at_place(scenario_, "workload.model", [&] {
       const PostTraining training(network, data.test, calibration, {*blueprint.kernels, threads});
       std::vector<StepResult> unquantized{evaluate_model(*blueprint.model, weights.data(), data.test, threads)};

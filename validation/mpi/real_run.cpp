@@ -109,7 +109,7 @@ class RankRun {
   /// Refuses ranks that would not compute the same.
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_);
-    const Key root = blueprint_->root_key(scenario_, math_->data.get());
+    const Key root = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
     const Key mine =
         Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
     Packer packer;
@@ -184,7 +184,7 @@ class RankRun {
   }
 
   void build() {
-    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, math_->data.get()));
+    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, blueprint_->data_content(scenario_)));
     ExecutorOptions settings;
     settings.threads = 1;
     settings.memory_budget =

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes skipgram_gradient.csv: loss and gradient of skip-gram with negative sampling, for skipgram_test.cpp to compare with.
 
-Weights, pairs and negatives come from an integer recipe (`number` below) that the test repeats bit for bit, so the file holds only what
+Weights, pairs and negatives come from an integer recipe (recipe.py) that the test repeats bit for bit, so the file holds only what
 PyTorch's autograd computed in float64: the loss, and the gradient of the input and the output vectors. The same in float32 is compared
 with it here and its distance printed: the noise a float32 implementation may have.
 
@@ -12,26 +12,15 @@ import sys
 import numpy
 import torch
 
+from recipe import below, number
+
 WORDS, WIDTH, NEGATIVES, PAIRS = 13, 21, 5, 40
-
-
-def number(salt, count):
-    """number(salt, i) in [-1/2, 1/2): the high 24 bits of a multiplicative hash, exact in float32."""
-    i = numpy.arange(count, dtype=numpy.uint64)
-    x = (i * 2654435761 + salt * 40503 + 12345) % 2**32
-    x = ((x ^ (x >> 15)) * 2246822519) % 2**32
-    x = ((x ^ (x >> 13)) * 3266489917) % 2**32
-    return (x >> 8).astype(numpy.float64) / 2**24 - 0.5
-
-
-def below(salt, count):
-    return torch.from_numpy(((number(salt, count) + 0.5) * WORDS).astype(numpy.int64))
 
 
 def compute(dtype):
     inputs = torch.nn.Embedding(WORDS, WIDTH, _weight=torch.from_numpy(number(1, WORDS * WIDTH).reshape(WORDS, WIDTH)).to(dtype))
     outputs = torch.nn.Embedding(WORDS, WIDTH, _weight=torch.from_numpy(number(2, WORDS * WIDTH).reshape(WORDS, WIDTH)).to(dtype))
-    centres, contexts, negatives = below(3, PAIRS), below(4, PAIRS), below(5, PAIRS * NEGATIVES).reshape(PAIRS, NEGATIVES)
+    centres, contexts, negatives = below(WORDS, 3, PAIRS), below(WORDS, 4, PAIRS), below(WORDS, 5, PAIRS * NEGATIVES).reshape(PAIRS, NEGATIVES)
     u = inputs(centres).unsqueeze(2)
     positive = torch.bmm(outputs(contexts).unsqueeze(1), u).reshape(PAIRS)
     negative = torch.bmm(outputs(negatives), u).squeeze(2)

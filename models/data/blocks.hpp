@@ -1,14 +1,19 @@
-// Samples in blocks, dealt to threads.
+// Work dealt to threads.
 #pragma once
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace straggler {
+
+/// 0: all cores.
+inline unsigned thread_count(unsigned asked) { return std::max(1u, asked > 0 ? asked : std::thread::hardware_concurrency()); }
 
 /// Calls work(state, block, first, count) for blocks of `size` samples that cover `total`, in any order, on at most `threads` threads with
 /// a State each. Rethrows what a block throws. Returns the states.
@@ -36,6 +41,18 @@ std::vector<State> for_blocks(std::size_t total, std::size_t size, unsigned thre
   }
   if (failure) std::rethrow_exception(failure);
   return states;
+}
+
+/// What both give, side by side if there are two threads. Throws what the first throws, else what the second does.
+template <class First, class Second>
+auto both(const First& first, const Second& second, unsigned threads) {
+  if (threads < 2) {
+    auto one = first();
+    return std::pair(std::move(one), second());
+  }
+  auto other = std::async(std::launch::async, second);
+  auto one = first();
+  return std::pair(std::move(one), other.get());
 }
 
 }  // namespace straggler

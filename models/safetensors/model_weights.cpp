@@ -1,0 +1,101 @@
+#include "models/safetensors/model_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "models/data/dataset.hpp"
+#include "models/safetensors/typed.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr float huge = 1e30f;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
+  throw DataError(fmt::format("{}: {}", path.string(), what));
+}
+
+std::string text(const std::vector<std::size_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+class Tensors {
+ public:
+  explicit Tensors(const std::filesystem::path& path) : path_(path), file_(read_typed_safetensors(path)) {
+    for (const TypedTensor& tensor : file_.tensors) named_.emplace(tensor.name, &tensor);
+  }
+
+  /// False: it is not there.
+  bool copy(const TensorInfo& wanted, std::vector<float>& weights) const {
+    const auto at = named_.find(wanted.name);
+    if (at == named_.end()) return false;
+    const TypedTensor& tensor = *at->second;
+    if (tensor.shape != wanted.shape)
+      fail(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
+                              text(tensor.shape), text(wanted.shape)));
+    if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
+      fail(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
+    const std::vector<float> values = tensor.floats();
+    if (!std::all_of(values.begin(), values.end(), [](float x) { return std::abs(x) < huge; }))
+      fail(path_, fmt::format("tensor '{}' holds numbers that are not finite, or huge; give weights that have not diverged", wanted.name));
+    std::copy(values.begin(), values.end(), weights.begin() + static_cast<std::ptrdiff_t>(wanted.offset));
+    return true;
+  }
+
+  [[noreturn]] void refuse_absent(const TensorInfo& wanted) const {
+    std::vector<std::string> names;
+    for (const TypedTensor& tensor : file_.tensors) names.push_back(tensor.name);
+    const std::string nearest = nearest_name(wanted.name, names);
+    fail(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
+                            text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
+  }
+
+  void refuse_others(const std::vector<TensorInfo>& known) const {
+    std::unordered_set<std::string> names;
+    for (const TensorInfo& tensor : known) names.insert(tensor.name);
+    for (const TypedTensor& tensor : file_.tensors)
+      if (!names.contains(tensor.name) && !is_counter(tensor))
+        fail(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model", tensor.name,
+                                text(tensor.shape)));
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  const TypedFile file_;
+  std::unordered_map<std::string, const TypedTensor*> named_;
+};
+
+}  // namespace
+
+std::vector<TensorInfo> all_tensors(const Model& model) {
+  std::vector<TensorInfo> all = model.tensors();
+  const std::vector<TensorInfo> buffers = model.buffers();
+  all.insert(all.end(), buffers.begin(), buffers.end());
+  return all;
+}
+
+ModelWeights read_model_weights(const std::filesystem::path& path, const Model& model, std::uint64_t seed) {
+  const Tensors file(path);
+  ModelWeights out;
+  out.values.resize(model.length());
+  model.initialize(seed, out.values.data());
+  for (const TensorInfo& tensor : model.tensors())
+    if (!file.copy(tensor, out.values)) file.refuse_absent(tensor);
+  for (const TensorInfo& buffer : model.buffers())
+    if (!file.copy(buffer, out.values)) out.absent.push_back(buffer.name);
+  file.refuse_others(all_tensors(model));
+  return out;
+}
+
+std::vector<float> read_trained_weights(const std::filesystem::path& path, const Model& model) {
+  ModelWeights read = read_model_weights(path, model, 0);
+  if (!read.absent.empty())
+    fail(path, fmt::format("has no tensor '{}', a running statistic of the model; give the weights of a model that was trained",
+                           read.absent.front()));
+  return std::move(read.values);
+}
+
+}  // namespace straggler
