@@ -74,4 +74,6 @@ std::string write_answer(const RaceAnswer& answer) { return answer_text("race", 
 
 RaceAnswer read_race_answer(const std::string& text) { return read_answer_text<RaceAnswer>("race", text); }
 
+RaceAnswer kept_race_answer(SweepState& state, const std::string& place) { return kept_answer_of<RaceAnswer>("race", state, place); }
+
 }  // namespace straggler

@@ -49,5 +49,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
 std::string write_answer(const RaceAnswer& answer);
 /// Throws ResultsError if it is none, or of another version.
 RaceAnswer read_race_answer(const std::string& text);
+/// That which a state keeps, in the file `place`. Throws ResultsError if it is none, or of another race than was begun last.
+RaceAnswer kept_race_answer(SweepState& state, const std::string& place);
 
 }  // namespace straggler

@@ -108,4 +108,8 @@ std::string write_answer(const SearchAnswer& answer) { return answer_text("searc
 
 SearchAnswer read_search_answer(const std::string& text) { return read_answer_text<SearchAnswer>("search", text); }
 
+SearchAnswer kept_search_answer(SweepState& state, const std::string& place) {
+  return kept_answer_of<SearchAnswer>("search", state, place);
+}
+
 }  // namespace straggler

@@ -76,5 +76,7 @@ SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome
 std::string write_answer(const SearchAnswer& answer);
 /// Throws ResultsError if it is none, or of another version.
 SearchAnswer read_search_answer(const std::string& text);
+/// That which a state keeps, in the file `place`. Throws ResultsError if it is none, or of another search than was begun last.
+SearchAnswer kept_search_answer(SweepState& state, const std::string& place);
 
 }  // namespace straggler

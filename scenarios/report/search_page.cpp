@@ -58,7 +58,7 @@ class SearchPage {
         text += (i == 0 ? "With which " : i + 1 == answer_.over.size() ? " and " : ", ") + values_of(answer_.over[i]);
       text += fmt::format(" has {} the {}?", base, metric);
     } else {
-      text = fmt::format("At which {} does the {} of {} pass from {} {} to {}, or back?", values_of(answer_.along), metric, base,
+      text = fmt::format("Where along {} has {} the {} with {} {}, and where with {}?", values_of(answer_.along), base, metric,
                          axis_title(answer_.compared), answer_.between[0], answer_.between[1]);
     }
     const std::size_t groups = std::max(answer_.found.size(), answer_.crossed.size());

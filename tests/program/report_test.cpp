@@ -100,15 +100,13 @@ TEST_CASE("a search leaves a page, and `report` makes the same one again; a swee
   place.write("sweep.yaml", sweep);
   REQUIRE(place.shell("straggler sweep sweep.yaml --timing-only --out here --no-store --quiet").code == 0);
   REQUIRE(std::filesystem::exists(place.folder() / "here/map.svg"));
-  place.write("here/map-2.svg", "mine");
   place.write("sweep.yaml", R"(sweep: 1
 name: which
 scenario: small.yaml
 find: {metric: samples_per_second, over: {"cluster.workers[0].count": {from: 1, to: 4, whole: true}}, repeats: 2}
 )");
-  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --no-store --quiet").code == 0);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --force --no-store --quiet").code == 0);
   CHECK_FALSE(std::filesystem::exists(place.folder() / "here/map.svg"));
-  CHECK(place.read("here/map-2.svg") == "mine");
   const std::string page = place.read("here/report.html");
   CHECK(has(page, "<h1>which</h1>"));
   CHECK(has(page, "Samples per second over workers"));
@@ -123,18 +121,8 @@ scenario: small.yaml
 crossover: {between: [asgd, ssgd], along: cluster.network.link.bandwidth, from: 10kB/s, to: 10MB/s, metric: samples_per_second}
 )");
   REQUIRE(place.shell("straggler sweep sweep.yaml --out there --no-store --quiet --jobs 2").code == 0);
-  CHECK(has(place.read("there/report.html"),
-            "At which bandwidth (10kB/s to 10MB/s) does the most samples per second of scenario small pass"));
-  // Another question, which is refused before anything is run: the old page would be no answer to it.
-  place.write("sweep.yaml", R"(sweep: 1
-name: which
-scenario: small.yaml
-find: {metric: time_to_0.8_s, over: {"cluster.workers[0].count": {from: 1, to: 4, whole: true}}}
-)");
-  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --no-store --quiet").code == 2);
-  const Workplace::Done changed = place.shell("straggler report here");
-  CHECK(changed.code == 2);
-  CHECK(has(changed.err, "here/sweep.sqlite: the search was changed and has not come to its end since; run the search again"));
+  CHECK(
+      has(place.read("there/report.html"), "Where along bandwidth (10kB/s to 10MB/s) has scenario small the most samples per second with"));
 }
 
 TEST_CASE("a race leaves a page, and `report` makes the same one again") {

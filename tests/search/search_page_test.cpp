@@ -135,7 +135,7 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   outcome.groups = {group};
   const std::string page = page_of(answer_of(search, outcome, description));
   CHECK(has(page,
-            "At which bandwidth (1Mbps to 16Mbps) does the least time to target of scenario base pass from scheme asgd to ssgd, or back?"));
+            "Where along bandwidth (1Mbps to 16Mbps) has scenario base the least time to target with scheme asgd, and where with ssgd?"));
   CHECK(has(page, "<li>Ssgd has the better time to target below bandwidth 2.828Mbps, asgd above (they cross between 2Mbps and 4Mbps)."));
   CHECK(count(page, "class=\"band\"") == 1);
   CHECK(has(page, ">2.828Mbps</text>"));
@@ -164,6 +164,31 @@ TEST_CASE("nothing tried yet, values that are not finite, and an answer of anoth
   CHECK(has(page_of(answer_of(search, outcome, {})), "<h1>Search</h1>"));
   for (const char* const text : {"", "{", "{\"answer\":2,\"kind\":\"search\",\"of\":{}}", "{\"answer\":1,\"kind\":\"race\",\"of\":{}}"})
     CHECK_THROWS_AS(read_search_answer(text), ResultsError);
+}
+
+TEST_CASE("a page is of what was run last, or none") {
+  const Files files;
+  const SearchFile search = search_of(
+      files, clockwork_scenario, "find: {metric: samples_per_second, over: {training.batch.global: {from: 10, to: 20, whole: true}}}\n");
+  const auto refused = [](SweepState& state) -> std::string {
+    try {
+      kept_search_answer(state, "here");
+    } catch (const ResultsError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  SweepState state(":memory:");
+  state.describe(description);
+  CHECK(refused(state) ==
+        "here: the search has not come to its end, or an earlier version ran it; run the search again: what is finished is there");
+  state.keep_answer(write_answer(answer_of(search, FindOutcome(), state.description())));
+  CHECK(refused(state).empty());
+  state.keep_answer(write_answer(answer_of(search, FindOutcome(), {"sweep: before"})));
+  CHECK(refused(state) ==
+        "here: the search was changed and has not come to its end since; run the search again: what is finished is there");
+  state.keep_answer("{}");
+  CHECK(refused(state).find("here: what the search came to was kept by another version") == 0);
 }
 
 TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {

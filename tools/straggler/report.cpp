@@ -25,30 +25,10 @@ std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
   return way == "." ? std::string() : way.generic_string();
 }
 
-/// What the state of a search or a race keeps for its page. Throws ResultsError if it is not that of what was run last.
-template <class Read>
-auto kept_answer(SweepState& state, const fs::path& file, const char* noun, const Read& read) {
-  const std::string text = state.answer();
-  const std::string again = fmt::format("run the {} again: what is finished is there", noun);
-  if (text.empty())
-    throw ResultsError(fmt::format("{}: the {} has not come to its end, or an earlier version ran it; {}", file.string(), noun, again));
-  auto answer = [&] {
-    try {
-      return read(text);
-    } catch (const ResultsError& error) {
-      throw ResultsError(fmt::format("{}: {}", file.string(), error.what()));
-    }
-  }();
-  if (answer.description != state.description())
-    throw ResultsError(fmt::format("{}: the {} was changed and has not come to its end since; {}", file.string(), noun, again));
-  return answer;
-}
-
 Files sweep_files(const fs::path& file, const fs::path& page_folder) {
   SweepState state(file);
   if (describes_search(state.description()))
-    return {
-        {"report.html", search_page(kept_answer(state, file, "search", read_search_answer), seen_from(page_folder, file.parent_path()))}};
+    return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
   const SweepOutcome outcome = merge_sweeps({file}, copy);
   const std::vector<std::string> description = copy.description();
@@ -61,7 +41,7 @@ Files sweep_files(const fs::path& file, const fs::path& page_folder) {
 
 Files race_files(const fs::path& file, const fs::path& page_folder) {
   SweepState state(file);
-  return {{"report.html", race_page(kept_answer(state, file, "race", read_race_answer), seen_from(page_folder, file.parent_path()))}};
+  return {{"report.html", race_page(kept_race_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
 }
 
 Files files_of(const fs::path& folder, const fs::path& page_folder) {
