@@ -33,17 +33,6 @@ std::string with_count(const std::vector<double>& values, std::size_t runs, std:
   return out;
 }
 
-/// Rounded, but never to the other side of the level at which it is judged.
-std::string readable_p(double p) {
-  if (p < 1e-4) return "< 0.0001";
-  std::string text;
-  for (int digits = 3; digits <= 17; ++digits) {
-    text = fmt::format("{:.{}g}", p, digits);
-    if ((std::stod(text) <=> verdict_level) == (p <=> verdict_level)) break;
-  }
-  return text;
-}
-
 using Rows = std::vector<std::vector<std::string>>;
 
 /// The first row is titles; the first column is on the left.
@@ -114,6 +103,16 @@ std::string setting(const Race& race, const RaceReader& reader) {
 }
 
 }  // namespace
+
+std::string readable_p(double p) {
+  if (p < 1e-4) return "< 0.0001";
+  std::string text;
+  for (int digits = 3; digits <= 17; ++digits) {
+    text = fmt::format("{:.{}g}", p, digits);
+    if ((std::stod(text) <=> verdict_level) == (p <=> verdict_level)) break;
+  }
+  return text;
+}
 
 std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
   std::string text = "scheme,threshold,seed,time_s\n";

@@ -16,5 +16,7 @@ std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOut
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
 std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+/// Rounded, but never to the other side of the level at which it is judged.
+std::string readable_p(double p);
 
 }  // namespace straggler

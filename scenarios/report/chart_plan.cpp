@@ -28,14 +28,62 @@ ChartPlan plan_of(const SweepView& view) {
   return plan;
 }
 
-std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan) {
+namespace {
+
+/// Facets all of whose values are `wanted(facet's axis, value)`.
+template <class Wanted>
+std::vector<std::vector<std::size_t>> facets_where(const SweepView& view, const ChartPlan& plan, const Wanted& wanted) {
   std::vector<std::vector<std::size_t>> all;
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::size_t> facet;
-    for (const std::size_t axis : plan.facets) facet.push_back(setting.at[axis]);
-    if (std::find(all.begin(), all.end(), facet) == all.end()) all.push_back(std::move(facet));
+    bool is_wanted = true;
+    for (std::size_t i = 0; i < plan.facets.size(); ++i) {
+      facet.push_back(setting.at[plan.facets[i]]);
+      is_wanted = is_wanted && wanted(i, facet.back());
+    }
+    if (is_wanted && std::find(all.begin(), all.end(), facet) == all.end()) all.push_back(std::move(facet));
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan) {
+  return facets_where(view, plan, [](std::size_t, std::size_t) { return true; });
+}
+
+std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::size_t> numbers;
+  if (plan.x) numbers.push_back(*plan.x);
+  if (plan.y) numbers.push_back(*plan.y);
+  for (const std::size_t axis : plan.facets)
+    if (!view.axes()[axis].numbers.empty()) numbers.push_back(axis);
+  std::vector<ChartPlan> plans;
+  for (const std::size_t x : numbers) {
+    ChartPlan curves{x, {}, plan.series, {}};
+    if (!curves.series && numbers.size() > 1) curves.series = numbers[x == numbers[0] ? 1 : 0];
+    for (std::size_t axis = 0; axis < view.axes().size(); ++axis)
+      if (axis != x && axis != curves.series) curves.facets.push_back(axis);
+    plans.push_back(std::move(curves));
+  }
+  return plans;
+}
+
+std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most) {
+  const std::vector<std::size_t> order = in_order(axis);
+  if (axis.numbers.empty() || order.size() <= most) return order;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(order[i * (order.size() - 1) / (most - 1)]);
+  return chosen;
+}
+
+std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::vector<bool>> chosen;  // [facets][values]
+  for (const std::size_t axis : plan.facets) {
+    chosen.emplace_back(view.axes()[axis].labels.size(), false);
+    for (const std::size_t value : chosen_values(view.axes()[axis])) chosen.back()[value] = true;
+  }
+  return facets_where(view, plan, [&](std::size_t facet, std::size_t value) { return chosen[facet][value]; });
 }
 
 std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {

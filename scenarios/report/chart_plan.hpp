@@ -20,6 +20,16 @@ struct ChartPlan {
 /// first axis of words, are what is compared.
 ChartPlan plan_of(const SweepView& view);
 
+/// Plans of curves: one over each axis of numbers, the map's right-hand one first, with all other axes but what is compared as facets.
+/// Where no words are compared, the values of another axis of numbers are.
+std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan);
+
+/// Values that stand for an axis: at most `most` of numbers, evenly spread by rank with both ends; all of words.
+std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most = 3);
+
+/// Those of facets_of() whose numbers are chosen ones: the smallest, the middle and the largest.
+std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const ChartPlan& plan);
+
 /// Values of the facets' axes with finished settings: [facets][plan.facets], in the sweep's order.
 std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan);
 /// "precision fp16, workers 4"; empty without facets.

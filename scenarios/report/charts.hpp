@@ -1,7 +1,8 @@
-// The pictures that a report has: curves with intervals, maps of cells, bars.
+// The pictures that a report has: curves with intervals, maps of cells, bars, intervals.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,16 +32,23 @@ struct Curve {
   std::size_t colour = 0;
   std::vector<ChartPoint> points;  // by x
   std::vector<double> missed;      // x where no repeat has a value
+  bool joined = true;              // by a line; else marks alone
+};
+/// A stretch of x that stands out.
+struct Band {
+  double from = 0, to = 0;
+  std::string name;  // above it; may be empty
 };
 struct LineChart {
   std::string label;  // what it shows
   NumberAxis x;
   std::string y_title;
   NumberText y_text = nullptr;
-  bool from_zero = true, marks = true, linear_x = false, linear_y = false;
+  bool from_zero = true, marks = true, linear_x = false, linear_y = false, x_from_zero = true;
   std::vector<Curve> curves;
   std::vector<std::pair<double, double>> ideal;  // a broken line
   std::string ideal_name;
+  std::vector<Band> bands;
 };
 SvgPicture draw(const LineChart& chart);
 
@@ -70,6 +78,28 @@ struct StackChart {
   std::vector<std::vector<double>> values;  // [rows][parts]
 };
 SvgPicture draw(const StackChart& chart);
+
+/// Values with their intervals, side by side, in groups: times of several schemes, ratios of pairs.
+struct IntervalRow {
+  std::string name, text;
+  std::optional<std::size_t> colour;  // of a series; none: grey
+  bool missed = false;                // there is no value, `text` says why
+  bool hollow = false;                // some repeats have none
+  double low = 0, value = 0, high = 0;
+  std::string tip = {};
+};
+struct IntervalGroup {
+  std::string title;  // may be empty
+  std::vector<IntervalRow> rows;
+};
+struct IntervalChart {
+  std::string label, title;
+  NumberText text = nullptr;
+  std::vector<IntervalGroup> groups;
+  std::optional<double> reference;  // a broken line
+  bool from_zero = true;
+};
+SvgPicture draw(const IntervalChart& chart);
 
 struct BarRow {
   std::string name;

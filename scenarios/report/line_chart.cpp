@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-constexpr double width = 720, plot_height = 300, left = 84, right = 22, bottom = 58, top_gap = 14;
+constexpr double width = 720, plot_height = 300, left = 84, right = 22, bottom = 58, top_gap = 14, band_name = 8;
 
 /// (value, label) by value.
 std::vector<std::pair<double, std::string>> x_ticks(const NumberAxis& axis, const Scale& x) {
@@ -42,6 +42,20 @@ void draw_y_axis(SvgPicture& drawing, const LineChart& chart, const Scale& y, do
   drawing.upwards(16, (top + base) / 2, chart.y_title + (y.logarithmic() ? " (logarithmic)" : ""));
 }
 
+/// At least as wide as a line, its name above it where the one before leaves room.
+void draw_bands(SvgPicture& drawing, const std::vector<Band>& bands, const Scale& x, double top, double base) {
+  constexpr double least = 2;
+  double taken = 0;
+  for (const Band& band : bands) {
+    const double from = x(band.from), wide = std::max(least, x(band.to) - from), half = text_width(band.name, 11.5) / 2;
+    drawing.rectangle(from, top, wide, base - top, "band", 0.22);
+    const double middle = std::max(left + half, std::min(from + wide / 2, width - right - half));
+    if (band.name.empty() || middle - half < taken) continue;
+    drawing.text(middle, top - 4, band.name, SvgPicture::Anchor::middle, "small");
+    taken = middle + half + 6;
+  }
+}
+
 void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const Scale& y, double top, bool marks) {
   drawing.open(fmt::format("s{}", curve.colour % series_colours));
   std::string points;
@@ -49,8 +63,8 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
     const bool gap = std::any_of(curve.missed.begin(), curve.missed.end(), [&](double missed) {
       return &point != curve.points.data() && missed > (&point)[-1].x && missed < point.x;
     });
-    if (gap) {
-      drawing.path(points, "course");
+    if (gap || !curve.joined) {
+      if (!points.empty() && curve.joined) drawing.path(points, "course");
       points.clear();
     }
     points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x(point.x), y(point.mean));
@@ -59,7 +73,7 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
     drawing.line(at, low, at, high, "bar");
     for (const double end : {low, high}) drawing.line(at - 4, end, at + 4, end, "bar");
   }
-  if (!points.empty()) drawing.path(points, "course");
+  if (!points.empty() && curve.joined) drawing.path(points, "course");
   for (const double missed : curve.missed) {
     const double at = x(missed), up = top + 8 + 12 * static_cast<double>(curve.colour % series_colours);
     drawing.line(at - 4, up - 4, at + 4, up + 4, "bar");
@@ -76,6 +90,7 @@ SvgPicture draw(const LineChart& chart) {
   std::vector<std::string> names;
   std::vector<double> values;
   bool crosses = false;
+  const bool named_bands = std::any_of(chart.bands.begin(), chart.bands.end(), [](const Band& band) { return !band.name.empty(); });
   for (const Curve& curve : chart.curves) {
     names.push_back(curve.name);
     crosses = crosses || !curve.missed.empty();
@@ -84,16 +99,18 @@ SvgPicture draw(const LineChart& chart) {
   for (const auto& [x, y] : chart.ideal) values.push_back(y);
   if (values.empty()) values = {0, 1};
   const bool legend = names.size() > 1;
-  const double head = (legend ? SvgPicture::legend_height(width - left, names) : 0) + top_gap, base = head + plot_height;
+  const double head = (legend ? SvgPicture::legend_height(width - left, names) : 0) + (named_bands ? band_name : 0) + top_gap,
+               base = head + plot_height;
   // Crosses of what was missed have rows of their own, above the curves.
   const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
   SvgPicture drawing(width, base + bottom, chart.label);
   if (legend) drawing.legend(left, 4, names, chart.marks);
-  const Scale x(chart.x.numbers, left, width - right, true, chart.linear_x ? 0 : 0.04, !chart.linear_x),
+  const Scale x(chart.x.numbers, left, width - right, chart.x_from_zero, chart.linear_x && chart.x_from_zero ? 0 : 0.04, !chart.linear_x),
       y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);
-  if (crosses) drawing.text(left + 6, head + 16, "x: missed", SvgPicture::Anchor::start, "small dim");
+  draw_bands(drawing, chart.bands, x, head, base);
+  if (crosses) drawing.text(left - 8, head + 16, "\u00d7 missed", SvgPicture::Anchor::end, "small dim");
   if (!chart.ideal.empty()) {
     std::string points;
     for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));

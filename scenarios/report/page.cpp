@@ -11,8 +11,9 @@ namespace {
 constexpr const char* page_style = R"(*{box-sizing:border-box}html{color-scheme:light dark;-webkit-text-size-adjust:100%}
 body{font:16px/1.55 system-ui,'DejaVu Sans',sans-serif;background:var(--bg);color:var(--fg);max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:.2em 0 .4em}h2{font-size:1.2rem;margin:2.2em 0 .6em}h3{font-size:1rem;margin:0 0 .5em}
-p,li{max-width:46rem}.dim,figcaption{color:var(--dim)}figcaption{font-size:.88rem;margin-top:.3rem}
+h1,h3,p,li,figcaption,summary{overflow-wrap:anywhere}p,li{max-width:46rem}.dim,figcaption{color:var(--dim)}figcaption{font-size:.88rem;margin-top:.3rem}
 .findings{background:var(--panel);border-left:4px solid var(--s0);border-radius:4px;padding:.7rem 1rem .7rem 2rem;margin:0}
+.warning{border-left:4px solid var(--s1);background:var(--panel);border-radius:4px;padding:.7rem 1rem .7rem 2rem;margin:.8rem 0}p.warning{padding-left:1rem}
 .findings li{margin:.25em 0}figure{margin:0 0 2.2rem}.wide{overflow-x:auto;max-width:100%}
 .wide>svg{display:block;max-width:100%;min-width:min(34rem,var(--natural,34rem));height:auto}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}th,td{padding:.32rem .8rem .32rem 0;text-align:right;
@@ -20,6 +21,18 @@ border-bottom:1px solid var(--rule);white-space:nowrap}th{color:var(--dim);font-
 td:first-child,th:first-child{padding-left:.4rem}tr.best td:first-child{box-shadow:inset 3px 0 var(--s0)}
 details{margin-top:1rem}summary{cursor:pointer}pre{background:var(--panel);padding:.8rem;border-radius:4px;overflow-x:auto;font-size:.82rem;line-height:1.4}
 code{font-size:.92em}@media print{details{display:none}.wide{overflow:visible}})";
+
+/// A path as a link names it.
+std::string percent_encoded(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -29,6 +42,37 @@ std::string html_page(std::string_view title, std::string_view body) {
       "initial-scale=1\">\n"
       "<title>{}</title>\n<style>\n{}{}\n</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
       xml_text(title), picture_style(), page_style, body);
+}
+
+std::string html_paragraph(std::string_view text, std::string_view classes) {
+  return fmt::format("<p{}>{}</p>\n", classes.empty() ? std::string() : fmt::format(" class=\"{}\"", classes), xml_text(text));
+}
+
+std::string html_list(const std::vector<std::string>& items, std::string_view classes) {
+  std::string out = fmt::format("<ul{}>\n", classes.empty() ? std::string() : fmt::format(" class=\"{}\"", classes));
+  for (const std::string& item : items) out += "<li>" + xml_text(item) + "</li>\n";
+  return out + "</ul>\n";
+}
+
+std::string html_details(std::string_view title, const std::vector<std::string>& lines) {
+  std::string out = fmt::format("<details><summary>{}</summary>\n<pre>", xml_text(title));
+  for (const std::string& line : lines) out += xml_text(line) + "\n";
+  return out + "</pre></details>\n";
+}
+
+std::string html_tables(const std::vector<std::string>& files, std::string_view folder) {
+  std::string links;
+  for (const std::string& file : files)
+    links += fmt::format("{}<a href=\"{}{}{}\">{}</a>", links.empty() ? "" : ", ", percent_encoded(folder), folder.empty() ? "" : "/",
+                         percent_encoded(file), xml_text(file));
+  return "<p class=\"dim\">Tables: " + links + "</p>\n";
+}
+
+std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start) {
+  std::vector<std::string> lines;
+  for (const std::string& line : description)
+    if (line.starts_with(start)) lines.push_back(line.substr(start.size()));
+  return lines;
 }
 
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,

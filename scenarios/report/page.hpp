@@ -9,6 +9,22 @@ namespace straggler {
 /// The whole document around `body`, which is HTML.
 std::string html_page(std::string_view title, std::string_view body);
 
+/// Plain text in a paragraph; `classes` may be empty.
+std::string html_paragraph(std::string_view text, std::string_view classes = {});
+std::string html_list(const std::vector<std::string>& items, std::string_view classes = {});
+/// Lines that are shown on demand, as they are.
+std::string html_details(std::string_view title, const std::vector<std::string>& lines);
+/// "Tables: a.csv, b.csv", links to files in `folder`, as seen from the page; empty: beside it.
+std::string html_tables(const std::vector<std::string>& files, std::string_view folder);
+
+/// What intervals and counts on every page mean.
+inline constexpr const char* interval_words =
+    "Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs got "
+    "there, and the mean is over these.";
+
+/// What follows `start` on each line of the description of a sweep, a search or a race that begins with it.
+std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start);
+
 /// A table; the first `words` columns are left-aligned text, `marked` names a row to stand out (none: rows.size()). Cells are plain text.
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
                        std::size_t marked);

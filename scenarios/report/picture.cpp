@@ -42,7 +42,7 @@ svg .dim{fill:var(--dim)}svg .bold{font-weight:600}svg .small{font-size:11.5px}
 svg .grid{stroke:var(--rule)}svg .axis{stroke:var(--dim)}svg .ideal{stroke:var(--dim);stroke-dasharray:6 5;fill:none}
 svg .course{fill:none;stroke:currentColor;stroke-width:2}svg .bar{stroke:currentColor;stroke-width:1.5}
 svg .full{fill:currentColor;stroke:none}svg .hollow{fill:var(--bg);stroke:currentColor;stroke-width:2}
-svg .level{fill:var(--s0)}svg .tie{fill:var(--panel);stroke:var(--dim);stroke-dasharray:2 3}
+svg .level{fill:var(--s0)}svg .band{fill:var(--dim)}svg .grey{color:var(--dim)}svg .tie{fill:var(--panel);stroke:var(--dim);stroke-dasharray:2 3}
 svg .nobody{fill:none;stroke:var(--rule)}svg .best{fill:none;stroke:var(--fg);stroke-width:2.5}svg .ground{fill:var(--bg)}
 .s0{color:var(--s0)}.s1{color:var(--s1)}.s2{color:var(--s2)}.s3{color:var(--s3)}.s4{color:var(--s4)}.s5{color:var(--s5)}
 .s6{color:var(--s6)}.s7{color:var(--s7)}
@@ -122,9 +122,10 @@ void SvgPicture::rectangle(double x, double y, double width, double height, std:
                  classes, opacity == 1 ? std::string() : fmt::format(" fill-opacity=\"{:.3f}\"", opacity));
 }
 
-void SvgPicture::mark(double x, double y, std::size_t series, bool hollow, std::string_view tip) {
-  fmt::format_to(std::back_inserter(body_), "<g class=\"s{} {}\">{}{}</g>\n", series % series_colours, hollow ? "hollow" : "full",
-                 tip_of(tip), shape(x, y, series));
+void SvgPicture::mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip) {
+  fmt::format_to(std::back_inserter(body_), "<g class=\"{} {}\">{}{}</g>\n",
+                 series ? fmt::format("s{}", *series % series_colours) : std::string("grey"), hollow ? "hollow" : "full", tip_of(tip),
+                 shape(x, y, series.value_or(0)));
 }
 
 void SvgPicture::open(std::string_view classes, std::string_view tip) {
@@ -176,6 +177,11 @@ std::string SvgPicture::root(std::string_view attributes) const {
 }
 
 std::string SvgPicture::inside() const { return root("") + body_ + "</svg>\n"; }
+
+bool SvgPicture::is_standalone(std::string_view text) {
+  return text.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=") &&
+         text.find("</title>\n<style>\n:root{--bg:") != std::string_view::npos;
+}
 
 std::string SvgPicture::standalone() const {
   return root("xmlns=\"http://www.w3.org/2000/svg\" ") +

@@ -1,6 +1,7 @@
 // Pieces of a picture in SVG: scales with ticks, marks, legends, and the colours of pages and pictures, light and dark.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ class SvgPicture {
   /// Through points, as "x,y x,y".
   void path(const std::string& points, std::string_view classes);
   void rectangle(double x, double y, double width, double height, std::string_view classes, double opacity = 1);
-  /// A mark of the shape and colour of series `series`; hollow: not all repeats are in it.
-  void mark(double x, double y, std::size_t series, bool hollow, std::string_view tip);
+  /// A mark of the shape and colour of series `series`, or grey; hollow: not all repeats are in it.
+  void mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip);
   /// Opens a group that shows `tip`; close() ends it.
   void open(std::string_view classes, std::string_view tip = {});
   void close() { body_ += "</g>\n"; }
@@ -60,6 +61,8 @@ class SvgPicture {
   std::string inside() const;
   /// As a file of its own.
   std::string standalone() const;
+  /// Whether a file holds what standalone() gave, of this version or an earlier one.
+  static bool is_standalone(std::string_view text);
 
  private:
   std::string root(std::string_view attributes) const;

@@ -11,6 +11,7 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/result_table.hpp"
+#include "scenarios/report/share_text.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
@@ -23,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_points = 600, most_rows = 64, most_links = 16, most_bars = 24;
 
-std::string percent_text(double share) { return readable_share(share); }
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
 class Summary {
@@ -254,12 +254,11 @@ class RunPage {
     if (busiest.empty()) return;
     BarChart chart;
     chart.title = "share of what it could have carried";
-    chart.text = percent_text;
+    chart.text = share_text;
     for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
       const std::size_t row = busiest[i].second;
-      chart.rows.push_back(
-          {table.text(row, "link"), 1, false, -busiest[i].first, 0,
-           fmt::format("{}, {}", readable_share(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)))});
+      chart.rows.push_back({table.text(row, "link"), 1, false, -busiest[i].first, 0,
+                            fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)))});
     }
     chart.label =
         busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");

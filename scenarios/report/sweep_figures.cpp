@@ -13,7 +13,7 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_bars = 60;
+constexpr std::size_t most_bars = 60, most_numbers = 6;  // curves of an axis of numbers
 
 std::string factor_text(double value) { return fmt::format("{:.3g}x", value); }
 
@@ -31,10 +31,15 @@ class Figures {
     const std::vector<std::vector<std::size_t>> facets = facets_of(view_, plan_);
     const ReportMetric& metric = view_.metric();
     const Shown by_metric{metric.key, metric.title, metric.text};
-    each(facets, [&](const auto& facet) { add_main(facet, by_metric); });
-    for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
-                               Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
-      if (workers_axis() && view_.has(shown.key)) each(facets, [&](const auto& facet) { add_speed_up(facet, shown); });
+    if (plan_.y) each(facets, [&](const auto& facet) { add_map(facet, by_metric); });
+    for (const ChartPlan& plan : curve_plans(view_, plan_)) {
+      const std::vector<std::vector<std::size_t>> chosen = chosen_facets(view_, plan);
+      each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
+      if (!axis(*plan.x).workers) continue;
+      for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
+                                 Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
+        each(chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
+    }
     if (!plan_.x && plan_.series) add_bars(facets, by_metric);
     if (changes_bytes()) add_bars(facets, {"bytes_per_epoch", "bytes sent per epoch", readable_bytes});
     return std::move(figures_);
@@ -42,10 +47,6 @@ class Figures {
 
  private:
   const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
-  std::optional<std::size_t> workers_axis() const {
-    // A map's rows would each be a curve: only where workers are the x of curves.
-    return plan_.x && !plan_.y && axis(*plan_.x).workers ? plan_.x : std::nullopt;
-  }
   /// Words that change what travels: precision, compression, schemes; not where there is a number to draw it over.
   bool changes_bytes() const { return !plan_.x && plan_.series && view_.has("bytes_per_epoch"); }
 
@@ -54,18 +55,11 @@ class Figures {
     for (std::size_t i = 0; i < std::min(facets.size(), most_pictures); ++i) act(facets[i]);
   }
 
-  std::string titled(const std::string& what, const std::vector<std::size_t>& facet) const {
-    const std::string where = facet_name(view_, plan_, facet);
+  std::string titled(const std::string& what, const ChartPlan& plan, const std::vector<std::size_t>& facet) const {
+    const std::string where = facet_name(view_, plan, facet);
     std::string title = where.empty() ? what : what + " (" + where + ")";
     title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
     return title;
-  }
-
-  void add_main(const std::vector<std::size_t>& facet, const Shown& shown) {
-    if (plan_.y)
-      add_map(facet, shown);
-    else if (plan_.x)
-      add_curves(facet, shown);
   }
 
   std::vector<std::string> series_names() const { return plan_.series ? axis(*plan_.series).labels : std::vector<std::string>{""}; }
@@ -74,57 +68,80 @@ class Figures {
     return view_.name_of(setting) + ": " + value_text(view_.statistics(setting, shown.key), setting.rows.size(), shown.text);
   }
 
-  std::vector<Curve> curves(const std::vector<std::size_t>& facet, const Shown& shown) const {
+  Curve curve(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, std::optional<std::size_t> series) const {
+    Curve curve;
+    for (const std::size_t x : in_order(axis(*plan.x))) {
+      const auto at = setting_of(view_, plan, facet, x, {}, series);
+      if (!at) continue;
+      const ReportSetting& setting = view_.settings()[*at];
+      const RepeatStatistics value = view_.statistics(setting, shown.key);
+      const double number = axis(*plan.x).numbers[x];
+      if (value.count == 0)
+        curve.missed.push_back(number);
+      else
+        curve.points.push_back({number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown)});
+    }
+    return curve;
+  }
+
+  /// One for each of what is compared: all words, or some of many numbers.
+  std::vector<Curve> curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) const {
+    if (!plan.series) return {curve(plan, facet, shown, {})};
+    const ReportAxis& compared = axis(*plan.series);
     std::vector<Curve> all;
-    const std::vector<std::string> names = series_names();
-    for (std::size_t series = 0; series < names.size(); ++series) {
-      Curve curve{names[series], series, {}, {}};
-      for (const std::size_t x : in_order(axis(*plan_.x))) {
-        const auto at = setting_of(view_, plan_, facet, x, {}, series);
-        if (!at) continue;
-        const ReportSetting& setting = view_.settings()[*at];
-        const RepeatStatistics value = view_.statistics(setting, shown.key);
-        const double number = axis(*plan_.x).numbers[x];
-        if (value.count == 0)
-          curve.missed.push_back(number);
-        else
-          curve.points.push_back({number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown)});
-      }
-      all.push_back(std::move(curve));
+    for (const std::size_t series : chosen_values(compared, most_numbers)) {
+      all.push_back(curve(plan, facet, shown, series));
+      all.back().name = compared.numbers.empty() ? compared.labels[series] : compared.title + " " + compared.labels[series];
+      all.back().colour = all.size() - 1;
     }
     return all;
   }
 
-  LineChart line_chart(const std::vector<std::size_t>& facet, const Shown& shown) const {
-    const ReportAxis& x = axis(*plan_.x);
+  LineChart line_chart(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) const {
+    const ReportAxis& x = axis(*plan.x);
     LineChart chart;
-    chart.label = titled(shown.title, facet) + " over " + x.title;
+    chart.label = titled(shown.title, plan, facet) + " over " + x.title;
     chart.x = {x.title, x.numbers, x.labels, nullptr};
     chart.y_title = shown.title;
     chart.y_text = shown.text;
-    chart.curves = curves(facet, shown);
+    chart.curves = curves(plan, facet, shown);
     return chart;
   }
 
-  void add_curves(const std::vector<std::size_t>& facet, const Shown& shown) {
-    const std::string note =
-        view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
-    figures_.push_back({titled(shown.title + " over " + axis(*plan_.x).title, facet), note, draw(line_chart(facet, shown)), {}});
+  /// Which values of other axes have pictures, where not all of them have.
+  std::string chosen_text(const ChartPlan& plan) const {
+    std::string text;
+    for (const std::size_t facet : plan.facets)
+      if (const std::size_t count = axis(facet).labels.size(); chosen_values(axis(facet)).size() < count)
+        text += fmt::format(" Of the {} values of {} the smallest, the middle and the largest are drawn.", count, axis(facet).title);
+    return text;
   }
 
-  void add_speed_up(const std::vector<std::size_t>& facet, const Shown& shown) {
-    LineChart chart = line_chart(facet, shown);
-    const ReportAxis& x = axis(*plan_.x);
+  /// `first`: of several pictures.
+  void add_curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, bool first) {
+    std::string note =
+        view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
+    if (first) note += chosen_text(plan);
+    figures_.push_back({titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
+                        note.starts_with(' ') ? note.substr(1) : note,
+                        draw(line_chart(plan, facet, shown)),
+                        {}});
+  }
+
+  void add_speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {
+    LineChart chart = line_chart(plan, facet, shown);
+    if (std::all_of(chart.curves.begin(), chart.curves.end(), [](const Curve& curve) { return curve.points.empty(); })) return;
+    const ReportAxis& x = axis(*plan.x);
     const std::vector<std::size_t> order = in_order(x);
     const double first = x.numbers[order.front()];
     if (first > 0)
       for (const std::size_t i : order) chart.ideal.emplace_back(x.numbers[i], x.numbers[i] / first);
     chart.ideal_name = "ideal";
     figures_.push_back(
-        {titled(shown.title, facet),
+        {titled(shown.title, plan, facet),
          fmt::format(
              "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
-             x.labels[order.front()], plan_.series ? axis(*plan_.series).title : std::string("setting")),
+             x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
          draw(chart),
          {}});
   }
@@ -144,8 +161,8 @@ class Figures {
         chart.rows.push_back(
             {name, series, value.count == 0, value.mean, value.half_width, value_text(value, setting.rows.size(), shown.text)});
       }
-    chart.label = titled(shown.title, {});
-    figures_.push_back({titled(shown.title, {}), {}, draw(chart), {}});
+    chart.label = titled(shown.title, plan_, {});
+    figures_.push_back({titled(shown.title, plan_, {}), {}, draw(chart), {}});
   }
 
   MapCell winner_cell(const std::vector<std::size_t>& among) const {
@@ -230,7 +247,7 @@ class Figures {
     }
     if (plan_.series) chart.series = axis(*plan_.series).labels;
     const std::string what = plan_.series ? "Who has the best " + shown.title : shown.title;
-    chart.label = titled(what, facet) + ", by " + x_axis.title + " and " + y_axis.title;
+    chart.label = titled(what, plan_, facet) + ", by " + x_axis.title + " and " + y_axis.title;
     const std::string caption =
         plan_.series ? "Each cell names the winner and its " + shown.title +
                            "; point at a cell for the others. Where the repeats do not tell the first from the second, it says "
@@ -238,8 +255,7 @@ class Figures {
                      : "The framed cell is the best one.";
     const std::size_t maps = static_cast<std::size_t>(
         std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
-    figures_.push_back(
-        {titled(what, facet), caption, draw(chart), maps == 0 ? std::string("map.svg") : fmt::format("map-{}.svg", maps + 1)});
+    figures_.push_back({titled(what, plan_, facet), caption, draw(chart), map_file(maps + 1)});
   }
 
   const SweepView& view_;
@@ -248,6 +264,8 @@ class Figures {
 };
 
 }  // namespace
+
+std::string map_file(std::size_t number) { return number == 1 ? std::string("map.svg") : fmt::format("map-{}.svg", number); }
 
 std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan) { return Figures(view, plan).all(); }
 

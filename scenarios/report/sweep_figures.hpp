@@ -17,5 +17,7 @@ struct Figure {
 /// At most `most_pictures` for each kind.
 std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan);
 inline constexpr std::size_t most_pictures = 12;
+/// "map.svg", "map-2.svg" …, from 1.
+std::string map_file(std::size_t number);
 
 }  // namespace straggler

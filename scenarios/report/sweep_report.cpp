@@ -3,32 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
 namespace {
-
-/// What follows `start` on each line of the description that begins with it.
-std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start) {
-  std::vector<std::string> lines;
-  for (const std::string& line : description)
-    if (line.starts_with(start)) lines.push_back(line.substr(start.size()));
-  return lines;
-}
-
-std::string paragraph(const std::string& text) { return "<p>" + xml_text(text) + "</p>\n"; }
-
-std::string list_of(const std::vector<std::string>& items, const char* classes) {
-  std::string out = fmt::format("<ul{}>\n", *classes ? fmt::format(" class=\"{}\"", classes) : std::string());
-  for (const std::string& item : items) out += "<li>" + xml_text(item) + "</li>\n";
-  return out + "</ul>\n";
-}
 
 /// "scheme (ssgd, asgd) x bandwidth (100Mbps … 100Gbps, 10 values)".
 std::string axes_text(const SweepView& view) {
@@ -73,8 +60,6 @@ struct Column {
   NumberText text;
 };
 
-std::string percent_text(double share) { return readable_share(share); }
-
 /// The metric first, then what else tells settings apart.
 std::vector<Column> columns_of(const SweepView& view) {
   static const Column known[] = {{"time_to_target_s", "time to target", readable_seconds},
@@ -84,7 +69,7 @@ std::vector<Column> columns_of(const SweepView& view) {
                                  {"speed_up_to_target", "speed-up to target", readable_number},
                                  {"final_test_accuracy", "test accuracy", readable_score},
                                  {"bytes_per_epoch", "bytes per epoch", readable_bytes},
-                                 {"idle_fraction", "idle", percent_text},
+                                 {"idle_fraction", "idle", share_text},
                                  {"staleness_mean", "staleness", readable_number}};
   std::vector<Column> columns;
   for (const Column& column : known)
@@ -127,16 +112,13 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::v
   const ChartPlan plan = plan_of(view);
   const std::vector<std::string> names = told(description, "sweep: "), scenario = told(description, "scenario of the first point: ");
   const std::string name = names.empty() ? "Sweep" : names.front();
-  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + paragraph(asked(view, scenario));
+  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(view, scenario));
   std::vector<std::pair<std::string, std::string>> files(1);
   const std::vector<std::string> sentences = findings(view, plan);
   if (sentences.empty()) {
-    body += paragraph("No point is finished.");
+    body += html_paragraph("No point is finished.");
   } else {
-    body +=
-        "<h2>What came out</h2>\n" + list_of(sentences, "findings") + "<p class=\"dim\">" + xml_text(view.metric().why) +
-        " Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs got "
-        "there, and the mean is over these.</p>\n";
+    body += "<h2>What came out</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<Figure> figures = sweep_figures(view, plan);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     for (const Figure& figure : figures) {
@@ -144,16 +126,24 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::v
       if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawing.standalone());
     }
     body += "<h2>All settings</h2>\n" + table(view);
-    if (!view.axes().empty()) body += "<p class=\"dim\">" + xml_text("In the scenario, " + paths_text(view)) + "</p>\n";
+    if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
   }
-  if (!outcome.failures.empty()) body += "<h2>What failed</h2>\n" + list_of(outcome.failures, "");
-  if (!scenario.empty()) {
-    body += "<details><summary>The scenario of the first point, every default written out</summary>\n<pre>";
-    for (const std::string& line : scenario) body += xml_text(line) + "\n";
-    body += "</pre></details>\n";
-  }
+  if (!outcome.failures.empty()) body += "<h2>What failed</h2>\n" + html_list(outcome.failures);
+  if (!scenario.empty()) body += html_details("The scenario of the first point, every default written out", scenario);
   files.front() = {"report.html", html_page(name + " \u2013 a sweep", body)};
   return files;
+}
+
+void remove_old_maps(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files) {
+  for (std::size_t number = 1; number <= most_pictures; ++number) {
+    const std::string name = map_file(number);
+    if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })) continue;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(folder / name, error)) continue;
+    std::ifstream in(folder / name, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    if (SvgPicture::is_standalone(text)) std::filesystem::remove(folder / name, error);
+  }
 }
 
 }  // namespace straggler

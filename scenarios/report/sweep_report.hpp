@@ -1,5 +1,6 @@
 // report.html of a sweep, and its maps as files of their own.
 #pragma once
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,5 +13,8 @@ namespace straggler {
 /// says it is. The same bytes for the same finished points, however they came about.
 std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::vector<std::string>& description,
                                                                     const std::vector<std::string>& columns, const SweepOutcome& outcome);
+
+/// Removes map.svg, map-2.svg … of an earlier report in `folder`, but for those among `files`. What is no picture of ours stays.
+void remove_old_maps(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace straggler

@@ -68,7 +68,8 @@ SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the
       "CREATE TABLE IF NOT EXISTS places (number INTEGER, repeat INTEGER, seed INTEGER, labels TEXT, id TEXT, PRIMARY KEY (number, "
       "repeat));"
       "CREATE TABLE IF NOT EXISTS settings (number INTEGER PRIMARY KEY, labels TEXT, repeats INTEGER);"
-      "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT)");
+      "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT);"
+      "CREATE TABLE IF NOT EXISTS answer (text TEXT)");
   transaction.commit();
 }
 
@@ -177,6 +178,19 @@ std::vector<PlacedPoint> SweepState::placed() {
     points.push_back(std::move(point));
   }
   return points;
+}
+
+void SweepState::keep_answer(const std::string& answer) {
+  Transaction transaction(database_);
+  database_.run("DELETE FROM answer");
+  Statement insert(database_, "INSERT INTO answer (text) VALUES (?)");
+  insert.bind(0, std::string_view(answer)).run();
+  transaction.commit();
+}
+
+std::string SweepState::answer() {
+  Statement select(database_, "SELECT text FROM answer");
+  return select.step() ? select.text(0) : std::string();
 }
 
 }  // namespace straggler

@@ -58,6 +58,9 @@ class SweepState {
   /// The finished points of the sweep as it is now, in its order.
   void place(const std::vector<PlacedPoint>& points);
   std::vector<PlacedPoint> placed();
+  /// What a search or a race came to, as its page wants it; empty: it was not run to its end.
+  void keep_answer(const std::string& answer);
+  std::string answer();
 
  private:
   Database database_;

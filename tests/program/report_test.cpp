@@ -68,6 +68,15 @@ TEST_CASE("a run of timing alone has a page without accuracies") {
   CHECK_FALSE(has(page, "accuracy over"));
 }
 
+TEST_CASE("links that are hardly used have a share that is not 0.0 %") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --set cluster.network.link.bandwidth=100Gbps --out here --quiet").code == 0);
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "Links by use"));
+  CHECK_FALSE(has(page, ">0.0 %"));
+}
+
 TEST_CASE("a sweep leaves a page and a map, and `report` makes the same ones again") {
   const Workplace place;
   place.write("small.yaml", scenario);
@@ -83,6 +92,50 @@ TEST_CASE("a sweep leaves a page and a map, and `report` makes the same ones aga
   CHECK((place.read("here/map.svg") == map));
   REQUIRE(place.shell("straggler report here -o other.html").code == 0);
   CHECK((place.read("other.html") == page));
+}
+
+TEST_CASE("a search leaves a page, and `report` makes the same one again; a sweep's old map goes") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --timing-only --out here --no-store --quiet").code == 0);
+  REQUIRE(std::filesystem::exists(place.folder() / "here/map.svg"));
+  place.write("sweep.yaml", R"(sweep: 1
+name: which
+scenario: small.yaml
+find: {metric: samples_per_second, over: {"cluster.workers[0].count": {from: 1, to: 4, whole: true}}, repeats: 2}
+)");
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out here --force --no-store --quiet").code == 0);
+  CHECK_FALSE(std::filesystem::exists(place.folder() / "here/map.svg"));
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "<h1>which</h1>"));
+  CHECK(has(page, "Samples per second over workers"));
+  REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
+  CHECK((place.read("here/report.html") == page));
+  const Workplace::Done done = place.shell("straggler report here -o pages/other.html");
+  CHECK(done.out == "pages/other.html\n");
+  CHECK(has(place.read("pages/other.html"), "<a href=\"../here/find.csv\">"));
+  place.write("sweep.yaml", R"(sweep: 1
+name: where
+scenario: small.yaml
+crossover: {between: [asgd, ssgd], along: cluster.network.link.bandwidth, from: 10kB/s, to: 10MB/s, metric: samples_per_second}
+)");
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out there --no-store --quiet --jobs 2").code == 0);
+  CHECK(
+      has(place.read("there/report.html"), "Where along bandwidth (10kB/s to 10MB/s) has scenario small the most samples per second with"));
+}
+
+TEST_CASE("a race leaves a page, and `report` makes the same one again") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  const std::string race =
+      "straggler race small.yaml --schemes ssgd,asgd --timing-only --set training.stop.epochs=1 --seeds 3 --no-store --quiet ";
+  REQUIRE(place.shell(race + "--out here").code == 0);
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "<h1>small: a race</h1>"));
+  CHECK(has(page, "Time an epoch: "));
+  REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
+  CHECK((place.read("here/report.html") == page));
 }
 
 TEST_CASE("what a report refuses, in one line each") {
@@ -108,4 +161,6 @@ TEST_CASE("what a report refuses, in one line each") {
   place.shell("mkdir damaged");
   place.write("damaged/sweep.sqlite", std::string(5000, 'y'));
   refused("damaged", "sweep.sqlite: the state of the sweep cannot be used");
+  place.shell("mkdir early && touch early/race.sqlite");
+  refused("early", "early/race.sqlite: the race has not come to its end, or an earlier version ran it; run the race again");
 }

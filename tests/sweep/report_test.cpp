@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/chart_plan.hpp"
@@ -11,50 +10,13 @@
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/text.hpp"
+#include "sweep/made_up_sweep.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
-
-using Numbers = std::vector<std::pair<std::string, double>>;
-/// Scalars of a point, by its labels and its repeat; a negative number stands for a scalar that does not apply.
-using Truth = std::function<Numbers(const std::vector<std::string>&, std::int64_t)>;
-
-SweepOutcome made_up(const std::vector<std::vector<std::string>>& values, std::int64_t repeats, const Truth& truth) {
-  SweepOutcome outcome;
-  std::vector<std::vector<std::string>> all{{}};
-  for (const std::vector<std::string>& axis : values) {
-    std::vector<std::vector<std::string>> more;
-    for (const auto& labels : all)
-      for (const std::string& label : axis) {
-        more.push_back(labels);
-        more.back().push_back(label);
-      }
-    all = std::move(more);
-  }
-  for (const auto& labels : all) {
-    for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
-      SweepRow row;
-      row.group = outcome.groups.size();
-      row.repeat = repeat;
-      for (const auto& [key, value] : truth(labels, repeat))
-        row.fields.push_back(
-            {key, value < 0 ? SummaryField::Kind::none : SummaryField::Kind::number, value < 0 ? std::string() : number_text(value)});
-      outcome.rows.push_back(std::move(row));
-    }
-    outcome.groups.push_back({labels, {}, {}});
-  }
-  return outcome;
-}
 
 std::vector<std::string> sentences(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   const SweepView view(columns, outcome);

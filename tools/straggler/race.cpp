@@ -5,6 +5,7 @@
 
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
+#include "scenarios/report/race_page.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
@@ -92,8 +93,11 @@ Race race_of(const Arguments& arguments) {
   return race;
 }
 
-void write_tables(const fs::path& out, const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
-  std::vector<std::pair<std::string, std::string>> files{{"race.csv", race_csv(race, reader, outcome)},
+void write_tables(const fs::path& out, const Race& race, const RaceReader& reader, const RaceOutcome& outcome, SweepState& state) {
+  const RaceAnswer answer = answer_of(race, reader, outcome, state.description());
+  state.keep_answer(write_answer(answer));
+  std::vector<std::pair<std::string, std::string>> files{{"report.html", race_page(answer)},
+                                                         {"race.csv", race_csv(race, reader, outcome)},
                                                          {"verdicts.csv", verdicts_csv(race, reader, outcome)}};
   if (race.tuning)
     files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
@@ -134,7 +138,7 @@ int execute(const std::vector<std::string>& given) {
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!outcome.interrupted) {
-    write_tables(out, race, reader, outcome);
+    write_tables(out, race, reader, outcome, state);
     fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
     std::fflush(stdout);
   } else if (!arguments.common().quiet) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include "scenarios/report/race_page.hpp"
 #include "scenarios/report/run_page.hpp"
+#include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -16,15 +18,38 @@ namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-Files sweep_files(const fs::path& state) {
+/// `folder` as links on a page in `page_folder` name it; empty: they are the same.
+std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
+  // Made absolute first: of a folder that is not there yet the rest would stay as it is.
+  const fs::path way = fs::relative(fs::absolute(folder), fs::absolute(page_folder.empty() ? fs::path(".") : page_folder));
+  return way == "." ? std::string() : way.generic_string();
+}
+
+Files sweep_files(const fs::path& file, const fs::path& page_folder) {
+  SweepState state(file);
+  if (describes_search(state.description()))
+    return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
-  const SweepOutcome outcome = merge_sweeps({state}, copy);
+  const SweepOutcome outcome = merge_sweeps({file}, copy);
   const std::vector<std::string> description = copy.description();
   constexpr std::string_view mark = "columns: ";
   std::vector<std::string> columns;
   for (const std::string& line : description)
     if (line.starts_with(mark)) columns.push_back(line.substr(mark.size()));
   return sweep_report_files(description, columns, outcome);
+}
+
+Files race_files(const fs::path& file, const fs::path& page_folder) {
+  SweepState state(file);
+  return {{"report.html", race_page(kept_race_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
+}
+
+Files files_of(const fs::path& folder, const fs::path& page_folder) {
+  if (fs::exists(folder / "sweep.sqlite")) return sweep_files(folder / "sweep.sqlite", page_folder);
+  if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder);
+  if (fs::exists(folder / "summary.json")) return {{"report.html", run_page(folder)}};
+  throw ResultsError(fmt::format(
+      "{}: holds neither a run's summary.json nor a sweep's sweep.sqlite nor a race's race.sqlite; name a result folder", folder.string()));
 }
 
 int execute(const std::vector<std::string>& given) {
@@ -34,29 +59,23 @@ int execute(const std::vector<std::string>& given) {
   Arguments arguments(report_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const fs::path folder = arguments.positional().front();
-  Files files;
-  if (fs::exists(folder / "sweep.sqlite"))
-    files = sweep_files(folder / "sweep.sqlite");
-  else if (fs::exists(folder / "summary.json"))
-    files = {{"report.html", run_page(folder)}};
-  else
-    throw ResultsError(
-        fmt::format("{}: holds neither a run's summary.json nor a sweep's sweep.sqlite; name a result folder", folder.string()));
-  fs::path place = folder;
-  if (arguments.has("out")) {
-    const fs::path out = arguments.file("out");
-    place = out.parent_path();
-    files.resize(1);
-    files.front().first = out.filename().string();
+  if (!arguments.has("out")) {
+    const Files files = files_of(folder, folder);
+    write_whole_files(folder, files);
+    if (fs::exists(folder / "sweep.sqlite")) remove_old_maps(folder, files);
+    for (const auto& [name, text] : files) fmt::print("{}\n", (folder / name).string());
+    return Exit::done;
   }
-  write_whole_files(place, files);
-  for (const auto& [name, text] : files) fmt::print("{}\n", (place / name).string());
+  const fs::path out = arguments.file("out");
+  const Files files = files_of(folder, out.parent_path());
+  write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
+  fmt::print("{}\n", out.string());
   return Exit::done;
 }
 
 }  // namespace
 
-const Command report_command{"report", "RESULT_DIR", "one page about a run or a sweep, made from its result folder",
+const Command report_command{"report", "RESULT_DIR", "one page about a run, a sweep, a search or a race, made from its result folder",
                              "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n", execute};
 
 }  // namespace straggler::cli

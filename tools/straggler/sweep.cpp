@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/search/search_tables.hpp"
@@ -85,9 +86,9 @@ void take_away(const fs::path& folder, bool folder_was_there) {
   if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
 }
 
-/// Every file that a sweep or a search may leave beside its state.
+/// Every file that a sweep or a search may leave beside its state, but for maps.
 bool is_table(const std::string& name) {
-  static const std::regex tables("points\\.csv|groups\\.csv|find\\.csv|crossover\\.csv|report\\.html|map(-[0-9]+)?\\.svg");
+  static const std::regex tables("points\\.csv|groups\\.csv|find\\.csv|crossover\\.csv|report\\.html");
   return std::regex_match(name, tables);
 }
 
@@ -193,7 +194,7 @@ class SweepCommand {
     share_with_ranks(pool, arguments_, pool_);
     SweepOutcome outcome;
     if (search.searches()) {
-      outcome = run_search(search, pool, line);
+      outcome = run_search(search, state, pool, line);
     } else {
       outcome = run_sweep(sweep, options_, state, pool);
       line.clear();
@@ -231,27 +232,31 @@ class SweepCommand {
   }
 
   /// Writes its table and says what it found; the outcome has no rows.
-  SweepOutcome run_search(const SearchFile& search, PointPool& pool, const PointsLine& line) const {
+  SweepOutcome run_search(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
     const Trials::Options options = trial_options(search);
     SweepOutcome outcome;
     std::string file, table, text;
+    SearchAnswer answer;
     if (search.find) {
       FindOutcome found = run_find(search, options, pool);
       file = "find.csv";
       table = find_csv(search, found);
       text = find_text(search, found);
+      answer = answer_of(search, found, state.description());
       outcome.failures = std::move(found.failures);
     } else {
       CrossoverOutcome found = run_crossover(search, options, pool);
       file = "crossover.csv";
       table = crossover_csv(search, found);
       text = crossover_text(search, found);
+      answer = answer_of(search, found, state.description());
       outcome.failures = std::move(found.failures);
     }
     outcome.progress = pool.progress();
     outcome.interrupted = pool.interrupted();
     line.clear();
-    write_tables({{file, table}});
+    state.keep_answer(write_answer(answer));
+    write_tables({{"report.html", search_page(answer)}, {file, table}});
     if (outcome.interrupted)
       fmt::print("interrupted; run it again to go on\n");
     else
@@ -309,6 +314,7 @@ class SweepCommand {
       if (is_table(name) && std::none_of(files.begin(), files.end(), written)) old.push_back(entry.path());
     }
     for (const fs::path& each : old) fs::remove(each, ignored);
+    remove_old_maps(out_, files);
   }
 
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {

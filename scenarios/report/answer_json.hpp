@@ -1,0 +1,40 @@
+// Answers of searches and races as JSON, with their version.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "scenarios/results/out_file.hpp"
+#include "scenarios/sweep/sweep_state.hpp"
+
+namespace straggler {
+
+template <class Answer>
+std::string answer_text(const char* kind, const Answer& answer) {
+  return nlohmann::json{{"answer", 1}, {"kind", kind}, {"of", answer}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+template <class Answer>
+Answer read_answer_text(const char* kind, const std::string& text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    if (json.at("answer") == 1 && json.at("kind") == kind) return json.at("of").template get<Answer>();
+  } catch (const nlohmann::json::exception&) {
+  }
+  throw ResultsError(std::string("what the ") + kind + " came to was kept by another version; run it again: what is finished is there");
+}
+
+/// What a state keeps. Throws ResultsError, with the place, if it is nothing, or not of what was run last.
+template <class Answer>
+Answer kept_answer_of(const char* kind, SweepState& state, const std::string& place) {
+  const std::string text = state.answer(), again = std::string("; run the ") + kind + " again: what is finished is there";
+  if (text.empty()) throw ResultsError(place + ": the " + kind + " has not come to its end, or an earlier version ran it" + again);
+  try {
+    Answer answer = read_answer_text<Answer>(kind, text);
+    if (answer.description == state.description()) return answer;
+  } catch (const ResultsError& error) {
+    throw ResultsError(place + ": " + error.what());
+  }
+  throw ResultsError(place + ": the " + kind + " was changed and has not come to its end since" + again);
+}
+
+}  // namespace straggler

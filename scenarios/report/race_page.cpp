@@ -1,0 +1,125 @@
+#include "scenarios/report/race_page.hpp"
+
+#include <fmt/format.h>
+
+#include "scenarios/race/race_tables.hpp"
+#include "scenarios/report/axis_title.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/race_figures.hpp"
+#include "scenarios/results/text.hpp"
+#include "sim/base/xml_text.hpp"
+
+namespace straggler {
+namespace {
+
+class RacePage {
+ public:
+  explicit RacePage(const RaceAnswer& answer) : answer_(answer) {
+    for (const RacedFinish& finish : answer.finishes) verdicts_.push_back(judge(answer.times(finish), answer.paired));
+  }
+
+  std::string html(std::string_view folder) const {
+    std::string body = fmt::format("<h1>{}: a race</h1>\n", xml_text(answer_.name)) + html_paragraph(asked());
+    body += "<h2>What came out</h2>\n" + html_list(said(), "findings");
+    std::vector<std::string> warnings;
+    for (const std::string& warning : answer_.warnings) warnings.push_back("Warning: " + warning + ".");
+    if (!warnings.empty()) body += html_list(warnings, "warning");
+    body += html_paragraph(std::string(interval_words) +
+                               " The chance that anything is told at a threshold which is not so is at most 5 %; \u201cno "
+                               "difference\u201d: these runs do not show one.",
+                           "dim");
+    body += "<h2>Pictures</h2>\n";
+    for (const Figure& figure : race_figures(answer_, verdicts_))
+      body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
+    body += "<h2>Who needs how long</h2>\n" + times_table();
+    if (!answer_.tuned.empty()) body += html_paragraph(paths_text(), "dim");
+    body += "<h2>Every pair</h2>\n" + pairs_table();
+    std::vector<std::string> tables{"race.csv", "verdicts.csv"};
+    if (!answer_.tuned.empty()) tables.emplace_back("tuning.csv");
+    body += html_tables(tables, folder);
+    if (!answer_.failures.empty()) body += "<h2>What failed, and counts as missed</h2>\n" + html_list(answer_.failures);
+    if (const auto scenario = told(answer_.description, "scenario of the first run: "); !scenario.empty())
+      body += html_details("The scenario of the first run, every default written out", scenario);
+    return html_page(answer_.name + " \u2013 a race", body);
+  }
+
+ private:
+  std::string asked() const {
+    std::string who;
+    for (std::size_t i = 0; i < answer_.entrants.size(); ++i)
+      who += (i == 0 ? "" : i + 1 == answer_.entrants.size() ? " and " : ", ") + answer_.entrants[i];
+    const std::vector<std::uint64_t>& seeds = answer_.seeds.front();
+    std::string text = fmt::format(
+        "Who is first, {}, on scenario {}? {} runs each, {}.", who, answer_.name, seeds.size(),
+        answer_.paired ? fmt::format("of the same seeds, {} to {}", seeds.front(), seeds.back()) : std::string("no two of one seed"));
+    if (answer_.tuned.empty()) return text;
+    std::string paths;
+    for (const std::string& path : answer_.tuned) paths += (paths.empty() ? "" : ", ") + axis_title(path);
+    return text + fmt::format(" Tuned alike before, on samples that are held out: {}; {} candidates each, {} {} of each.", paths,
+                              answer_.candidates.size(), answer_.tuning_seeds, answer_.tuning_seeds == 1 ? "run" : "runs");
+  }
+
+  std::vector<std::string> said() const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+      std::string title = finish_title(answer_.finishes[i]);
+      title.front() = 'T';
+      all.push_back(title + ": " + sentence(verdicts_[i], answer_.entrants) + ".");
+    }
+    for (const std::string& note : answer_.notes) all.push_back("Note: " + note + ".");
+    return all;
+  }
+
+  std::string times_table() const {
+    std::vector<std::string> head{"scheme"};
+    for (const std::string& path : answer_.tuned) head.push_back(axis_title(path));
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t entrant = 0; entrant < answer_.entrants.size(); ++entrant) {
+      rows.push_back({answer_.entrants[entrant]});
+      if (entrant < answer_.chosen.size())
+        rows.back().insert(rows.back().end(), answer_.chosen[entrant].begin(), answer_.chosen[entrant].end());
+    }
+    rows.push_back({"who wins"});
+    rows.back().resize(1 + answer_.tuned.size());
+    for (std::size_t i = 0; i < answer_.finishes.size(); ++i) {
+      head.push_back(finish_title(answer_.finishes[i]));
+      const std::vector<FinishTimes> times = answer_.times(answer_.finishes[i]);
+      for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_time_text(times[entrant]));
+      const FinishVerdict& verdict = verdicts_[i];
+      rows.back().push_back(!verdict.anybody ? "nobody" : verdict.winner ? answer_.entrants[*verdict.winner] : "no difference");
+    }
+    return html_table(head, rows, 1, rows.size() - 1);
+  }
+
+  std::string pairs_table() const {
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < verdicts_.size(); ++i)
+      for (const PairVerdict& pair : verdicts_[i].pairs) {
+        const auto faster = pair.faster();
+        const auto interval = pair.interval();
+        rows.push_back({finish_title(answer_.finishes[i]), answer_.entrants[pair.a], answer_.entrants[pair.b],
+                        faster ? answer_.entrants[*faster] : "no difference", interval ? readable_number(interval->ratio) : "\u2013",
+                        interval ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high),
+                                               100 * pair.confidence())
+                        : verdicts_[i].anybody ? "some missed it"
+                                               : "missed by all",
+                        name_of(pair.result.test), readable_p(pair.holm.adjusted)});
+      }
+    return html_table({"", "a", "b", "faster", "b's time over a's", "interval", "test", "p (Holm)"}, rows, 4, rows.size());
+  }
+
+  std::string paths_text() const {
+    std::string text;
+    for (const std::string& path : answer_.tuned) text += (text.empty() ? "In the scenario, " : "; ") + axis_title(path) + " is " + path;
+    return text + ".";
+  }
+
+  const RaceAnswer& answer_;
+  std::vector<FinishVerdict> verdicts_;
+};
+
+}  // namespace
+
+std::string race_page(const RaceAnswer& answer, std::string_view folder) { return RacePage(answer).html(folder); }
+
+}  // namespace straggler

@@ -1,0 +1,205 @@
+// Pages of searches whose outcome the test makes up, so that it knows what must be said and drawn.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <tuple>
+
+#include "scenarios/report/search_page.hpp"
+#include "scenarios/report/search_words.hpp"
+#include "scenarios/results/out_file.hpp"
+#include "search/search_fixture.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+using Values = std::vector<std::optional<double>>;
+
+FoundPoint tried(const SearchFile& search, const std::vector<double>& shares, const Values& values) {
+  FoundPoint point{{}, shares, 0, Measured::of(values)};
+  for (std::size_t i = 0; i < shares.size(); ++i) point.values.push_back(search.find->over[i].value(shares[i]));
+  return point;
+}
+
+const std::vector<std::string> description = {"sweep: a<b", "scenario of the first point: name: base", "find: whatever"};
+
+/// What comes back from the state, and its page twice: as it was, and read back.
+std::string page_of(const SearchAnswer& answer) {
+  const std::string kept = write_answer(answer);
+  const SearchAnswer back = read_search_answer(kept);
+  CHECK(write_answer(back) == kept);
+  const std::string page = search_page(answer);
+  CHECK((search_page(back) == page));
+  for (const char* const outside : {"http", "<script", "url(", "@import", "<link", "src="}) CHECK_FALSE(has(page, outside));
+  return page;
+}
+
+ComparedPoint compared(const SearchFile& search, double share, const Values& first, const Values& second) {
+  CrossoverSearch one(*search.crossover, false);
+  one.tell(search.crossover->along.value(share), Measured::of(first), Measured::of(second));
+  return one.finish({}).points.at(0);
+}
+
+}  // namespace
+
+TEST_CASE("a search for one number: the curve of what was tried, the best, those as good, those that missed") {
+  const Files files;
+  const SearchFile search =
+      search_of(files, clockwork_scenario,
+                "find: {metric: time_to_target_s, over: {\"cluster.workers[0].count\": {from: 1, to: 4, whole: true}}, repeats: 2}\n");
+  FindOutcome outcome;
+  outcome.metric = {"time_to_target_s", false, true};
+  outcome.runs = 8;
+  FoundGroup group;
+  // 1 worker never gets there, 2 in one of two repeats, 3 in 10 s, 4 in 10.05 s.
+  for (const auto& [share, values] : {std::pair(0.1, Values{std::nullopt, std::nullopt}), std::pair(0.4, Values{9, std::nullopt}),
+                                      std::pair(0.6, Values{10, 10}), std::pair(0.9, Values{10.05, 10.05})})
+    group.points.push_back(tried(search, {share}, values));
+  group.best = FoundBest{2, {0}, {2, 3}};
+  outcome.groups = {group};
+  const std::string page = page_of(answer_of(search, outcome, description));
+  CHECK(has(page, "<h1>a&lt;b</h1>"));
+  CHECK(has(page, "With which workers (1 to 4) has scenario base the least time to target? 8 runs, 2 seeds for each setting."));
+  CHECK(has(page, "<li>Least time to target at workers 3. 10 s (2 of 2), the best of 4 settings."));
+  CHECK_FALSE(has(page, "time_to_target_s "));
+  // Circles are what was tried, squares the best, triangles as good; a hollow mark missed in some repeats, a cross in all.
+  CHECK(count(page, "<g class=\"s1 full\"><title>workers 3: 10 s</title><rect") == 1);
+  CHECK(count(page, "<g class=\"s2 full\"><title>workers 4: 10.1 s</title><path") == 1);
+  CHECK(count(page, "<g class=\"s0 hollow\"><title>workers 2: 9 s (1 of 2)</title><circle") == 1);
+  CHECK(has(page, ">\u00d7 missed</text>"));
+  CHECK(has(page, "<td>missed (0 of 2)</td>"));
+  CHECK(has(page, "<tr class=\"best\"><td>3</td><td>3</td><td>10 s</td><td>the best</td></tr>"));
+  CHECK(has(page, "<a href=\"find.csv\">"));
+  CHECK(has(search_page(answer_of(search, outcome, description), "../some results"), "<a href=\"../some%20results/find.csv\">"));
+}
+
+TEST_CASE("a search among several settings has a picture of each; of choices their bests; of several groups their answers") {
+  const Files files;
+  const SearchFile search = search_of(files, clockwork_scenario, R"(axes: {cluster.network.link.bandwidth: [1Mbps, 2Mbps]}
+find:
+  metric: samples_per_second
+  over: {training.optimizer.learning_rate: {from: 0.01, to: 1, scale: log}, training.scheme: [{kind: ssgd}, {kind: asgd}]}
+)");
+  FindOutcome outcome;
+  outcome.metric = {"samples_per_second", true, true};
+  for (const char* const bandwidth : {"1Mbps", "2Mbps"}) {
+    FoundGroup group{{bandwidth}, {}, {}, false};
+    for (const auto& [rate, scheme, value] : {std::tuple(0.0, 0.2, 5.0), std::tuple(0.5, 0.2, 7.0), std::tuple(1.0, 0.8, 3.0)})
+      group.points.push_back(tried(search, {rate, scheme}, {value}));
+    group.best = FoundBest{1, {0, 0}, {1}};
+    outcome.groups.push_back(std::move(group));
+  }
+  const std::string page = page_of(answer_of(search, outcome, description));
+  CHECK(has(page,
+            "With which learning rate (0.01 to 1) and scheme (ssgd, asgd) has scenario base the most samples per second? Asked for each of "
+            "2 settings "
+            "of bandwidth."));
+  CHECK(has(page, "<h3>Best learning rate</h3>"));
+  for (const char* const bandwidth : {"1Mbps", "2Mbps"}) {
+    CHECK(has(page, std::string("<h3>Samples per second over learning rate (bandwidth ") + bandwidth + ")</h3>"));
+    CHECK(has(page, std::string("<h3>Samples per second by scheme (bandwidth ") + bandwidth + ")</h3>"));
+  }
+  CHECK(has(page, "<title>learning rate 0.1, scheme ssgd: 7</title>"));
+  CHECK(count(page, ">ssgd</text>") == 2);                                       // of two tried with ssgd the better one, in each group
+  CHECK(count(page, "<title>learning rate 0.01, scheme ssgd: 5</title>") == 2);  // over the rate alone
+}
+
+TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and the wider one that repeats do not tell apart") {
+  const Files files;
+  const SearchFile search = search_of(files, clockwork_scenario, R"(crossover:
+  between: [asgd, ssgd]
+  along: cluster.network.link.bandwidth
+  from: 1Mbps
+  to: 16Mbps
+  scale: log
+  metric: time_to_target_s
+  tolerance: 50%
+  repeats: 2
+)");
+  CrossoverOutcome outcome;
+  outcome.metric = {"time_to_target_s", false, true};
+  CrossoverGroup group;
+  group.points = {compared(search, 0, {40, 41}, {20, 21}), compared(search, 0.25, {21, 19}, {19, 20}),
+                  compared(search, 0.5, {12, 9}, {11, 13}), compared(search, 1, {5, 6}, {std::nullopt, std::nullopt})};
+  REQUIRE(group.points[0].winner == Winner::second);
+  REQUIRE(group.points[2].winner == Winner::first);
+  group.crossings = {{1, 2, 1, 2, false}};
+  outcome.groups = {group};
+  const std::string page = page_of(answer_of(search, outcome, description));
+  CHECK(has(page,
+            "Where along bandwidth (1Mbps to 16Mbps) has scenario base the least time to target with scheme asgd, and where with ssgd?"));
+  CHECK(has(page, "<li>Ssgd has the better time to target below bandwidth 2.828Mbps, asgd above (they cross between 2Mbps and 4Mbps)."));
+  CHECK(count(page, "class=\"band\"") == 1);
+  CHECK(has(page, ">2.828Mbps</text>"));
+  CHECK(has(page, ">2 Mbit/s</text>"));
+  CHECK(has(page, "<title>asgd at 1Mbps: 40.5 s"));
+  CHECK(has(page, "<td>16Mbps</td>"));
+  CHECK(has(page, "<td>missed (0 of 2)</td>"));
+  CHECK(has(page, "<td>asgd, not told apart</td>"));
+  group.crossings[0].noisy = true;
+  group.crossings[0].unclear_to = 3;
+  outcome.groups = {group};
+  CHECK(count(page_of(answer_of(search, outcome, description)), "class=\"band\"") == 2);
+}
+
+TEST_CASE("nothing tried yet, values that are not finite, and an answer of another version") {
+  const Files files;
+  const SearchFile search = search_of(files, clockwork_scenario,
+                                      "find: {metric: final_test_loss, over: {training.optimizer.learning_rate: {from: 0.01, to: 1}}}\n");
+  FindOutcome outcome;
+  outcome.metric = {"final_test_loss", false, true};
+  outcome.interrupted = true;
+  outcome.groups = {FoundGroup{}};
+  CHECK(has(page_of(answer_of(search, outcome, description)), "The search was interrupted"));
+  outcome.groups[0].points = {tried(search, {0.5}, {std::numeric_limits<double>::infinity()}), tried(search, {0.6}, {1})};
+  outcome.groups[0].best = FoundBest{1, {0}, {1}};
+  CHECK(has(page_of(answer_of(search, outcome, {})), "<h1>Search</h1>"));
+  for (const char* const text : {"", "{", "{\"answer\":2,\"kind\":\"search\",\"of\":{}}", "{\"answer\":1,\"kind\":\"race\",\"of\":{}}"})
+    CHECK_THROWS_AS(read_search_answer(text), ResultsError);
+}
+
+TEST_CASE("a page is of what was run last, or none") {
+  const Files files;
+  const SearchFile search = search_of(
+      files, clockwork_scenario, "find: {metric: samples_per_second, over: {training.batch.global: {from: 10, to: 20, whole: true}}}\n");
+  const auto refused = [](SweepState& state) -> std::string {
+    try {
+      kept_search_answer(state, "here");
+    } catch (const ResultsError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  SweepState state(":memory:");
+  state.describe(description);
+  CHECK(refused(state) ==
+        "here: the search has not come to its end, or an earlier version ran it; run the search again: what is finished is there");
+  state.keep_answer(write_answer(answer_of(search, FindOutcome(), state.description())));
+  CHECK(refused(state).empty());
+  state.keep_answer(write_answer(answer_of(search, FindOutcome(), {"sweep: before"})));
+  CHECK(refused(state) ==
+        "here: the search was changed and has not come to its end since; run the search again: what is finished is there");
+  state.keep_answer("{}");
+  CHECK(refused(state).find("here: what the search came to was kept by another version") == 0);
+}
+
+TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {
+  CHECK(metric_title("time_to_target_s") == "time to target");
+  CHECK(metric_title("time_to_0.8_s") == "time to 0.8");
+  CHECK(metric_title("simulated_seconds") == "simulated time");
+  const LabelNumbers bits = numbers_of_labels({"1Mbps", "500kbps", "auto"});
+  CHECK(bits.numbers == std::vector<std::optional<double>>{1e6, 5e5, std::nullopt});
+  CHECK(bits.text(2.5e6) == "2.5 Mbit/s");
+  const LabelNumbers bytes = numbers_of_labels({"1MB/s"});
+  CHECK(bytes.text(*bytes.numbers[0]) == "1 MB/s");
+  CHECK(numbers_of_labels({"10ms"}).text(0.02) == "20 ms");
+  CHECK(numbers_of_labels({"64"}).text(64) == "64");
+}
