@@ -6,6 +6,7 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "scenarios/sweep/range.hpp"
 
 namespace straggler {
 namespace {
@@ -54,9 +55,12 @@ Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& v
     return read_scenario_text(text_, race_.scenario, sets);
   } catch (const ScenarioErrors& errors) {
     std::vector<std::string> lines = errors.lines;
-    for (std::string& line : lines)
+    for (std::string& line : lines) {
       for (const auto& [before, after] : given)
         if (line.starts_with(before)) line = after + line.substr(before.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (line.starts_with(race_.tuning->given[i] + ": ")) line += hint_at_whole(values[i], line);
+    }
     throw ScenarioErrors(std::move(lines));
   }
 }

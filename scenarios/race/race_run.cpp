@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "scenarios/schema/writer.hpp"
@@ -59,6 +60,11 @@ std::vector<FinishTimes> RaceOutcome::times(const Finish& finish) const {
     for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
   }
   return all;
+}
+
+bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& pool) {
+  const std::vector<PointRequest> first = race.tuning ? tuning_requests(race, reader) : racing_requests(race, reader, {});
+  return std::any_of(first.begin(), first.end(), [&](const PointRequest& each) { return pool.has_finished(each); });
 }
 
 RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool) {

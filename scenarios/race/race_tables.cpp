@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/statistics.hpp"
@@ -30,6 +31,17 @@ std::string with_count(const std::vector<double>& values, std::size_t runs, std:
   if (values.size() > 1) out += " +- " + text(statistics_of(values).half_width);
   if (values.size() < runs) out += fmt::format(" ({} of {})", values.size(), runs);
   return out;
+}
+
+/// Rounded, but never to the other side of the level at which it is judged.
+std::string readable_p(double p) {
+  if (p < 1e-4) return "< 0.0001";
+  std::string text;
+  for (int digits = 3; digits <= 17; ++digits) {
+    text = fmt::format("{:.{}g}", p, digits);
+    if ((std::stod(text) <=> verdict_level) == (p <=> verdict_level)) break;
+  }
+  return text;
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -82,7 +94,7 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
       } else {
         row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
       }
-      row.push_back(pair.holm.adjusted < 1e-4 ? "< 0.0001" : fmt::format("{:.2g}", pair.holm.adjusted));
+      row.push_back(readable_p(pair.holm.adjusted));
       row.push_back(faster ? race.entrants[*faster].label : nothing_told);
       rows.push_back(std::move(row));
       title.clear();

@@ -51,10 +51,11 @@ void OutFile::close() {
 }
 
 void OutFile::fail(int error) const {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw ResultsError(
-      fmt::format("{}: cannot be written: {}; {}", shown_, std::strerror(error),
-                  full ? "free some space or choose another folder with --out" : "choose a folder that can be written with --out"));
+  const std::string what = fmt::format("{}: cannot be written: {}; ", shown_, std::strerror(error));
+  if (is_of_disk(error)) throw DiskError(what + "free some space or choose another folder with --out");
+  throw ResultsError(what + "choose a folder that can be written with --out");
 }
+
+bool is_of_disk(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO; }
 
 }  // namespace straggler

@@ -16,6 +16,12 @@ namespace straggler {
 struct ResultsError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// The disk is full or fails: nothing that was given is wrong, and the command cannot go on (exit code 3).
+struct DiskError : ResultsError {
+  using ResultsError::ResultsError;
+};
+/// By errno.
+bool is_of_disk(int error);
 
 class OutFile {
  public:

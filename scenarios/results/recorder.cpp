@@ -32,8 +32,8 @@ void Recorder::contribution(std::uint64_t update, Time time, std::uint32_t worke
     }
     *at++ = '\n';
     order_.advance(at);
-  } catch (const ResultsError& error) {
-    error_ = error.what();
+  } catch (const ResultsError&) {
+    error_ = std::current_exception();
   }
 }
 
@@ -46,8 +46,8 @@ void Recorder::choice(std::uint32_t process, std::int32_t choice) {
     at = write_decimal(at, choice, 0);
     *at++ = '\n';
     choices_.advance(at);
-  } catch (const ResultsError& error) {
-    error_ = error.what();
+  } catch (const ResultsError&) {
+    error_ = std::current_exception();
   }
 }
 
@@ -56,7 +56,7 @@ void Recorder::span(std::uint32_t worker, Phase phase, Time start, Time end) {
 }
 
 void Recorder::finish(const ResultFolder& folder, std::string_view name) {
-  if (failed()) throw ResultsError(error_);
+  if (failed()) std::rethrow_exception(error_);
   order_.close();
   choices_.close();
   if (!trace_) return;

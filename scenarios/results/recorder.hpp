@@ -1,5 +1,6 @@
 // Streams what is too long to keep into the files of a result folder while the run goes on.
 #pragma once
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,7 @@ class Recorder final : public RecordSink {
   void span(std::uint32_t worker, Phase phase, Time start, Time end) override;
 
   /// A file could not be written: going on is pointless.
-  bool failed() const { return !error_.empty(); }
+  bool failed() const { return error_ != nullptr; }
   /// Completes the files. Throws ResultsError.
   void finish(const ResultFolder& folder, std::string_view name);
   /// Says so if spans were left out of the trace; empty otherwise.
@@ -30,7 +31,7 @@ class Recorder final : public RecordSink {
  private:
   OutFile order_, choices_;
   std::optional<TraceSampler> trace_;
-  std::string error_;
+  std::exception_ptr error_;
 };
 
 }  // namespace straggler

@@ -22,6 +22,17 @@ const std::vector<std::string>& result_files() {
   return files;
 }
 
+std::string free_neighbour(const fs::path& out) {
+  fs::path base = out;
+  if (!base.has_filename()) base = base.parent_path();
+  if (base.filename() == "." || base.filename() == "..") return "DIR";
+  std::error_code ignored;
+  for (int number = 2;; ++number) {
+    const std::string candidate = fmt::format("{}-{}", base.string(), number);
+    if (!fs::exists(candidate, ignored)) return candidate;
+  }
+}
+
 namespace {
 
 constexpr const char* hidden_mark = ".straggler-";
@@ -70,18 +81,6 @@ std::optional<std::string> scenario_name_in(const fs::path& folder) {
 bool holds_nothing(const fs::path& folder, std::error_code& error) {
   return std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
                      [](const fs::directory_entry& entry) { return is_hidden_folder(entry.path()); });
-}
-
-/// A folder beside `out` that is free: its name with a number.
-std::string free_neighbour(const fs::path& out) {
-  fs::path base = out;
-  if (!base.has_filename()) base = base.parent_path();
-  if (base.filename() == "." || base.filename() == "..") return "DIR";
-  std::error_code ignored;
-  for (int number = 2;; ++number) {
-    const std::string candidate = fmt::format("{}-{}", base.string(), number);
-    if (!fs::exists(candidate, ignored)) return candidate;
-  }
 }
 
 std::string other_out(const fs::path& out, const fs::path& target, const std::string& scenario_name) {

@@ -48,6 +48,9 @@ class ResultFolder {
   std::vector<std::filesystem::path> created_;  // folders above the target that did not exist, outermost first
 };
 
+/// A folder beside `out` that is free: its name with a number.
+std::string free_neighbour(const std::filesystem::path& out);
+
 /// Names of all files that `run` may write; the first is written first and the last, summary.json, completes a folder.
 const std::vector<std::string>& result_files();
 

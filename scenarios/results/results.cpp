@@ -24,6 +24,9 @@ void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tens
     std::string message = error.what();  // names the file where it is for now
     const std::string now = folder.temporary(file).string();
     if (const std::size_t at = message.find(now); at != std::string::npos) message.replace(at, now.size(), folder.shown(file));
+    std::error_code unknown;
+    const std::filesystem::space_info room = std::filesystem::space(folder.temporary(""), unknown);
+    if (!unknown && room.available < values.size() * sizeof(float)) throw DiskError(message);
     throw ResultsError(message);
   }
 }

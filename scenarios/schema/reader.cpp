@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/overrides.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "scenarios/schema/section.hpp"
@@ -144,7 +145,7 @@ Scenario read(std::optional<std::string> text, const std::filesystem::path& file
               const ReadOptions& options, const std::shared_ptr<Places>& places, Problems& problems) {
   std::optional<YamlNode> root;
   if (text) root = parse_yaml(*text, 0, problems);
-  if (root) {
+  if (root && !is_of_another_kind(*root, FileKind::scenario, file, problems)) {
     for (std::size_t i = 0; i < sets.size(); ++i) apply_override(*root, sets[i], static_cast<int>(i) + 1, problems);
     record_places(*root, "", *places);
     Scenario scenario = read_tree(*root, file, options, problems);

@@ -88,6 +88,17 @@ Winner winner_of(const Measured& first, const Measured& second, bool maximize) {
   return (difference > 0) == maximize ? Winner::first : Winner::second;
 }
 
+bool crossover_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+  const CrossoverSpec& spec = *search.crossover;
+  Trials trials(search.sweep, options, spec.metric, pool);
+  check_ends(trials, spec);
+  std::vector<Trial> first;
+  for (std::size_t group = 0; group < trials.groups().size(); ++group)
+    for (const AxisValue& at : CrossoverSearch(spec, trials.metric().maximize).next())
+      for (const AxisValue& one : spec.between) first.push_back(trial_at(spec, group, one, at));
+  return trials.any_finished(first);
+}
+
 CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const CrossoverSpec& spec = *search.crossover;
   Trials trials(search.sweep, options, spec.metric, pool);

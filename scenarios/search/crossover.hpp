@@ -69,6 +69,8 @@ class CrossoverSearch {
   std::map<double, ComparedPoint> points_;  // by value
 };
 
+/// Whether any of the points that it begins with is finished already. Throws ScenarioErrors.
+bool crossover_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 
 }  // namespace straggler

@@ -68,6 +68,17 @@ void check_ends(Trials& trials, const std::vector<Setting>& over) {
 
 }  // namespace
 
+bool find_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+  const FindSpec& spec = *search.find;
+  Trials trials(search.sweep, options, spec.metric, pool);
+  check_ends(trials, spec.over);
+  std::vector<Trial> first;
+  for (std::size_t group = 0; group < trials.groups().size(); ++group)
+    for (const std::vector<double>& shares : BoxSearch(spec.over, spec.budget, trials.seed()).next(std::nullopt))
+      first.push_back(trial_at(group, spec.over, shares));
+  return trials.any_finished(first);
+}
+
 FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const FindSpec& spec = *search.find;
   Trials trials(search.sweep, options, spec.metric, pool);

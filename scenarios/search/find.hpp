@@ -70,6 +70,8 @@ struct FindOutcome {
   bool interrupted = false;
 };
 
+/// Whether any of the points that it begins with is finished already. Throws ScenarioErrors.
+bool find_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 
 }  // namespace straggler

@@ -110,7 +110,8 @@ std::optional<CrossoverSpec> read_crossover(Section section, const Sweep& sweep)
   const YamlNode* const between = section.require("between", "write the two to compare, as between: [asgd, ssgd]");
   if (between != nullptr) spec.between = read_axis(section.context(), *between, section.path_of("between"));
   if (between != nullptr && between->type == YamlNode::Type::sequence && !between->items.empty() && spec.between.size() != 2)
-    section.problem("between", fmt::format("has {} entries; write the two to compare, as [asgd, ssgd]", spec.between.size()));
+    section.problem("between", fmt::format("has {} {}; write the two to compare, as [asgd, ssgd]", spec.between.size(),
+                                           spec.between.size() == 1 ? "entry" : "entries"));
   section.require("along", "write the path of what is varied, as along: cluster.network.link.bandwidth");
   const std::string along = section.word("along");
   refuse_swept(section, "along", section.place_of("along"), along, sweep);

@@ -91,7 +91,7 @@ std::string edges(const FindSpec& spec, const FoundGroup& group) {
 }
 
 std::string alone_text(std::size_t runs, std::size_t timing_runs) {
-  return fmt::format("{} run{}{}\n", runs, runs == 1 ? "" : "s",
+  return fmt::format("{} point{}{}\n", runs, runs == 1 ? "" : "s",
                      timing_runs == 0      ? ""
                      : timing_runs == runs ? ", all of timing alone"
                                            : fmt::format(", {} of timing alone", timing_runs));

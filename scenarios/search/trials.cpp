@@ -73,6 +73,13 @@ PointRequest Trials::request(const Trial& trial, std::int64_t repeat) const {
   return request;
 }
 
+bool Trials::any_finished(const std::vector<Trial>& trials) const {
+  for (const Trial& trial : trials)
+    for (std::int64_t repeat = 0; repeat < options_.repeats; ++repeat)
+      if (pool_.has_finished(request(trial, repeat))) return true;
+  return false;
+}
+
 std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
   const auto repeats = static_cast<std::size_t>(options_.repeats);
   std::size_t timing_runs = 0;

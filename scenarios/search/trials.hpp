@@ -31,6 +31,8 @@ class Trials {
   /// Reads the scenarios of these, and settles what the metric is. Throws ScenarioErrors: what does not read, and a metric that the
   /// scenario cannot have.
   void check(const std::vector<Trial>& trials);
+  /// Whether any of these is finished already, in any repeat. After check().
+  bool any_finished(const std::vector<Trial>& trials) const;
   /// Every trial in every repeat. After interrupted() what comes is not to be used.
   std::vector<Measured> run(const std::vector<Trial>& trials);
 

@@ -16,7 +16,7 @@ struct Shards {
   std::map<std::string, FinishedPoint> finished;
 
   void take(SweepState& state) {
-    plan = state.planned();
+    if (PlannedSweep its = state.planned(); !its.settings.empty()) plan = std::move(its);
     for (PlacedPoint& point : state.placed()) {
       if (auto known = state.find(point.id)) finished.emplace(point.id, std::move(*known));
       places.emplace(PlaceInSweep(point.group, point.repeat), std::move(point));
@@ -37,11 +37,12 @@ struct Shards {
   }
 };
 
-/// The first line that one of them has and the other has not.
-std::string difference(const std::vector<std::string>& mine, const std::vector<std::string>& theirs) {
-  const auto [here, there] = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
-  const auto text = [](const auto at, const std::vector<std::string>& of) { return at == of.end() ? "nothing" : "'" + *at + "'"; };
-  return text(here, mine) + " here, " + text(there, theirs) + " there";
+void refuse_search(const std::filesystem::path& file, const std::vector<std::string>& description) {
+  for (const std::string& line : description)
+    for (const char* const search : {"find", "crossover"})
+      if (line.starts_with(search + std::string(": ")))
+        throw ResultsError(file.string() + ": is of a search, whose answer is in " + search +
+                           ".csv; name folders of sweeps over axes alone, which have points.csv");
 }
 
 Shards read_shards(const std::vector<std::filesystem::path>& states) {
@@ -52,9 +53,10 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
     SweepState state(file);
     const std::vector<std::string> its = state.description();
     if (its.empty()) throw ResultsError(file.string() + ": no sweep was run there; name the folders of its shards");
+    refuse_search(file, its);
     if (!shards.description.empty() && its != shards.description)
       throw ResultsError(file.string() + ": belongs to another sweep than " + states.front().string() + " (" +
-                         difference(its, shards.description) + "); merge shards of one sweep only");
+                         first_difference(its, shards.description) + "); merge shards of one sweep only");
     shards.description = its;
     shards.take(state);
   }
@@ -63,8 +65,19 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
 
 }  // namespace
 
+std::string first_difference(const std::vector<std::string>& here, const std::vector<std::string>& there) {
+  const auto [mine, theirs] = std::mismatch(here.begin(), here.end(), there.begin(), there.end());
+  const auto text = [](const auto at, const std::vector<std::string>& of) { return at == of.end() ? "nothing" : "'" + *at + "'"; };
+  return text(mine, here) + " here, " + text(theirs, there) + " there";
+}
+
 SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into) {
-  const Shards shards = read_shards(states);
+  Shards shards = read_shards(states);
+  if (const std::vector<std::string> before = into.description(); before == shards.description)
+    shards.take(into);
+  else if (into.points() > 0)
+    throw ResultsError(into.file().string() + ": belongs to another sweep than " + states.front().string() + " (" +
+                       first_difference(before, shards.description) + "); name another with --out, or --force to replace what it holds");
   into.describe(shards.description);
   into.plan(shards.plan);
   SweepOutcome outcome;

@@ -58,6 +58,10 @@ std::vector<PointOutcome> PointPool::run(std::size_t count, const std::function<
   return std::move(outcomes_);
 }
 
+bool PointPool::has_finished(const PointRequest& request) const {
+  return state_.find(point_id(request.read(), request.timing_only, options_.worker.kernels)).has_value();
+}
+
 /// Reads the scenario, so that what is wrong is told before it is run.
 void PointPool::add(PointRequest request) {
   const Scenario scenario = request.read();

@@ -66,6 +66,8 @@ class PointPool final : public PointDesk {
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
 
+  /// The state has it already. Throws ScenarioErrors.
+  bool has_finished(const PointRequest& request) const;
   SweepProgress progress() const;
   bool interrupted() const { return stopping_; }
   /// Serves workers elsewhere, on the thread that called run(), until over() holds; the pool's own threads run beside it. Empty: none.

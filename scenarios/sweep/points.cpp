@@ -2,6 +2,7 @@
 
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/sweep.hpp"
 
 namespace straggler {
@@ -64,7 +65,8 @@ Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
     for (std::string& line : lines)
       for (std::size_t i = 0; i < own; ++i) {
         const std::string asked = "--set " + sets[i] + ": ";
-        if (line.starts_with(asked)) line = sweep_.places->line(group.places[i], {}, line.substr(asked.size()));
+        if (!line.starts_with(asked)) continue;
+        line = sweep_.places->line(group.places[i], {}, line.substr(asked.size())) + hint_at_whole(group.set[i].second, line);
       }
     throw ScenarioErrors(std::move(lines));
   }

@@ -137,4 +137,10 @@ std::vector<std::string> read_range(Section range) {
   return texts;
 }
 
+std::string hint_at_whole(const std::string& value, const std::string& line) {
+  const auto number = parse_range_end(value);
+  const bool wanted = line.find("is not a whole number") != std::string::npos;
+  return wanted && number && std::floor(number->value) != number->value ? ", or whole: true beside the ends of a range" : "";
+}
+
 }  // namespace straggler

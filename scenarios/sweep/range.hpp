@@ -25,4 +25,7 @@ std::optional<RangeEnd> parse_range_end(const std::string& text);
 /// wrong.
 std::vector<std::string> read_range(Section range);
 
+/// What to add to a line about this value where a range gave it and the scenario wants a whole number; else nothing.
+std::string hint_at_whole(const std::string& value, const std::string& line);
+
 }  // namespace straggler

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "scenarios/results/summary.hpp"
+#include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/source_text.hpp"
@@ -196,7 +197,7 @@ Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more) {
   if (const std::optional<std::string> text = read_text(file, problems, {"sweep", "sweep: 1"})) root = parse_yaml(*text, 0, problems);
   if (root && root->type != YamlNode::Type::map) {
     problems.add(root->place, "sweep", "is " + what_stands(*root) + "; write a map (keys with values) that begins with 'sweep: 1'");
-  } else if (root) {
+  } else if (root && !is_of_another_kind(*root, FileKind::sweep, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, sweep.folder};
     Section top(context, &*root, "", Place{});
     read_top(top, sweep, more);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace straggler {
@@ -49,8 +51,19 @@ void Database::run(const char* sql) {
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::fail(int code) const {
+  if (handle_ && (code & 0xFF) == SQLITE_FULL) fail_for_disk(ENOSPC);
+  if (handle_ && (code & 0xFF) == SQLITE_IOERR) fail_for_disk(sqlite3_system_errno(handle_));
   throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), use_.noun,
                                  handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), remedy(code)));
+}
+
+void Database::fail_for_disk(int error) const {
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw DiskError(fmt::format("{}: the disk {} ({}); {}", file_.string(),
+                              full    ? "is full"
+                              : error ? "fails"
+                                      : "is full or fails, or a file may not grow that large",
+                              error ? std::strerror(error) : sqlite3_errmsg(handle_), use_.when_full));
 }
 
 std::string Database::remedy(int code) const {
@@ -62,14 +75,10 @@ std::string Database::remedy(int code) const {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       return fmt::format("it is damaged, or no file of ours; move it away (`mv '{0}' '{0}.damaged'`) and start anew", file_.string());
-    case SQLITE_FULL:
-      return "the disk is full; " + use_.when_full;
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
       return "it cannot be written there; check the folder and its permissions, or " + use_.elsewhere;
-    case SQLITE_IOERR:
-      return "the disk failed or is full, or a file may not grow that large; " + use_.when_full;
     default:
       return use_.elsewhere;
   }

@@ -17,7 +17,7 @@ namespace straggler {
 struct DatabaseUse {
   std::string noun;         // for messages: "the store"
   int patience_ms = 60000;  // how long one process waits for another's write
-  std::string when_full = "free some space and go on with --resume: what was finished is kept";
+  std::string when_full = "what was finished is kept: free some space, and the same command goes on";
   std::string elsewhere = "name another folder with --out";
 };
 
@@ -30,7 +30,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// One or more statements without results. Throws ResultsError.
+  /// One or more statements without results. Throws ResultsError; DiskError where the disk is full or fails.
   void run(const char* sql);
   const std::filesystem::path& file() const { return file_; }
   /// Rows that the last statement changed.
@@ -40,6 +40,7 @@ class Database {
  private:
   friend class Statement;
   void use_write_ahead_log();
+  [[noreturn]] void fail_for_disk(int error) const;  // by errno; 0: not known
   std::string remedy(int code) const;
   std::filesystem::path file_;
   DatabaseUse use_;

@@ -109,6 +109,13 @@ std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::str
   return lines;
 }
 
+bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool) {
+  const SweepPlan plan(sweep, options);
+  for (std::size_t index = 0; index < plan.size(); ++index)
+    if (pool.has_finished(plan.request(index))) return true;
+  return false;
+}
+
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool) {
   SweepPlan plan(sweep, options);
   state.plan(plan.planned());

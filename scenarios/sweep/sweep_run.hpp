@@ -36,15 +36,21 @@ struct SweepOutcome {
   std::vector<PlacedPoint> missing;  // points that no shard has finished, without seed and id
 };
 
+/// Whether any of its points is finished already. Throws ScenarioErrors.
+bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool);
+
 /// Reads all scenarios first (throws ScenarioErrors), then runs what is not finished.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool);
 
-/// What several states (shards of one sweep, their files) have finished, put into `into`, and what none of them has. Throws ResultsError
-/// where they belong to different sweeps.
+/// What several states (shards of one sweep, their files) have finished, put into `into` beside what that has of the same sweep, and what
+/// none of them has. Throws ResultsError where they belong to different sweeps, or to a search, and then changes nothing.
 SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into);
 
 /// "PATH=LABEL, …, repeat 2".
 std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat);
+
+/// "'LINE' here, 'LINE' there": the first line in which two descriptions differ.
+std::string first_difference(const std::vector<std::string>& here, const std::vector<std::string>& there);
 
 /// What makes the sweep: its base scenario, its axes, its repeats; line by line.
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more);

@@ -48,6 +48,7 @@ class SweepState {
   bool claim(const std::string& id);
   void release(const std::string& id);
   std::size_t points();
+  const std::filesystem::path& file() const { return database_.file(); }
 
   /// What the sweep was when it was last run, line by line; empty: it was not. Then what it is now.
   std::vector<std::string> description();

@@ -12,27 +12,31 @@ namespace straggler {
 
 namespace {
 
-std::string bound_text(double bound, ValueType type) {
+/// `percent`: of a share.
+std::string bound_text(double bound, ValueType type, bool percent = false) {
   if (bound >= 0) {
     if (type == ValueType::time) return format_quantity(bound, Dimension::time);
     if (type == ValueType::bytes) return format_quantity(bound, Dimension::bytes);
     if (type == ValueType::rate) return format_quantity(bound, Dimension::rate);
     if (type == ValueType::flops) return format_quantity(bound, Dimension::compute);
   }
-  return format_number(bound);
+  if (!percent) return format_number(bound);
+  return format_number(std::round(bound * 1e14) / 1e12) + "%";  // without the last digits, which are rounding's
 }
 
-std::string range_text(const Range& range, ValueType type) {
+std::string range_text(const Range& range, ValueType type, bool percent = false) {
   std::string out;
-  if (std::isfinite(range.low)) out = (range.low_open ? "above " : "at least ") + bound_text(range.low, type);
+  if (std::isfinite(range.low)) out = (range.low_open ? "above " : "at least ") + bound_text(range.low, type, percent);
   if (std::isfinite(range.high))
-    out += (out.empty() ? "" : ", ") + std::string(range.high_open ? "below " : "at most ") + bound_text(range.high, type);
+    out += (out.empty() ? "" : ", ") + std::string(range.high_open ? "below " : "at most ") + bound_text(range.high, type, percent);
   return out;
 }
 
 void check_range(const Parameter& parameter, double value, std::string_view written) {
-  if (!parameter.range.contains(value))
-    throw std::invalid_argument(std::string(written) + " is out of range; it must be " + range_text(parameter.range, parameter.type));
+  if (parameter.range.contains(value)) return;
+  const bool percent = parameter.type == ValueType::fraction && written.ends_with('%');
+  throw std::invalid_argument(std::string(written) + " is out of range; it must be " +
+                              range_text(parameter.range, parameter.type, percent));
 }
 
 std::string_view trimmed(std::string_view text) {

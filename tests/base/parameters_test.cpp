@@ -88,7 +88,7 @@ TEST_CASE("parse_value reads every type and refuses what is out of range") {
   CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[1, 2,3]")) == std::vector<std::int64_t>{1, 2, 3});
   CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[]")).empty());
   CHECK(std::get<double>(parse_value(all[5], "50%")) == 0.5);
-  CHECK(says(refusal(all[5], "150%"), "150% is out of range; it must be above 0, at most 1"));
+  CHECK(says(refusal(all[5], "150%"), "150% is out of range; it must be above 0%, at most 100%"));
   CHECK(says(refusal(all[1], "2.5"), "not a whole number"));
   CHECK(says(refusal(all[2], "20"), "20 has no unit"));
   CHECK(says(refusal(all[2], "2s"), "at most 1s"));

@@ -63,7 +63,7 @@ TEST_CASE("a store that cannot be used is told of in one line, and the sweep is 
   run("damaged.sqlite",
       "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away");
   run("whole/sweep.sqlite", "whole/sweep.sqlite: is another database, no store; name another file with --store");
-  run("/proc/no/store.sqlite", "/proc/no: cannot be made");
+  run("/proc/store.sqlite", "/proc/store.sqlite: the store cannot be used");
   CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
 }
 
@@ -89,14 +89,38 @@ TEST_CASE("a full disk loses nothing that was finished") {
   prepare(place);
   // Files of at most 88 kB: the sweep ends in the middle, and goes on once there is room.
   const Workplace::Done full = place.shell("ulimit -f 88; straggler sweep sweep.yaml --out here --no-store --quiet --jobs 1");
-  CHECK(full.code == 2);
+  CHECK(full.code == 3);
   CHECK(lines(full.err) == 1);
-  CHECK(has(full.err, "here/sweep.sqlite: the state of the sweep cannot be used"));
-  CHECK(has(full.err, "free some space and go on with --resume: what was finished is kept"));
+  CHECK(
+      has(full.err,
+          "here/sweep.sqlite: the disk is full or fails, or a file may not grow that large (disk I/O error); what was finished is kept: "));
   const Workplace::Done resumed = place.shell("straggler sweep sweep.yaml --out here --no-store --resume");
   CHECK(resumed.code == 0);
   CHECK(has(resumed.err, " points were there already"));
   CHECK(place.read("here/points.csv") == place.read("whole/points.csv"));
+}
+
+TEST_CASE("a disk of its own that is full: the sweep ends with exit code 3, and goes on once there is room") {
+  const Workplace place;
+  prepare(place);
+  place.write("full.sh", R"(mkdir disk && mount -t tmpfs -o size=120k none disk || exit 77
+sweep=")" STRAGGLER_PROGRAM R"( sweep sweep.yaml --out disk/here --no-store --jobs 1"
+$sweep --quiet >said.txt
+code=$?
+mount -o remount,size=4m disk || exit 77
+$sweep >said.txt || exit 4
+cp disk/here/points.csv full.csv
+exit $code
+)");
+  const Workplace::Done full = place.shell("unshare -rm bash full.sh");
+  if (full.code == 77 || full.code == 1) {
+    WARN_MESSAGE(full.code == 3, "no file system of its own can be made here: ", full.err);
+    return;
+  }
+  CHECK(full.code == 3);
+  CHECK(has(full.err, "disk/here/sweep.sqlite: the disk is full (No space left on device); what was finished is kept: free some space"));
+  CHECK(has(full.err, " points were there already"));
+  CHECK(place.read("full.csv") == place.read("whole/points.csv"));
 }
 
 TEST_CASE("the store tells weights and evaluations apart, and serves a longer run of the same scenario") {

@@ -201,6 +201,24 @@ TEST_CASE("a range whose edge is best is said to be too narrow; a run that diver
   }
 }
 
+TEST_CASE("a p is never rounded to the other side of the level at which it is judged, nor onto it") {
+  Track place("ssgd,asgd");
+  place.race.timing_only = true;
+  place.race.seeds = 2;
+  Raced raced = place.run();
+  const RaceReader reader(place.race);
+  const auto table = [&](double p) {
+    raced.outcome.verdicts.at(0).pairs.at(0).holm.adjusted = p;
+    return race_table(place.race, reader, raced.outcome);
+  };
+  CHECK(times(table(0.0496), " 0.0496 ") == 1);
+  CHECK(times(table(0.049997), " 0.049997 ") == 1);
+  CHECK(times(table(0.0500004), " 0.0500004 ") == 1);
+  CHECK(times(table(0.05), " 0.05 ") == 1);
+  CHECK(times(table(0.43219), " 0.432 ") == 1);
+  CHECK(times(table(1e-7), " < 0.0001 ") == 1);
+}
+
 TEST_CASE("timing alone: who is through an epoch first") {
   Track place("ssgd,asgd");
   place.race.timing_only = true;

@@ -89,8 +89,10 @@ TEST_CASE("what is wrong with a search is told at its place") {
 TEST_CASE("what is wrong with a crossover is told at its place") {
   has(wrong(crossover_with("from: 2Gbps, to: 1Gbps")), "crossover.from: is above `to`");
   has(wrong(crossover_with("from: 0bps, to: 1Gbps, scale: log")), "crossover.scale: log needs a range above 0");
-  has(wrong(crossover_with("from: 1Gbps, to: 2Gbps, tolerance: 0%")), "crossover.tolerance: ");
-  has(wrong("crossover: {between: [ssgd], along: x, from: 1, to: 2}\n"), "crossover.between: has 1 entries; write the two to compare");
+  has(wrong(crossover_with("from: 1Gbps, to: 2Gbps, tolerance: 0%")),
+      "crossover.tolerance: 0% is out of range; it must be at least 0.0001%, at most 50%");
+  has(wrong(crossover_with("from: 1Gbps, to: 2Gbps, tolerance: 0.6")), "0.6 is out of range; it must be at least 1e-6, at most 0.5");
+  has(wrong("crossover: {between: [ssgd], along: x, from: 1, to: 2}\n"), "crossover.between: has 1 entry; write the two to compare");
   has(wrong("crossover: {between: [ssgd, asgdd], metric: simulated_seconds, along: cluster.network.link.bandwidth, from: 1Gbps, to: "
             "2Gbps}\n"),
       "did you mean 'asgd'?");

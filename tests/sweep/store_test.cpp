@@ -237,7 +237,8 @@ TEST_CASE("a state that cannot be written ends the sweep with what was finished 
   {
     SweepState state(path);
     const SmallFiles full(96 << 10);
-    CHECK_THROWS_WITH_AS(run(sweep, state, nullptr), doctest::Contains("go on with --resume: what was finished is kept"), ResultsError);
+    CHECK_THROWS_WITH_AS(run(sweep, state, nullptr),
+                         doctest::Contains("what was finished is kept: free some space, and the same command goes on"), DiskError);
     kept = state.points();
   }
   CHECK(kept > 0);

@@ -78,6 +78,17 @@ std::uint64_t Arguments::count(const char* name, std::uint64_t least) const {
   throw UsageError(fmt::format("--{} is {}; it must be a whole number of at least {}", name, in_quotes(text), least));
 }
 
+std::filesystem::path Arguments::file(const char* name) const {
+  const std::filesystem::path given = get<std::string>(name), folder = given.parent_path();
+  if (given.empty()) throw UsageError(fmt::format("--{} is empty; name a file", name));
+  std::error_code error;
+  if (!given.has_filename() || std::filesystem::is_directory(given, error))
+    throw UsageError(fmt::format("--{} {}: is a folder; name a file", name, given.string()));
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw UsageError(fmt::format("--{} {}: there is no folder {}; make it, or name another file", name, given.string(), folder.string()));
+  return given;
+}
+
 void Arguments::read_common() {
   constexpr std::uint64_t most_threads = 4096;
   if (has("threads")) {

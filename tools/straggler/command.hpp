@@ -1,6 +1,7 @@
 // What every subcommand of `straggler` shares: options, help, exit codes.
 #pragma once
 #include <boost/program_options.hpp>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ class Arguments {
   }
   /// A whole number of at least `least`. Throws UsageError.
   std::uint64_t count(const char* name, std::uint64_t least) const;
+  /// The name of a file that may be made in a folder that is there. Throws UsageError.
+  std::filesystem::path file(const char* name) const;
 
  private:
   void read_common();

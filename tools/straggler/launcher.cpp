@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 /// variables".)
 constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
-constexpr std::string_view shared[] = {"sweep"};
+constexpr std::string_view shared[] = {"sweep", "race"};
 
 }  // namespace
 

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/sweep/sweep_run.hpp"
 #include "tools/straggler/ranks.hpp"
 
 namespace straggler::cli {
@@ -31,6 +33,7 @@ PoolOptions read_pool_options(const Arguments& arguments) {
   const unsigned threads = arguments.common().threads;
   pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
   if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
+  if (arguments.has("store")) arguments.file("store");  // what is wrong with it is told before anything is written
   try {
     select_kernels(pool.worker.kernels);
   } catch (const std::invalid_argument& error) {
@@ -42,7 +45,7 @@ PoolOptions read_pool_options(const Arguments& arguments) {
 std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
   fs::path file = ":memory:";
   if (arguments.has("store"))
-    file = arguments.get<std::string>("store");
+    file = arguments.file("store");
   else if (const fs::path usual = EvaluationFile::default_file(); !arguments.flag("no-store") && !usual.empty())
     file = usual;
   return std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap,
@@ -52,24 +55,38 @@ std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
 void open_results(const fs::path& folder, const char* state_file, const char* noun, bool force) {
   std::error_code error;
   const std::string name = folder.string();
+  if (name.empty()) throw UsageError("--out is empty; name a folder");
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", name));
   if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !fs::exists(folder / state_file, error) && !force)
-    throw ResultsError(fmt::format("{}: is not empty and holds no {}; choose another with --out, or --force to write into it", name, noun));
+    throw ResultsError(
+        fmt::format("{}: is not empty and holds no {}; use --out {}, or --force to write into it", name, noun, free_neighbour(folder)));
   fs::create_directories(folder, error);
   if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", name, error.message()));
 }
 
-void say_what_changed(SweepState& state, const std::vector<std::string>& now, const Common& common) {
+void remove_state(const fs::path& folder, const char* state_file) {
+  std::error_code ignored;
+  for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(folder / (std::string(state_file) + suffix), ignored);
+}
+
+void take_over(SweepState& state, const PlannedResults& now, const Common& common) {
   const std::vector<std::string> before = state.description();
+  if (before == now.description) return;
+  if (const std::size_t points = state.points(); points > 0 && !now.goes_on())
+    throw ResultsError(
+        fmt::format("{0}: holds another {1}, and nothing would be left of its {2} finished point{3} ({4}); use --out {5}, or "
+                    "--force to replace {6}",
+                    now.folder.string(), now.noun, points, points == 1 ? "" : "s", first_difference(now.description, before),
+                    free_neighbour(now.folder), points == 1 ? "it" : "them"));
   if (!before.empty() && !common.quiet) {
-    const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.begin(), now.end());
+    const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.description.begin(), now.description.end());
     for (const std::string& line : before)
       if (!fresh.contains(line)) fmt::print(stderr, "changed, no longer: {}\n", line);
-    for (const std::string& line : now)
+    for (const std::string& line : now.description)
       if (!old.contains(line)) fmt::print(stderr, "changed, now: {}\n", line);
   }
-  if (before != now) state.describe(now);
+  state.describe(now.description);
 }
 
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common) {
@@ -81,11 +98,13 @@ void say_how_it_went(const SweepProgress& progress, double wall_seconds, const C
 
 namespace {
 
-std::string line(const SweepProgress& now, double seconds) {
-  std::string text = fmt::format("{} of {} points, {} running", now.finished, now.points, now.running);
+std::string line(const SweepProgress& now, double seconds, bool open_end) {
+  const char* const least = open_end ? "at least " : "";
+  std::string text = fmt::format("{} of {}{} points, {} running", now.finished, least, now.points, now.running);
   if (const std::size_t done = now.finished - now.found; done > 0)
-    text += fmt::format(
-        ", {} left", readable_seconds(seconds / static_cast<double>(done) * static_cast<double>(now.points - now.finished - now.failed)));
+    text +=
+        fmt::format(", {}{} left", least,
+                    readable_seconds(seconds / static_cast<double>(done) * static_cast<double>(now.points - now.finished - now.failed)));
   if (now.saved > 0)
     text += fmt::format(", {} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations));
   return text;
@@ -97,7 +116,7 @@ void PointsLine::show(const SweepProgress& now) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   if (!shown_ || seconds < next_) return;
   next_ = seconds + (bar_ ? 0.2 : 5);
-  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, seconds), bar_ ? "" : "\n");
+  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, seconds, open_end_), bar_ ? "" : "\n");
   drawn_ = bar_;
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,19 @@ std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments);
 /// A folder of results is new, empty, or holds a `noun`, that is its state file; or --force. Throws ResultsError.
 void open_results(const std::filesystem::path& folder, const char* state_file, const char* noun, bool force);
 
-/// Records what is about to be run, and says on standard error where that differs from before.
-void say_what_changed(SweepState& state, const std::vector<std::string>& now, const Common& common);
+/// Takes away the state of a folder.
+void remove_state(const std::filesystem::path& folder, const char* state_file);
+
+/// What is about to be run into a folder that may hold something already.
+struct PlannedResults {
+  std::filesystem::path folder;
+  const char* noun;                      // what the folder holds
+  std::vector<std::string> description;  // line by line
+  std::function<bool()> goes_on;         // whether any of its points is finished already
+};
+/// Records what it is, and says on standard error where that differs from before. Throws ResultsError, and changes nothing, where nothing
+/// would be left of what the folder holds.
+void take_over(SweepState& state, const PlannedResults& now, const Common& common);
 
 /// "took 1.20 s; 40 of 80 evaluations came from the store", on standard error.
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common);
@@ -32,8 +44,10 @@ void say_how_it_went(const SweepProgress& progress, double wall_seconds, const C
 /// How far things are, on standard error.
 class PointsLine {
  public:
-  explicit PointsLine(const Common& common)
-      : shown_(!common.quiet && common.progress != ProgressStyle::none),
+  /// `open_end`: more points may follow from what the first ones come to.
+  PointsLine(const Common& common, bool open_end)
+      : open_end_(open_end),
+        shown_(!common.quiet && common.progress != ProgressStyle::none),
         bar_(common.progress == ProgressStyle::bar || (common.progress == ProgressStyle::automatic && isatty(STDERR_FILENO))) {}
 
   void show(const SweepProgress& now);
@@ -42,7 +56,7 @@ class PointsLine {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const bool shown_, bar_;
+  const bool open_end_, shown_, bar_;
   bool drawn_ = false;
   double next_ = 2;
   Clock::time_point start_ = Clock::now();

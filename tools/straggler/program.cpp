@@ -34,7 +34,8 @@ void print_overview(std::FILE* to) {
              "  straggler run scenario.yaml --out results/first\n"
              "  straggler compare results/first results/second\n\n"
              "Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 a bound was\n"
-             "exceeded, 2 bad usage or bad input, 3 the run could not go on, 130 interrupted (what was finished is written).\n");
+             "exceeded, 2 bad usage or bad input, 3 it could not go on (failed points, a full disk), 130 interrupted (what was\n"
+             "finished is written).\n");
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
@@ -77,6 +78,8 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const DataError& error) {
     say(error.what());
     return Exit::bad_input;
+  } catch (const DiskError& error) {
+    say(error.what());
   } catch (const ResultsError& error) {
     say(error.what());
     return Exit::bad_input;

@@ -8,6 +8,7 @@
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
+#include "tools/straggler/ranks.hpp"
 #include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
@@ -37,6 +38,7 @@ po::options_description own_options() {
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
   add("set", texts("PATH=VALUE"), "changes the scenario for everyone; repeatable");
   add("timing-only", "without the math: who is through an epoch first");
+  add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
   add_pool_options(add);
   add("force", "starts anew, and into a folder that holds something else");
   return options;
@@ -97,7 +99,11 @@ void write_tables(const fs::path& out, const Race& race, const RaceReader& reade
     files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
   else
     fs::remove(out / "tuning.csv");  // of a race before this one
-  write_whole_files(out, files);
+  try {
+    write_whole_files(out, files);
+  } catch (const DiskError& error) {
+    throw DiskError(fmt::format("{}; the finished runs are kept: the same command goes on", error.what()));
+  }
 }
 
 int execute(const std::vector<std::string>& given) {
@@ -108,17 +114,22 @@ int execute(const std::vector<std::string>& given) {
   const RaceReader reader(race);
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (reader.name() + "-race");
   open_results(out, state_file, "race", arguments.flag("force"));
-  if (arguments.flag("force")) fs::remove(out / state_file);
+  if (arguments.flag("force")) {
+    SweepState nothing(":memory:");
+    race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads all that is to be run: it throws before anything is lost
+    remove_state(out, state_file);
+  }
   catch_interrupts();
   SweepState state(out / state_file);
-  say_what_changed(state, describe(race, reader), arguments.common());
   const std::unique_ptr<EvaluationFile> store = open_store(arguments);
-  PointsLine line(arguments.common());
+  PointsLine line(arguments.common(), race.tuning.has_value());
   const auto start = std::chrono::steady_clock::now();
   PointPool pool(options, state, store.get(), [&](const SweepProgress& now) {
     line.show(now);
     return interrupt_requested();
   });
+  take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
+  share_with_ranks(pool, arguments, options);
   const RaceOutcome outcome = run_race(race, reader, pool);
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

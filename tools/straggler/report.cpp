@@ -44,8 +44,7 @@ int execute(const std::vector<std::string>& given) {
         fmt::format("{}: holds neither a run's summary.json nor a sweep's sweep.sqlite; name a result folder", folder.string()));
   fs::path place = folder;
   if (arguments.has("out")) {
-    const fs::path out = arguments.get<std::string>("out");
-    if (!out.has_filename() || fs::is_directory(out)) throw UsageError(fmt::format("--out {}: is a folder; name a file", out.string()));
+    const fs::path out = arguments.file("out");
     place = out.parent_path();
     files.resize(1);
     files.front().first = out.filename().string();

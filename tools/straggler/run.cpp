@@ -174,7 +174,7 @@ class Run {
     if (request_.out.empty()) throw UsageError("--out is empty; name a folder");
     refuse_to_replace_the_replayed();
     options_.checkpoint = checkpoint_request(arguments, request_.out);
-    if (arguments.has("store")) open_store(arguments.get<std::string>("store"));
+    if (arguments.has("store")) open_store(arguments.file("store"));
     if (options_.checkpoint)
       options_.checkpoint->tell = [this](const CheckpointNote& note) {
         if (common_.quiet && note.what != CheckpointNote::What::failed) return;

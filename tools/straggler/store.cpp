@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path file_of(const Arguments& arguments) {
-  if (arguments.has("store")) return arguments.get<std::string>("store");
+  if (arguments.has("store")) return arguments.file("store");
   if (fs::path usual = EvaluationFile::default_file(); !usual.empty()) return usual;
   throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so that there is no usual place; name the file with --store");
 }
@@ -24,7 +24,7 @@ int execute(const std::vector<std::string>& given) {
   Arguments arguments(store_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const std::string& what = arguments.positional().front();
-  if (what != "info" && what != "clear") throw UsageError(unknown_name("what to do", what, {"info", "clear"}));
+  if (what != "info" && what != "clear") throw UsageError(unknown_name("action", what, {"info", "clear"}));
   const fs::path file = file_of(arguments);
   if (!fs::exists(file)) {
     fmt::print("{}: no store yet; a sweep makes one\n", file.string());

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <regex>
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/report/sweep_report.hpp"
@@ -63,29 +66,49 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
 
 UntilInterval until_of(const std::string& text) {
   try {
-    const double share = parse_fraction(text);
-    if (!(share > 0 && share <= 1)) throw std::invalid_argument("must be above 0 and at most 1");
-    return {share, {}, 30};
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("--until-ci: {}", error.what()));
+    if (const double share = parse_fraction(text); share > 0 && share <= 1) return {share, {}, 30};
+  } catch (const std::invalid_argument&) {
   }
+  throw UsageError(fmt::format("--until-ci is {}; write a share such as 2%, above 0% and at most 100%", in_quotes(text)));
 }
 
 /// Takes away the state of a folder, and the folder if it was not there before, unless a point is finished in it.
 void take_away(const fs::path& folder, bool folder_was_there) {
   const fs::path file = folder / state_file;
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
-    return;
-  }
   try {
-    if (SweepState(file).points() > 0) return;
+    if (fs::exists(file, ignored) && SweepState(file).points() > 0) return;
   } catch (const ResultsError&) {
     return;
   }
-  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(file.string() + suffix, ignored);
-  if (!folder_was_there) fs::remove(folder, ignored);
+  remove_state(folder, state_file);
+  if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
+}
+
+/// Every file that a sweep or a search may leave beside its state.
+bool is_table(const std::string& name) {
+  static const std::regex tables("points\\.csv|groups\\.csv|find\\.csv|crossover\\.csv|report\\.html|map(-[0-9]+)?\\.svg");
+  return std::regex_match(name, tables);
+}
+
+/// Refuses a folder that is named twice, and one of something that has no shards. Returns the states in them.
+std::vector<fs::path> states_of_shards(const std::vector<std::string>& folders) {
+  std::map<fs::path, std::string> seen;
+  std::vector<fs::path> states;
+  std::error_code ignored;
+  for (const std::string& folder : folders) {
+    const auto [same, first] = seen.emplace(fs::weakly_canonical(fs::path(folder) / state_file, ignored), folder);
+    if (!first)
+      throw UsageError(same->second == folder
+                           ? fmt::format("--merge: {} is named twice; name each shard's folder once", folder)
+                           : fmt::format("--merge: {} and {} are one folder; name each shard's folder once", same->second, folder));
+    for (const auto& [file, noun] : {std::pair("race.sqlite", "race"), std::pair("summary.json", "run")})
+      if (!fs::exists(fs::path(folder) / state_file, ignored) && fs::exists(fs::path(folder) / file, ignored))
+        throw ResultsError(
+            fmt::format("{}: holds a {}, which has no shards; name folders of sweeps, each with its {}", folder, noun, state_file));
+    states.push_back(fs::path(folder) / state_file);
+  }
+  return states;
 }
 
 class SweepCommand {
@@ -95,8 +118,7 @@ class SweepCommand {
   int merge() {
     if (!arguments_.positional().empty() || !arguments_.has("out"))
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
-    std::vector<fs::path> states;
-    for (const std::string& folder : arguments_.get<std::vector<std::string>>("merge")) states.push_back(fs::path(folder) / state_file);
+    const std::vector<fs::path> states = states_of_shards(arguments_.get<std::vector<std::string>>("merge"));
     out_ = arguments_.get<std::string>("out");
     return leaving_nothing_of_what_is_refused([&] { return merge_into_folder(states); });
   }
@@ -127,7 +149,14 @@ class SweepCommand {
   }
 
   int merge_into_folder(const std::vector<fs::path>& states) {
-    open_results(out_, state_file, "sweep", arguments_.flag("force"));
+    open_folder([&] {
+      SweepState nothing(":memory:");
+      merge_sweeps(states, nothing);
+      return std::none_of(states.begin(), states.end(), [&](const fs::path& shard) {
+        std::error_code ignored;
+        return fs::equivalent(shard, out_ / state_file, ignored);
+      });
+    });
     SweepState state(out_ / state_file);
     const SweepOutcome outcome = merge_sweeps(states, state);
     std::vector<std::string> columns;
@@ -146,18 +175,21 @@ class SweepCommand {
 
   int run_in_folder(const SearchFile& search) {
     const Sweep& sweep = search.sweep;
-    open_results(out_, state_file, "sweep", arguments_.flag("force"));
-    if (arguments_.flag("force")) fs::remove(out_ / state_file);
+    open_folder([&] {
+      SweepState nothing(":memory:");
+      PointPool pool(pool_, nothing, nullptr, {});
+      return !goes_on(search, pool);  // reads all that is to be run
+    });
     catch_interrupts();
     SweepState state(out_ / state_file);
-    say_what_changed(state, description_of(search), common_);
     const std::unique_ptr<EvaluationFile> store = open_store(arguments_);
-    PointsLine line(common_);
+    PointsLine line(common_, search.searches() || sweep.until);
     const auto start = std::chrono::steady_clock::now();
     PointPool pool(pool_, state, store.get(), [&](const SweepProgress& now) {
       line.show(now);
       return interrupt_requested();
     });
+    take_over(state, {out_, "sweep", description_of(search), [&] { return goes_on(search, pool); }}, common_);
     share_with_ranks(pool, arguments_, pool_);
     SweepOutcome outcome;
     if (search.searches()) {
@@ -179,10 +211,28 @@ class SweepCommand {
       throw UsageError("--until-ci goes with axes alone; write how many repeats into the search, as repeats: 5");
   }
 
+  /// A folder of results that is new, or goes on. With --force what it holds is forgotten if `may_go` says so, which throws if something is
+  /// wrong with what comes in its place.
+  void open_folder(const std::function<bool()>& may_go) {
+    const bool force = arguments_.flag("force");
+    open_results(out_, state_file, "sweep", force);
+    was_ours_ = fs::exists(out_ / state_file);
+    if (force && was_ours_ && may_go()) remove_state(out_, state_file);
+  }
+
+  Trials::Options trial_options(const SearchFile& search) const {
+    return {search.find ? search.find->repeats : search.crossover->repeats, options_.timing_only, options_.more};
+  }
+
+  bool goes_on(const SearchFile& search, PointPool& pool) const {
+    if (search.find) return find_goes_on(search, trial_options(search), pool);
+    if (search.crossover) return crossover_goes_on(search, trial_options(search), pool);
+    return sweep_goes_on(search.sweep, options_, pool);
+  }
+
   /// Writes its table and says what it found; the outcome has no rows.
   SweepOutcome run_search(const SearchFile& search, PointPool& pool, const PointsLine& line) const {
-    const std::int64_t repeats = search.find ? search.find->repeats : search.crossover->repeats;
-    const Trials::Options options{repeats, options_.timing_only, options_.more};
+    const Trials::Options options = trial_options(search);
     SweepOutcome outcome;
     std::string file, table, text;
     if (search.find) {
@@ -201,7 +251,7 @@ class SweepCommand {
     outcome.progress = pool.progress();
     outcome.interrupted = pool.interrupted();
     line.clear();
-    write_whole_files(out_, {{file, table}});
+    write_tables({{file, table}});
     if (outcome.interrupted)
       fmt::print("interrupted; run it again to go on\n");
     else
@@ -238,9 +288,27 @@ class SweepCommand {
   void finish(const std::vector<std::string>& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
-    write_whole_files(out_, files);
+    write_tables(files);
     fmt::print("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
                out_.string());
+  }
+
+  /// In place of those of what the folder held before.
+  void write_tables(const std::vector<std::pair<std::string, std::string>>& files) const {
+    try {
+      write_whole_files(out_, files);
+    } catch (const DiskError& error) {
+      throw DiskError(fmt::format("{}; the finished points are kept: the same command goes on", error.what()));
+    }
+    if (!was_ours_) return;
+    std::error_code ignored;
+    std::vector<fs::path> old;
+    for (const fs::directory_entry& entry : fs::directory_iterator(out_, ignored)) {
+      const std::string name = entry.path().filename().string();
+      const auto written = [&](const auto& file) { return file.first == name; };
+      if (is_table(name) && std::none_of(files.begin(), files.end(), written)) old.push_back(entry.path());
+    }
+    for (const fs::path& each : old) fs::remove(each, ignored);
   }
 
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
@@ -254,6 +322,7 @@ class SweepCommand {
   SweepOptions options_;
   PoolOptions pool_;
   fs::path out_;
+  bool was_ours_ = false;  // the folder held a sweep
 };
 
 int execute(const std::vector<std::string>& given) {

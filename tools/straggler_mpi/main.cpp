@@ -44,7 +44,8 @@ void print_help(const po::options_description& options) {
   text << options;
   fmt::print(
       "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks, one a worker and one for the server where the scheme has one\n"
-      "straggler-mpi sweep SWEEP.yaml: what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help\n\n"
+      "straggler-mpi sweep SWEEP.yaml: what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help\n"
+      "straggler-mpi race SCENARIO.yaml: likewise; see straggler race --help\n\n"
       "{}\nExamples:\n"
       "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
       "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
@@ -70,7 +71,7 @@ std::uint64_t seed_of(const std::string& text) {
 RealOptions options_of(const po::variables_map& values, const std::vector<std::string>& words) {
   constexpr const char* more = " (straggler-mpi --help tells more)";
   if (words.empty()) throw BadUsage(std::string("a command is missing; it would be run SCENARIO.yaml") + more);
-  if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run", "sweep"}) + more);
+  if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run", "sweep", "race"}) + more);
   if (words.size() < 2) throw BadUsage(std::string("SCENARIO.yaml is missing") + more);
   if (words.size() > 2) throw BadUsage(fmt::format("unexpected argument {}; run takes SCENARIO.yaml", in_quotes(words[2])));
   RealOptions options;

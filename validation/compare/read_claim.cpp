@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/source_text.hpp"
@@ -344,7 +345,7 @@ Claim read_claim(const std::filesystem::path& file) {
     root = parse_yaml(*text, 0, problems);
   if (root && root->type != YamlNode::Type::map) {
     problems.add(root->place, "claim", "is " + what_stands(*root) + "; write a map (keys with values) that begins with 'claim: 1'");
-  } else if (root) {
+  } else if (root && !is_of_another_kind(*root, FileKind::claim, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, file.parent_path()};
     Section top(context, &*root, "", Place{});
     read_top(top, claim);

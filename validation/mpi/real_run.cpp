@@ -51,6 +51,8 @@ Failure failure_of(const std::function<void()>& part) {
     return {bad_input, line(error.what())};
   } catch (const DataError& error) {
     return {bad_input, line(error.what())};
+  } catch (const DiskError& error) {
+    return {cannot_go_on, line(error.what())};
   } catch (const ResultsError& error) {
     return {bad_input, line(error.what())};
   } catch (const std::bad_alloc&) {

@@ -1,0 +1,16 @@
+// What a YAML file of this program is, which a key of its own says: a scenario, a sweep, a claim.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+
+#include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/yaml_tree.hpp"
+
+namespace straggler {
+
+enum class FileKind : std::uint8_t { scenario, sweep, claim };
+
+/// True: the file is of another kind than the one that is read, and one problem says which command takes it.
+bool is_of_another_kind(const YamlNode& root, FileKind wanted, const std::filesystem::path& file, Problems& problems);
+
+}  // namespace straggler
