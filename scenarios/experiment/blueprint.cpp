@@ -51,6 +51,11 @@ Dataset Blueprint::load_data(const Scenario& scenario, unsigned threads) const {
   return loaded;
 }
 
+std::vector<std::filesystem::path> Blueprint::data_files(const Scenario& scenario) const {
+  if (!data_entry->files) return {};
+  return with_data_place(scenario, [&] { return data_entry->files(scenario.workload.data.parameters, base); });
+}
+
 Key Blueprint::data_content(const Scenario& scenario) const {
   const Key content =
       with_data_place(scenario, [&] { return content_of(*data_entry, scenario.workload.data.parameters, base, scenario.seed); });

@@ -66,6 +66,8 @@ struct Blueprint {
   /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
+  /// Those that load_data reads; empty: none. Throws ScenarioErrors if one is missing.
+  std::vector<std::filesystem::path> data_files(const Scenario& scenario) const;
   /// Names what load_data gives, without loading it.
   Key data_content(const Scenario& scenario) const;
   /// What the back end is told.

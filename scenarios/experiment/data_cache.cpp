@@ -1,11 +1,28 @@
 #include "scenarios/experiment/data_cache.hpp"
 
+#include <sys/stat.h>
+
 #include "scenarios/experiment/blueprint.hpp"
 
 namespace straggler {
+namespace {
+
+/// The time of the last change of status, unlike that of the contents, cannot be set back (POSIX.1-2017, 4.9).
+void add_state(Hasher& hasher, const std::filesystem::path& file) {
+  struct stat state = {};
+  if (::stat(file.c_str(), &state) != 0) return;  // whoever reads it says so
+  for (const auto number :
+       {static_cast<std::uint64_t>(state.st_dev), static_cast<std::uint64_t>(state.st_ino), static_cast<std::uint64_t>(state.st_size),
+        static_cast<std::uint64_t>(state.st_ctim.tv_sec), static_cast<std::uint64_t>(state.st_ctim.tv_nsec)})
+    hasher.add(number);
+}
+
+}  // namespace
 
 DataCache::Source DataCache::source_of(const Blueprint& blueprint, const Scenario& scenario) {
-  Source source{scenario.workload.data, blueprint.base, {}, scenario.training.evaluate.split};
+  Hasher files;
+  for (const std::filesystem::path& file : blueprint.data_files(scenario)) add_state(files, file);
+  Source source{scenario.workload.data, blueprint.base, {}, scenario.training.evaluate.split, files.key()};
   if (blueprint.data_entry->seeded || source.split == "validation") source.seed = scenario.seed;
   return source;
 }

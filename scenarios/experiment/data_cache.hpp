@@ -15,10 +15,11 @@ struct Blueprint;
 /// Thread-safe. Keeps the last few sets.
 class DataCache {
  public:
-  /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed.
+  /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed, as long
+  /// as nobody touches its files.
   std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads);
-  /// As Blueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed: files that change meanwhile
-  /// are not looked at again.
+  /// As Blueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed, as long as nobody touches
+  /// its files.
   Key content(const Blueprint& blueprint, const Scenario& scenario);
 
  private:
@@ -28,6 +29,7 @@ class DataCache {
     std::filesystem::path base;
     std::optional<std::uint64_t> seed;  // none: it does not matter
     std::string split;
+    Key files;  // what the system says of them: another when one was written or replaced
     bool operator==(const Source&) const = default;
   };
   struct Set {

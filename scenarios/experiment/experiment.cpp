@@ -7,6 +7,7 @@
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
 #include "scenarios/experiment/stored_trajectory.hpp"
+#include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/backend/simulated_backend.hpp"
 
@@ -39,7 +40,8 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  Key root_key() const;
+  Key root_key();
+  MathPlane load_math(const Key& root);
   double gradient_flops() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                 const std::function<bool()>& busy);
@@ -52,9 +54,11 @@ struct Experiment::Implementation {
   RunOptions options;
   Blueprint blueprint;
   Replay replay;
+  DataCache names;  // where no data sets are shared
   std::vector<float> final_weights;
   ExecutorStatistics computed;
   std::optional<std::uint64_t> known_version;  // up to which the store has values to go on from; none: it was not looked up
+  Key known_root;                              // of the trajectory that this is about
   Key final_root, final_key;                   // of weights that the store may have
 };
 
@@ -119,9 +123,16 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
 }
 
 /// Of everything that values follow from.
-Key Experiment::Implementation::root_key() const {
+Key Experiment::Implementation::root_key() {
   if (options.timing_only) return blueprint.root_key(scenario, {});
-  return blueprint.root_key(scenario, options.data ? options.data->content(blueprint, scenario) : blueprint.data_content(scenario));
+  return blueprint.root_key(scenario, (options.data ? *options.data : names).content(blueprint, scenario));
+}
+
+/// What is computed with other data than `root` names would stand in the store for good.
+MathPlane Experiment::Implementation::load_math(const Key& root) {
+  MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
+  if (root_key() != root) throw_error(scenario, "workload.data", files_changed);
+  return math;
 }
 
 /// Of one sample: backward costs about two forward passes.
@@ -133,13 +144,14 @@ double Experiment::Implementation::gradient_flops() const {
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   const bool stores = options.store && !options.timing_only && !options.checkpoint;
-  if (stores && !known_version) {
+  const Key root = root_key();
+  if (stores && !(known_version && known_root == root)) {
     Silent silent(progress);
     run_from_store(&silent);
   }
   std::optional<MathPlane> math;
-  if (!options.timing_only) math.emplace(blueprint, scenario, thread_count(options.threads), options.data);
-  Lineage lineage(math ? Math::lazy : Math::none, root_key());
+  if (!options.timing_only) math.emplace(load_math(root));
+  Lineage lineage(math ? Math::lazy : Math::none, root);
   std::optional<StoredValues> values;
   std::unique_ptr<Executor> executor;
   std::optional<SavePoints> points;
@@ -184,6 +196,7 @@ Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListene
   simulate(lineage, recorder, &known, progress, {});
   evaluate_final(recorder.record(), known, recorder.latest()->value);
   known_version = known.known_version();
+  known_root = lineage.root();
   final_root = value_root(lineage.root(), math_stamp());
   final_key = recorder.latest()->value.key();
   FromStore out;

@@ -3,12 +3,24 @@
 #include <cmath>
 #include <span>
 
+#include "scenarios/schema/reader.hpp"
+
 namespace straggler {
+namespace {
+
+/// All that was resolved goes by the sizes that were seen first.
+void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataInfo& read) {
+  if (read.features != expected.features || read.classes != expected.classes || read.train != expected.train || read.test != expected.test)
+    throw_error(scenario, "workload.data", files_changed);
+}
+
+}  // namespace
 
 MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario, unsigned threads, DataCache* cache)
     : blueprint(its_blueprint),
       scenario(its_scenario),
       data(cache ? cache->load(blueprint, scenario, threads) : std::make_shared<const Dataset>(blueprint.load_data(scenario, threads))) {
+  check_sizes(scenario, blueprint.data, data->info);
   PartitionRequest request = blueprint.partition_request(scenario);
   request.labels = data->train.labels;
   partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);

@@ -9,6 +9,8 @@
 
 namespace straggler {
 
+inline constexpr const char* files_changed = "its files were changed while they were read; start again once nobody writes to them";
+
 /// Its parts refer to those above them. The blueprint outlives it.
 struct MathPlane {
   /// Reads the data on at most so many threads, or takes it from the `cache`. Throws ScenarioErrors where that is wrong.

@@ -111,9 +111,14 @@ class RankRun {
   /// Refuses ranks that would not compute the same.
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_);
-    const Key root = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
-    const Key mine =
-        Hasher().add(root).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated}).key();
+    root_ = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
+    Hasher hasher;
+    hasher.add(root_).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated});
+    // Files are files everywhere; what is generated may differ where the processor or the C library does.
+    if (!blueprint_->data_entry->files)
+      for (const DataSplit* split : {&math_->data->train, &math_->data->test})
+        hasher.add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
+    const Key mine = hasher.key();
     Packer packer;
     packer.put(mine);
     const Bytes theirs = channel_->share(packer.take(), publisher());
@@ -186,7 +191,7 @@ class RankRun {
   }
 
   void build() {
-    lineage_ = std::make_unique<Lineage>(Math::lazy, blueprint_->root_key(scenario_, blueprint_->data_content(scenario_)));
+    lineage_ = std::make_unique<Lineage>(Math::lazy, root_);
     ExecutorOptions settings;
     settings.threads = 1;
     settings.memory_budget =
@@ -267,6 +272,7 @@ class RankRun {
   std::unique_ptr<Blueprint> blueprint_;
   std::unique_ptr<ResultFolder> folder_;  // where results are written
   std::unique_ptr<MathPlane> math_;
+  Key root_;  // of all values
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<Lineage> lineage_;
   std::unique_ptr<Executor> executor_;

@@ -1,0 +1,90 @@
+// Files that are written to while a process runs on them: no run computes with other data than it is named by.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "scenarios/experiment/data_cache.hpp"
+#include "scenarios/sweep/evaluation_file.hpp"
+#include "sim/base/random.hpp"
+#include "support/folder.hpp"
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+/// A table in two versions of the same length, of which one is there.
+class Table {
+ public:
+  Table() { write(1); }
+  void write(std::uint64_t version, std::size_t rows = 400) const {
+    std::ofstream out(folder_.path() / "table.csv");
+    RandomStream random(version, "table");
+    for (std::size_t i = 0; i < rows; ++i)
+      for (const char* end : {",", ",", "\n"}) out << (end[0] == '\n' ? i % 2 : 10 + random.below(90)) << end;
+  }
+  std::vector<std::string> sets(const char* rate) const {
+    return {"training.batch.per_worker=10", "workload.model={kind: softmax}", std::string("training.optimizer.learning_rate=") + rate,
+            "workload.data={kind: csv, path: " + (folder_.path() / "table.csv").string() + "}"};
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+RunOptions options_of(DataCache* data, TrajectoryStore* store = nullptr) {
+  RunOptions options;
+  options.data = data;
+  options.store = store;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("runs that share data sets see that a file was written to, whatever its length") {
+  const Table table;
+  DataCache data;
+  const std::vector<float> first = run(cluster(2), table.sets("0.1"), options_of(&data)).weights;
+  table.write(2);
+  const std::vector<float> second = run(cluster(2), table.sets("0.1"), options_of(&data)).weights;
+  CHECK(second != first);
+  CHECK(second == run(cluster(2), table.sets("0.1")).weights);
+}
+
+TEST_CASE("what is computed with a changed file does not go into the store by the name of the old one") {
+  const Table table;
+  EvaluationFile store(":memory:");
+  DataCache data;
+  run(cluster(2), table.sets("0.1"), options_of(nullptr, &store));
+  // All from the store: the data are named and not read.
+  REQUIRE(Experiment(read_scenario_text(cluster(2), "test.yaml", table.sets("0.1")), options_of(&data, &store))
+              .run_from_store(nullptr)
+              .record.has_value());
+  table.write(2);
+  const Result changed = run(cluster(2), table.sets("0.2"), options_of(&data, &store));
+  CHECK(changed.weights == run(cluster(2), table.sets("0.2")).weights);
+  table.write(1);
+  const Result back = run(cluster(2), table.sets("0.2"), options_of(nullptr, &store)), alone = run(cluster(2), table.sets("0.2"));
+  CHECK(back.weights == alone.weights);
+  CHECK(back.record.final_test_loss == alone.record.final_test_loss);
+  CHECK(back.weights != changed.weights);
+}
+
+TEST_CASE("an experiment whose data come to another size between its two looks at them is refused") {
+  const Table table;
+  DataCache data;
+  for (DataCache* const shared : {static_cast<DataCache*>(nullptr), &data}) {
+    table.write(1);
+    Experiment experiment(read_scenario_text(cluster(2), "test.yaml", table.sets("0.1")), options_of(shared));
+    table.write(1, 100);
+    std::string said;
+    try {
+      experiment.run(nullptr, nullptr);
+    } catch (const std::exception& wrong) {
+      said = wrong.what();
+    }
+    CHECK(said.find("workload.data") != std::string::npos);
+    CHECK(said.find("changed while they were read") != std::string::npos);
+  }
+}
