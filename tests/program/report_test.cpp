@@ -112,7 +112,7 @@ find: {metric: samples_per_second, over: {"cluster.workers[0].count": {from: 1, 
   CHECK(has(page, "Samples per second over workers"));
   REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
   CHECK((place.read("here/report.html") == page));
-  const Workplace::Done done = place.shell("straggler report here -o pages/other.html");
+  const Workplace::Done done = place.shell("mkdir pages && straggler report here -o pages/other.html");
   CHECK(done.out == "pages/other.html\n");
   CHECK(has(place.read("pages/other.html"), "<a href=\"../here/find.csv\">"));
   place.write("sweep.yaml", R"(sweep: 1

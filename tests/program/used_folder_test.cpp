@@ -114,8 +114,9 @@ TEST_CASE("what still holds is kept; --force starts anew and leaves no table of 
   CHECK(anew.code == 0);
   CHECK_FALSE(has(anew.err, "changed"));
   const auto files = tables(place, "here");
-  CHECK(files.size() == 2);
+  CHECK(files.size() == 3);
   CHECK(files.contains("find.csv"));
+  CHECK(has(files.at("report.html"), "search"));
   CHECK(files.contains("mine.txt"));
 }
 
@@ -181,7 +182,6 @@ TEST_CASE("shards: a folder named twice, of a search, of a race, of a run, or an
   check_refused(place, "sweep --merge raced s1 --out all", "raced: holds a race, which has no shards");
   check_refused(place, "sweep --merge ran --out all", "ran: holds a run, which has no shards");
   check_refused(place, "sweep --merge s1 other --out all", "belongs to another sweep than");
-  check_refused(place, "report found", "found/sweep.sqlite: is of a search, whose answer is in find.csv");
   CHECK_FALSE(std::filesystem::exists(place / "all"));
   const auto before = tables(place, "other");
   check_refused(place, "sweep --merge s1 s2 --out other", "other/sweep.sqlite: belongs to another sweep than s1/sweep.sqlite");
