@@ -47,6 +47,8 @@ class Reader {
   Reader(const fs::path& path, const Parameters& parameters) : parameters_(parameters) {
     made_.path = path;
     const std::string text = read_text(path, "give a file of rows of numbers, one column of which is the label");
+    if (text.find('\0') != std::string::npos)
+      throw DataError(fmt::format("{}: holds zero bytes, which no text does; give a file of rows of numbers", path.string()));
     Lines lines(text, false);
     for (std::string_view line; lines.next(line);) {
       if (made_.columns == 0) separator_ = separator_of(parameters.text("separator"), line);

@@ -114,7 +114,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
       throw_error(scenario, "workload.model.weights", wrong.what());
     }
     if (!start.absent.empty())
-      start_note = fmt::format("{} has none of {} of the model's running statistics (the first is '{}'): they start as without a file",
+      start_note = fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
                                scenario.workload.weights, start.absent.size(), start.absent.front());
   }
   const CostSpec& spec = scenario.workload.cost;

@@ -424,9 +424,21 @@ double Blueprint::largest_batch(double memory) const {
   return fixed_bytes() + batch * sample_bytes() > memory ? batch - 1 : batch;
 }
 
+namespace {
+
+/// "4.2 MB", rounded by `round`, so that what does not fit never looks as if it did.
+std::string in_tenths(double bytes, double (*round)(double)) {
+  constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  double scale = 1;
+  for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
+  return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
+}
+
+}  // namespace
+
 void Blueprint::check_memory(const Scenario& scenario) const {
   const double needed = device_bytes(scenario);
-  const auto gigabytes = [](double bytes) { return format_number(std::ceil(bytes / 1e8) / 10) + " GB"; };
   const bool in_pieces = scheme_entry->minibatch(scenario.training.scheme.parameters).has_value();
   const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {
@@ -444,9 +456,9 @@ void Blueprint::check_memory(const Scenario& scenario) const {
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"
                           : "training.batch.per_worker",
-                "training takes " + gigabytes(needed) +
+                "training takes " + in_tenths(needed, std::ceil) +
                     " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +
-                    gigabytes(*device.memory) + remedy);
+                    in_tenths(*device.memory, std::floor) + remedy);
   }
 }
 

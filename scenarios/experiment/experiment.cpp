@@ -304,6 +304,7 @@ Explanation Experiment::explain() const {
     }
   }
   out.data_origin = blueprint.data.origin;
+  out.classes = blueprint.data.classes;
   out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
   out.parameters = blueprint.model->parameters();
   out.message_bytes = blueprint.model_bytes;
@@ -326,12 +327,13 @@ Explanation Experiment::explain() const {
       out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
   }
   for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
-  // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats.
+  // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats
+  // with a label each, and three orders of the training samples.
   const std::size_t vectors =
       (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
       4;
   out.memory_bytes =
-      vectors * 4 * out.parameters + 4 * blueprint.data.features * (blueprint.data.train + blueprint.data.test) +
+      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) + 12 * blueprint.data.train +
       blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&

@@ -85,6 +85,7 @@ struct Explanation {
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
   std::int64_t batch_per_worker = 0;
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number
+  std::size_t classes = 0;
   std::size_t memory_bytes = 0;             // estimate for a run with math
   std::vector<LayerCost> layers;
   std::vector<std::string> warnings;

@@ -88,7 +88,7 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const MemoryBudgetExceeded& error) {
     say(error.what());
   } catch (const std::bad_alloc&) {
-    say("the machine's memory is exhausted; use fewer workers, a smaller model or --timing-only");
+    say("the machine's memory is exhausted; use less data, fewer workers, a smaller model or --timing-only");
   } catch (const std::exception& error) {
     say(fmt::format("internal error: {}", error.what()));
   }

@@ -64,7 +64,7 @@ po::options_description own_options() {
       "are the same (default: none)");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory that the run may fill, as 8GiB (default: three quarters of the machine's)");
+      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of the machine's)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
   return options;
 }
@@ -133,6 +133,9 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
                                  every ? "--checkpoint-every" : "--resume"));
   CheckpointRequest request;
   request.file = checkpoint_file(out);
+  std::error_code ignored;
+  if (fs::exists(request.file, ignored) && !fs::is_regular_file(request.file, ignored))
+    throw UsageError(fmt::format("{}: is where checkpoints go, but no file; move it away, or use another --out", request.file.string()));
   if (every) request.interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
   request.resume = arguments.flag("resume");
   request.build = fmt::format("straggler {} ({})", version(), compiler());
