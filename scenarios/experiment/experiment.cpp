@@ -333,7 +333,8 @@ Explanation Experiment::explain() const {
       (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
       4;
   out.memory_bytes =
-      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) + 12 * blueprint.data.train +
+      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
+      12 * blueprint.data.train +
       blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&

@@ -35,8 +35,9 @@ Machine this_machine() {
 
 std::string memory_warning(std::uint64_t needed, std::uint64_t memory) {
   if (static_cast<double>(needed) <= 0.75 * static_cast<double>(memory)) return {};
-  return fmt::format("the math needs about {}, more than three quarters of this machine's {}; take less data, fewer workers or a smaller model",
-                     readable_bytes(static_cast<double>(needed)), readable_bytes(static_cast<double>(memory)));
+  return fmt::format(
+      "the math needs about {}, more than three quarters of this machine's {}; take less data, fewer workers or a smaller model",
+      readable_bytes(static_cast<double>(needed)), readable_bytes(static_cast<double>(memory)));
 }
 
 std::uint64_t peak_memory_bytes() {

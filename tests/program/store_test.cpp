@@ -161,7 +161,8 @@ TEST_CASE("processes that use one store at the same time do not disturb each oth
   prepare(place);
   std::string all = "pids=; ";
   for (const char* process : {"1", "2", "3", "4"})
-    all += std::string("straggler sweep sweep.yaml --store s.sqlite --jobs 1 --quiet --out p") + process + " >/dev/null & pids=\"$pids $!\"; ";
+    all +=
+        std::string("straggler sweep sweep.yaml --store s.sqlite --jobs 1 --quiet --out p") + process + " >/dev/null & pids=\"$pids $!\"; ";
   const Workplace::Done done = place.shell(all + "failed=0; for pid in $pids; do wait $pid || failed=1; done; exit $failed");
   CHECK(done.code == 0);
   CHECK(done.err.empty());

@@ -104,7 +104,8 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
   line("data", fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
-                           readable_count(explanation.test_samples), readable_count(explanation.classes), explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
+                           readable_count(explanation.test_samples), readable_count(explanation.classes),
+                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
   if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario.workload));
   if (!explanation.cost_model.empty())
