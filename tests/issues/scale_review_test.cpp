@@ -71,6 +71,14 @@ TEST_CASE("a bare message size does not switch off the copy to the device, nor t
   CHECK(error_of(cluster(2), {"workload.cost={bytes: 64MB}", "devices.node.memory=1MB"}).find("training.batch") != std::string::npos);
 }
 
+TEST_CASE("what does not fit a device is told in units in which it is seen not to fit") {
+  const std::string said = error_of(cluster(2), {"devices.node.memory=1kB"});  // a model of some kilobytes
+  CAPTURE(said);
+  CHECK(said.find("training takes ") != std::string::npos);
+  CHECK(said.find(" kB on a device") != std::string::npos);
+  CHECK(said.find("node has 1 kB; not one sample fits") != std::string::npos);
+}
+
 TEST_CASE("a collective's parameter can be set in a scenario") {
   // Two ranks, height h = 1: (2h + k - 1) rounds, and k + 1 pieces of n / 2k on the link, one after the other (double_binary_tree.cpp).
   for (const int pieces : {1, 4}) {

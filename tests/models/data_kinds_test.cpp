@@ -316,6 +316,8 @@ TEST_CASE("csv: what is wrong is told with its line") {
   for (int i = 0; i < 1100; ++i) many += "1," + std::to_string(i / 8.0) + "\n";
   folder.write("many.csv", many);
   CHECK(contains(refusal("csv", {{"path", folder.path("many.csv")}}), "more than 1000 different labels in column 2"));
+  folder.write("binary.csv", std::string("1,2\n\0\1,3\n", 9));
+  CHECK(contains(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
 }
 
 TEST_CASE("synthetic_images: every shape, normalized as asked for, the same by the seed, and says that it is synthetic") {

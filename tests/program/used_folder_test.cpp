@@ -12,15 +12,7 @@ using straggler::test::Workplace;
 
 namespace {
 
-const char* const scenario = R"(straggler: 1
-name: small
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
-cluster:
-  workers: [{count: 3, device: node}]
-  servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
-workload:
+const std::string scenario = straggler::test::small_cluster + R"(workload:
   model: {kind: mlp, hidden: [8]}
   data: {kind: coordinates, samples: 1000, test_samples: 100}
 training:

@@ -15,6 +15,17 @@
 
 namespace straggler::test {
 
+/// The first half of a scenario; workload and training are to follow.
+inline const std::string small_cluster = R"(straggler: 1
+name: small
+devices:
+  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
+cluster:
+  workers: [{count: 3, device: node}]
+  servers: {count: 1}
+  network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
+)";
+
 /// A folder of its own in which the program is run.
 class Workplace : public TemporaryFolder {
  public:
