@@ -1,5 +1,7 @@
 // Random orders of samples.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -11,7 +13,16 @@ namespace straggler {
 /// Shuffles by Fisher and Yates; every order is equally likely.
 template <class T>
 void shuffle(std::vector<T>& items, RandomStream random) {
-  for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+  // Places are drawn some at a time, so that memory has been asked for when they are exchanged.
+  std::array<std::size_t, 32> drawn;
+  for (std::size_t left = items.size(); left > 1;) {
+    const std::size_t count = std::min(drawn.size(), left - 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      drawn[i] = random.below(left - i);
+      __builtin_prefetch(&items[drawn[i]], 1);
+    }
+    for (std::size_t i = 0; i < count; ++i, --left) std::swap(items[left - 1], items[drawn[i]]);
+  }
 }
 
 /// `count` of the numbers 0 .. total-1, all sets of that size equally likely, in ascending order. Needs count <= total.

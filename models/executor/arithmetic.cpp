@@ -202,7 +202,8 @@ void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scr
   std::optional<GradientRows> rows;
   if (row_floats_ > 0) {
     scratch.slots.resize(model_length_ / row_floats_);
-    rows.emplace(rows_of(out), scratch.slots);
+    // Lanes are added up, into rows that are written out.
+    rows.emplace(rows_of(out), scratch.slots, model_.row_pattern(), lanes == 1 ? samples(node) : 0);
   }
   for (std::size_t i = first; i < last; ++i) part(node, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
 }
@@ -256,6 +257,11 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
                           static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (std::size_t i = 0; i < piece.size; ++i) {
+        constexpr std::size_t ahead = 16;  // samples lie anywhere in memory
+        if (i + ahead < piece.size) {
+          __builtin_prefetch(train_.inputs.data() + scratch.indices[i + ahead] * features_);
+          __builtin_prefetch(train_.labels.data() + scratch.indices[i + ahead]);
+        }
         const std::uint32_t index = scratch.indices[i];
         const float* const sample = train_.inputs.data() + index * features_;
         float* const input = scratch.inputs.get() + row * features_;

@@ -6,7 +6,6 @@
 #include "models/executor/arithmetic.hpp"
 
 namespace straggler {
-
 SparseRule Arithmetic::sparse_rule(const LineageNode& node) const {
   const bool known = row_floats_ > 0 && node.formula.kind == Formula::Kind::elementwise;
   const auto rule = known ? entry_of(node.formula.rule).sparse : nullptr;
@@ -32,7 +31,10 @@ std::size_t Arithmetic::densified(const LineageNode& node) const {
 
 void Arithmetic::write_dense(const SparseRows& rows, float* out) const {
   std::fill_n(out, length(), 0.0f);
-  for (std::size_t slot = 0; slot < rows.count(); ++slot) std::copy_n(rows.values(slot), row_floats_, out + rows.row(slot) * row_floats_);
+  for (std::size_t slot = 0; slot < rows.written(); ++slot) std::copy_n(rows.values(slot), row_floats_, out + rows.row(slot) * row_floats_);
+  std::vector<float> room(SparseRows::stride_of(row_floats_));
+  for (std::size_t slot = rows.written(), all = rows.count(); slot < all; ++slot)
+    std::copy_n(rows.values(kernels_, slot, room.data()), row_floats_, out + rows.row(slot) * row_floats_);
 }
 
 void Arithmetic::make_dense(LineageNode& node) const {
@@ -76,11 +78,14 @@ void Arithmetic::combine_rows(const ElementwiseEntry& entry, const std::vector<S
       places[static_cast<std::size_t>(place) * count + i] = static_cast<std::int32_t>(slot);
     }
   const std::vector<float> zeros(row_floats_);
+  std::vector<float> room(count * SparseRows::stride_of(row_floats_));
   std::vector<const float*> operands(count);
   for (std::size_t slot = 0; slot < out.count(); ++slot) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::int32_t place = places[slot * count + i];
-      operands[i] = place == RowSlots::absent ? zeros.data() : inputs[i].values(static_cast<std::size_t>(place));
+      operands[i] = place == RowSlots::absent
+                        ? zeros.data()
+                        : inputs[i].values(kernels_, static_cast<std::size_t>(place), room.data() + i * SparseRows::stride_of(row_floats_));
     }
     entry.apply(kernels_, {row_floats_}, operands, scalars, out.values(slot));
   }
@@ -91,15 +96,23 @@ void Arithmetic::descend_rows(const ElementwiseEntry& entry, const float* from, 
                               const std::vector<double>& scalars, float* out) const {
   if (out != from) std::copy_n(from, length(), out);
   constexpr std::size_t at_once = 256;
-  std::array<const float*, at_once> directions;
+  std::array<const float*, at_once> values;
   std::array<float*, at_once> rows;
-  for (std::size_t first = 0, all = direction.count(); first < all; first += at_once) {
-    const std::size_t count = std::min(at_once, all - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      directions[i] = direction.values(first + i);
-      rows[i] = out + direction.row(first + i) * row_floats_;
+  const RowTerms terms = direction.terms();
+  const std::size_t written = direction.written(), all = direction.count();
+  for (std::size_t first = 0, count = 0; first < all; first += count) {
+    const bool out_in_full = first < written;
+    count = std::min(at_once, (out_in_full ? written : all) - first);
+    for (std::size_t i = 0; i < count; ++i) rows[i] = out + direction.row(first + i) * row_floats_;
+    RowDirections along{count, row_floats_};
+    if (out_in_full) {
+      for (std::size_t i = 0; i < count; ++i) values[i] = direction.values(first + i);
+      along.values = values.data();
+    } else {
+      along.terms = &terms;
+      along.first = first - written;
     }
-    entry.descend_rows(kernels_, count, row_floats_, directions.data(), scalars, rows.data());
+    entry.descend_rows(kernels_, along, scalars, rows.data());
   }
 }
 

@@ -56,10 +56,12 @@ STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
   __builtin_prefetch(row + width - 1, 1);
 }
 
+/// Rows that lie anywhere in memory are asked for this long before they are used.
+constexpr std::size_t rows_ahead = 8;
+
 void descend_rows(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w) {
-  constexpr std::size_t ahead = 8;
   for (std::size_t row = 0; row < count; ++row) {
-    if (row + ahead < count) ask_for(w[row + ahead], n);
+    if (row + rows_ahead < count) ask_for(w[row + rows_ahead], n);
     descend(n, rate, w[row], d[row], w[row]);
   }
 }

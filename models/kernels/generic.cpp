@@ -325,21 +325,43 @@ double negative_sampling(const PairBlock& block) {
     for (std::size_t j = 0; j < block.targets; ++j) {
       const float x = product_of(block.width, u, block.outputs[pair * block.targets + j]), s = j == 0 ? -x : x;
       if (block.scores) block.scores[pair * block.targets + j] = x;
-      loss += static_cast<double>(weight) * softplus(s);
+      if (block.loss) loss += static_cast<double>(weight) * softplus(s);
       const float sigmoid = 1 / (1 + std::exp(-s));
       factors[j] = (j == 0 ? -sigmoid : sigmoid) * weight;
     }
     if (!block.centre_gradients) continue;
     Map<Eigen::ArrayXf> du(block.centre_gradients[pair], width);
     du = Numbers((block.centres_before ? block.centres_before : block.centre_gradients)[pair], width);
+    if (!block.output_gradients) {
+      std::copy_n(factors, block.targets, block.factors + pair * block.targets);
+      std::copy_n(u, block.width, block.centre_copies[pair]);
+    }
     for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) {
       const float factor = factors[j - pair * block.targets];
-      const float* const before = (block.outputs_before ? block.outputs_before : block.output_gradients)[j];
       du += factor * Numbers(block.outputs[j], width);
+      if (!block.output_gradients) continue;
+      const float* const before = (block.outputs_before ? block.outputs_before : block.output_gradients)[j];
       Map<Eigen::ArrayXf>(block.output_gradients[j], width) = Numbers(before, width) + factor * Numbers(u, width);
     }
   }
   return loss;
+}
+
+void sum_terms(std::size_t count, const RowTerms& terms, std::size_t first, float* out) {
+  for (std::size_t row = 0; row < count; ++row) {
+    Map<Eigen::ArrayXf> sum(out + row * terms.stride, signed_size(terms.width));
+    sum.setZero();
+    for (std::uint32_t term = terms.first[first + row]; term != RowTerms::none; term = terms.next[term])
+      sum = sum + terms.factors[term] * Numbers(terms.sources + terms.source[term] * terms.stride, sum.size());
+  }
+}
+
+void descend_terms(std::size_t count, float rate, const RowTerms& terms, std::size_t first, float* const* w) {
+  std::vector<float> sum(terms.stride);
+  for (std::size_t row = 0; row < count; ++row) {
+    sum_terms(1, terms, first + row, sum.data());
+    descend(terms.width, rate, w[row], sum.data(), w[row]);
+  }
 }
 
 }  // namespace
@@ -371,5 +393,7 @@ const Kernels table = {"generic",
                        descend_scaled,
                        squared_norm,
                        round_numbers,
-                       negative_sampling};
+                       negative_sampling,
+                       sum_terms,
+                       descend_terms};
 }  // namespace straggler::generic

@@ -85,13 +85,28 @@ struct PairBlock {
   const float* const* outputs = nullptr;          // [pairs][targets]
   const float* scale = nullptr;                   // [pairs]: the weight of each pair's loss; null: 1
   float* const* centre_gradients = nullptr;       // [pairs], added to; null: neither these nor the outputs' are wanted
-  float* const* output_gradients = nullptr;       // [pairs][targets], added to
+  float* const* output_gradients = nullptr;       // [pairs][targets], added to; null: in `factors` and `centre_copies`
   float* scores = nullptr;                        // [pairs][targets]: u · v; may be null
   // What the gradients are added to, where that is not what they hold: zeros, the first time that a row comes.
   const float* const* centres_before = nullptr;  // [pairs]; null: centre_gradients
   const float* const* outputs_before = nullptr;  // [pairs][targets]; null: output_gradients
+  bool loss = true;                              // whether the sum is wanted; else 0 is returned
+  // Instead of the outputs' gradients: each is factor x centre.
+  float* factors = nullptr;               // [pairs][targets]
+  float* const* centre_copies = nullptr;  // [pairs]: the centre as it was
 };
 inline constexpr std::size_t most_targets = 64;
+
+/// Rows that are sums of terms, each a factor times a source. Terms of a row follow each other in the order in which they are added.
+struct RowTerms {
+  static constexpr std::uint32_t none = 0xFFFFFFFF;
+  std::size_t width = 0, stride = 0;  // floats of a row; from one to the next
+  float* sources = nullptr;           // [sources][stride]
+  float* factors = nullptr;           // [terms]
+  std::uint32_t* source = nullptr;    // [terms]
+  std::uint32_t* next = nullptr;      // [terms]: of the same row; none: it was the last
+  std::uint32_t* first = nullptr;     // [rows]
+};
 
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
@@ -163,6 +178,10 @@ struct Kernels {
   /// Σ scale (log(1 + e^-(u · v of the context)) + Σ log(1 + e^(u · v of a negative))), and its gradient: pair after pair, and of a pair
   /// target after target.
   double (*negative_sampling)(const PairBlock& block);
+  /// out[count][stride]: rows from `first` on, with the bits of terms added to zeros one by one as `negative_sampling` adds them.
+  void (*sum_terms)(std::size_t count, const RowTerms& terms, std::size_t first, float* out);
+  /// The same as `descend_rows` along these.
+  void (*descend_terms)(std::size_t count, float rate, const RowTerms& terms, std::size_t first, float* const* w);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

@@ -1,4 +1,4 @@
-// Skip-gram with negative sampling, pair by pair. Included by set.inc.hpp only.
+// Skip-gram with negative sampling, some pairs at a time. Included by set.inc.hpp only.
 
 /// Targets whose products with the centre are taken side by side, a register each; their sigmoids are one vector.
 constexpr int most_height = lanes < 8 ? lanes : 8;
@@ -52,25 +52,21 @@ struct LogisticLoss {
 /// quotient by half a unit each); e: e^-|s|.
 STRAGGLER_INLINE Vector sigmoid_of(Vector s, Vector e) { return (s < 0.0f ? e : all(1.0f)) / (e + 1.0f); }
 
-/// Of one pair: what the gradient takes of each row, factors[j] = scale (σ(u · v[j]) - (j is the context)).
-struct PairFactors {
-  const PairBlock& block;
-  std::size_t pair;
-  float weight;
-  LogisticLoss& loss;
-  float* factors;
+/// Pairs of which each stage is done together, so that none waits for another's: their products, all factors, their gradients.
+constexpr std::size_t pairs_at_once = 4;
+/// Of each target of these pairs, one after the other.
+typedef float TargetValues[pairs_at_once * most_targets + lanes];
+
+/// scores[j] = u · v[j] for some targets of a pair.
+struct Products {
+  std::size_t width;
+  const float* u;
+  const float* const* v;
+  float* scores;
 
   template <int height>
   void operator()(std::size_t first) const {
-    const float* const* const v = block.outputs + pair * block.targets + first;
-    const Vector x = products_with<height>(block.width, block.centres[pair], v);
-    if (block.scores) store_some(block.scores + pair * block.targets + first, x, height);
-    const Integers positive = first_lanes(first == 0 ? 1 : 0);
-    const Vector s = positive != 0 ? -x : x;
-    const Vector e = exponential(s < 0.0f ? s : -s);
-    for (int j = 0; j < height; ++j) loss.add(s[j], e[j]);
-    const Vector sigmoid = sigmoid_of(s, e);
-    store_some(factors + first, (positive != 0 ? -sigmoid : sigmoid) * weight, height);
+    store(scores + first, products_with<height>(width, u, v + first));  // what is behind the last will be written next
   }
 };
 
@@ -84,98 +80,177 @@ STRAGGLER_INLINE void last_targets(std::size_t count, std::size_t first, const B
   }
 }
 
-/// Rows of one pair: weights, gradients, and what these are added to.
-struct PairRows {
-  const float* u;
-  const float* const* v;
-  float* du;
-  float* const* dv;
-  const float* du_before;
-  const float* const* dv_before;
+/// Some columns of a row: `vectors` registers, of the last only `kept` floats if partial.
+template <int vectors_, bool partial>
+struct Columns {
+  static constexpr int vectors = vectors_;
+  std::size_t from, kept;
+
+  STRAGGLER_MEMBER Vector get(const float* row, int i) const {
+    const float* const at = row + from + i * lanes;
+    return partial && i == vectors - 1 ? load_some(at, kept) : load(at);
+  }
+  STRAGGLER_MEMBER void put(float* row, int i, Vector x) const {
+    float* const at = row + from + i * lanes;
+    if (partial && i == vectors - 1)
+      store_some(at, x, kept);
+    else
+      store(at, x);
+  }
 };
 
-/// Columns of one pair's gradient: `vectors` of them, the last with `kept` floats if partial.
-template <int vectors, bool partial>
-STRAGGLER_INLINE void spread_columns(std::size_t kept, std::size_t targets, const float* factors, const PairRows& rows, std::size_t from) {
-  const auto get = [kept](const float* at, int i) __attribute__((always_inline)) {
-    return partial && i == vectors - 1 ? load_some(at + i * lanes, kept) : load(at + i * lanes);
-  };
-  const auto put = [kept](float* at, int i, Vector x) __attribute__((always_inline)) {
-    if (partial && i == vectors - 1)
-      store_some(at + i * lanes, x, kept);
-    else
-      store(at + i * lanes, x);
-  };
-  Vector x[vectors], sum[vectors];
-  STRAGGLER_UNROLL
-  for (int i = 0; i < vectors; ++i) {
-    x[i] = get(rows.u + from, i);
-    sum[i] = get(rows.du_before + from, i);
-  }
-  for (std::size_t j = 0; j < targets; ++j) {
-    const Vector factor = all(factors[j]);
-    const float *const row = rows.v[j] + from, *const before = rows.dv_before[j] + from;
-    float* const out = rows.dv[j] + from;
-    STRAGGLER_UNROLL
-    for (int i = 0; i < vectors; ++i) {
-      sum[i] = multiply_add(factor, get(row, i), sum[i]);
-      put(out, i, multiply_add(factor, x[i], get(before, i)));
-    }
-  }
-  STRAGGLER_UNROLL
-  for (int i = 0; i < vectors; ++i) put(rows.du + from, i, sum[i]);
-}
-
-template <int vectors>
-STRAGGLER_INLINE void last_columns(std::size_t width, std::size_t targets, const float* factors, const PairRows& rows, std::size_t from) {
+template <int vectors = most_columns, class Body>
+STRAGGLER_INLINE void last_columns(std::size_t width, std::size_t from, const Body& body) {
   if constexpr (vectors > 0) {
     const std::size_t left = width - from;
     if (left == vectors * lanes)
-      spread_columns<vectors, false>(lanes, targets, factors, rows, from);
+      body(Columns<vectors, false>{from, lanes});
     else if (left < vectors * lanes && left > (vectors - 1) * lanes)
-      spread_columns<vectors, true>(left - (vectors - 1) * lanes, targets, factors, rows, from);
+      body(Columns<vectors, true>{from, left - (vectors - 1) * lanes});
     else
-      last_columns<vectors - 1>(width, targets, factors, rows, from);
+      last_columns<vectors - 1>(width, from, body);
   }
 }
 
-/// Rows lie anywhere in memory, and a pair waits for a dozen of them: they are asked for while the pair before is computed.
-STRAGGLER_INLINE void ask_for_pair(const PairBlock& block, std::size_t pair) {
-  ask_for(block.centres[pair], block.width);
-  for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.outputs[j], block.width);
-  if (!block.centre_gradients) return;
-  ask_for(block.centre_gradients[pair], block.width);
-  for (std::size_t j = pair * block.targets; j < (pair + 1) * block.targets; ++j) ask_for(block.output_gradients[j], block.width);
+/// Calls body(columns) until all columns of rows of `width` floats are done.
+template <class Body>
+STRAGGLER_INLINE void for_columns(std::size_t width, const Body& body) {
+  constexpr std::size_t step = most_columns * lanes;
+  std::size_t from = 0;
+  for (; from + step <= width; from += step) body(Columns<most_columns, false>{from, lanes});
+  last_columns(width, from, body);
 }
 
-STRAGGLER_INLINE PairRows rows_of(const PairBlock& block, std::size_t pair) {
-  const std::size_t first = pair * block.targets;
-  return {block.centres[pair],
-          block.outputs + first,
-          block.centre_gradients[pair],
-          block.output_gradients + first,
-          (block.centres_before ? block.centres_before : block.centre_gradients)[pair],
-          (block.outputs_before ? block.outputs_before : block.output_gradients) + first};
+/// One pair's gradient, given its factors.
+struct SpreadPair {
+  const PairBlock& block;
+  std::size_t pair;
+  const float* factors;
+
+  template <class Some>
+  STRAGGLER_MEMBER void operator()(const Some& columns) const {
+    const std::size_t first = pair * block.targets, targets = block.targets;
+    const float* const* const v = block.outputs + first;
+    float* const du = block.centre_gradients[pair];
+    Vector x[Some::vectors], sum[Some::vectors];
+    STRAGGLER_UNROLL
+    for (int i = 0; i < Some::vectors; ++i) {
+      x[i] = columns.get(block.centres[pair], i);
+      sum[i] = columns.get(block.centres_before ? block.centres_before[pair] : du, i);
+    }
+    if (block.output_gradients) {
+      float* const* const dv = block.output_gradients + first;
+      const float* const* const dv_before = (block.outputs_before ? block.outputs_before : block.output_gradients) + first;
+      for (std::size_t j = 0; j < targets; ++j) {
+        const Vector factor = all(factors[j]);
+        const float *const row = v[j], *const before = dv_before[j];
+        float* const out = dv[j];
+        STRAGGLER_UNROLL
+        for (int i = 0; i < Some::vectors; ++i) {
+          sum[i] = multiply_add(factor, columns.get(row, i), sum[i]);
+          columns.put(out, i, multiply_add(factor, x[i], columns.get(before, i)));
+        }
+      }
+    } else {
+      for (std::size_t j = 0; j < targets; ++j) {
+        const Vector factor = all(factors[j]);
+        const float* const row = v[j];
+        STRAGGLER_UNROLL
+        for (int i = 0; i < Some::vectors; ++i) sum[i] = multiply_add(factor, columns.get(row, i), sum[i]);
+      }
+      float* const copy = block.centre_copies[pair];
+      STRAGGLER_UNROLL
+      for (int i = 0; i < Some::vectors; ++i) columns.put(copy, i, x[i]);
+    }
+    STRAGGLER_UNROLL
+    for (int i = 0; i < Some::vectors; ++i) columns.put(du, i, sum[i]);
+  }
+};
+
+/// From the products of `count` pairs, what their gradients take of each row: scale (σ(u · v) - (v is the context)).
+void to_factors(const PairBlock& block, std::size_t from, std::size_t count, TargetValues& scores, LogisticLoss& loss,
+                TargetValues& factors) {
+  const std::size_t targets = block.targets;
+  TargetValues exponentials;
+  for (std::size_t pair = 0; pair < count; ++pair) scores[pair * targets] = -scores[pair * targets];
+  for (std::size_t i = 0; i < count * targets; i += lanes) {
+    const Vector s = load(scores + i), e = exponential(s < 0.0f ? s : -s);
+    store(factors + i, sigmoid_of(s, e));
+    store(exponentials + i, e);
+  }
+  for (std::size_t pair = 0; pair < count; ++pair) {
+    const float scale = block.scale ? block.scale[from + pair] : 1.0f;
+    const std::size_t first = pair * targets;
+    factors[first] = -factors[first];
+    for (std::size_t i = first; i < first + targets; ++i) factors[i] *= scale;
+    if (!block.loss) continue;
+    loss.use(scale);
+    for (std::size_t i = first; i < first + targets; ++i) loss.add(scores[i], exponentials[i]);
+  }
 }
 
 double negative_sampling(const PairBlock& block) {
   LogisticLoss loss;
-  float factors[most_targets];
-  for (std::size_t pair = 0; pair < block.pairs; ++pair) {
-    const float weight = block.scale ? block.scale[pair] : 1.0f;
-    if (pair + 1 < block.pairs) ask_for_pair(block, pair + 1);
-    loss.use(weight);
-    const PairFactors body{block, pair, weight, loss, factors};
-    std::size_t first = 0;
-    for (; first + most_height <= block.targets; first += most_height) body.template operator()<most_height>(first);
-    last_targets<most_height - 1>(block.targets - first, first, body);
-    if (!block.centre_gradients) continue;
-    const PairRows rows = rows_of(block, pair);
-    constexpr std::size_t step = most_columns * lanes;
-    std::size_t from = 0;
-    for (; from + step <= block.width; from += step) spread_columns<most_columns, false>(lanes, block.targets, factors, rows, from);
-    last_columns<most_columns>(block.width, block.targets, factors, rows, from);
+  TargetValues scores, factors;
+  for (std::size_t from = 0; from < block.pairs; from += pairs_at_once) {
+    const std::size_t count = block.pairs - from < pairs_at_once ? block.pairs - from : pairs_at_once, values = count * block.targets;
+    for (std::size_t pair = 0; pair < count; ++pair) {
+      const std::size_t at = pair * block.targets;
+      const Products products{block.width, block.centres[from + pair], block.outputs + from * block.targets + at, scores + at};
+      std::size_t first = 0;
+      for (; first + most_height <= block.targets; first += most_height) products.template operator()<most_height>(first);
+      last_targets<most_height - 1>(block.targets - first, first, products);
+    }
+    for (std::size_t i = 0; block.scores && i < values; ++i) block.scores[from * block.targets + i] = scores[i];
+    to_factors(block, from, count, scores, loss, factors);
+    for (std::size_t i = 0; block.factors && i < values; ++i) block.factors[from * block.targets + i] = factors[i];
+    for (std::size_t pair = 0; block.centre_gradients && pair < count; ++pair)
+      for_columns(block.width, SpreadPair{block, from + pair, factors + pair * block.targets});
   }
   loss.flush();
   return loss.total;
+}
+
+/// One row as the sum of its terms: put(columns, i, sum) for each register of it.
+template <class Put>
+struct SumTerms {
+  const RowTerms& terms;
+  std::uint32_t first;
+  const Put& put;
+
+  template <class Some>
+  STRAGGLER_MEMBER void operator()(const Some& columns) const {
+    Vector sum[Some::vectors]{};
+    for (std::uint32_t term = first; term != RowTerms::none; term = terms.next[term]) {
+      const float* const source = terms.sources + terms.source[term] * terms.stride;
+      const Vector factor = all(terms.factors[term]);
+      STRAGGLER_UNROLL
+      for (int i = 0; i < Some::vectors; ++i) sum[i] = multiply_add(factor, columns.get(source, i), sum[i]);
+    }
+    STRAGGLER_UNROLL
+    for (int i = 0; i < Some::vectors; ++i) put(columns, i, sum[i]);
+  }
+};
+
+template <class Put>
+STRAGGLER_INLINE void with_sum(const RowTerms& terms, std::size_t row, const Put& put) {
+  for_columns(terms.width, SumTerms<Put>{terms, terms.first[row], put});
+}
+
+void sum_terms(std::size_t count, const RowTerms& terms, std::size_t first, float* out) {
+  for (std::size_t row = 0; row < count; ++row, out += terms.stride)
+    with_sum(
+        terms, first + row, [out](const auto& columns, int i, Vector sum) __attribute__((always_inline)) { columns.put(out, i, sum); });
+}
+
+void descend_terms(std::size_t count, float rate, const RowTerms& terms, std::size_t first, float* const* w) {
+  const Vector back = all(-rate);
+  for (std::size_t row = 0; row < count; ++row) {
+    if (row + rows_ahead < count) ask_for(w[row + rows_ahead], terms.width);
+    float* const at = w[row];
+    with_sum(
+        terms, first + row, [=](const auto& columns, int i, Vector sum) __attribute__((always_inline)) {
+          columns.put(at, i, multiply_add(sum, back, columns.get(at, i)));
+        });
+  }
 }

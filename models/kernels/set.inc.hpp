@@ -56,5 +56,7 @@ const Kernels table = {STRAGGLER_KERNELS_NAME,
                        descend_scaled,
                        squared_norm,
                        round_numbers,
-                       negative_sampling};
+                       negative_sampling,
+                       sum_terms,
+                       descend_terms};
 }  // namespace straggler::STRAGGLER_KERNELS

@@ -18,6 +18,7 @@ constexpr int tile_vectors = 2;
 #define STRAGGLER_UNROLL _Pragma("GCC unroll 32")
 #endif
 #define STRAGGLER_INLINE [[gnu::always_inline]] static inline
+#define STRAGGLER_MEMBER [[gnu::always_inline]] inline
 
 typedef float Vector __attribute__((vector_size(lanes * 4)));
 typedef std::int32_t Integers __attribute__((vector_size(lanes * 4)));

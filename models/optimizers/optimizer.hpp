@@ -35,6 +35,14 @@ enum class SparseRule {
   descend,  // element by element, input 0 where all others are zero: only rows that one of these has change; by `descend_rows`
 };
 
+/// `count` rows of `width` floats: written out, or else rows of `terms` from `first` on.
+struct RowDirections {
+  std::size_t count = 0, width = 0;
+  const float* const* values = nullptr;
+  const RowTerms* terms = nullptr;
+  std::size_t first = 0;
+};
+
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
@@ -47,9 +55,9 @@ struct ElementwiseEntry {
                 float* out);
   /// As the scalars have it; null: densify.
   SparseRule (*sparse)(const std::vector<double>& scalars) = nullptr;
-  /// Of one that descends: the same in place, `count` rows of inputs 0 and 1 at once, of `width` floats each. To the same bits as `apply`.
-  void (*descend_rows)(const Kernels& kernels, std::size_t count, std::size_t width, const float* const* directions,
-                       const std::vector<double>& scalars, float* const* rows) = nullptr;
+  /// Of one that descends: the same in place for some rows of inputs 0 and 1. To the same bits as `apply`.
+  void (*descend_rows)(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars,
+                       float* const* rows) = nullptr;
 };
 
 struct OptimizerEntry {

@@ -43,9 +43,12 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   });
 }
 
-void descend_rows(const Kernels& kernels, std::size_t count, std::size_t width, const float* const* directions,
-                  const std::vector<double>& scalars, float* const* rows) {
-  kernels.descend_rows(count, width, static_cast<float>(scalars[0]), directions, rows);
+void descend_rows(const Kernels& kernels, const RowDirections& along, const std::vector<double>& scalars, float* const* rows) {
+  const auto rate = static_cast<float>(scalars[0]);
+  if (along.values)
+    kernels.descend_rows(along.count, along.width, rate, along.values, rows);
+  else
+    kernels.descend_terms(along.count, rate, *along.terms, along.first, rows);
 }
 
 /// Weight decay moves every weight.

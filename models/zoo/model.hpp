@@ -76,9 +76,9 @@ class Model {
   /// `accumulate`. Returns Σ scale_i loss_i.
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
   /// Where it has rows (embeddings), `sparse_gradient` is there too: the same as `gradient` with `accumulate`, into the rows that it
-  /// touches, bit for bit.
+  /// touches, bit for bit, without the loss.
   virtual GradientPattern row_pattern() const { return {}; }
-  virtual double sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
+  virtual void sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
     throw std::logic_error("a model without a row pattern has no sparse gradients");
   }
   /// Σ loss over the rows; adds the number of correct rows to `correct`.

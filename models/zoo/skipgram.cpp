@@ -20,8 +20,15 @@
 namespace straggler {
 namespace {
 
-/// Pairs that the kernel gets at a time: their rows of weights and gradients still are in the caches when it comes to them.
-constexpr std::size_t block_pairs = 64;
+/// Pairs that the kernel gets at a time. Their rows lie anywhere in memory: they are asked for while the block before is computed, and
+/// still are in the first-level cache when their turn comes.
+constexpr std::size_t block_pairs = 4;
+
+void ask_for(const float* row, std::size_t width) {
+  constexpr std::size_t line = 16;  // floats of a cache line
+  for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i);
+  __builtin_prefetch(row + width - 1);
+}
 
 class SkipGram final : public Model {
  public:
@@ -33,7 +40,8 @@ class SkipGram final : public Model {
     return {{"input.weight", {words_, width_}, 0}, {"output.weight", {words_, width_}, words_ * width_}};
   }
   bool draws() const override { return true; }
-  GradientPattern row_pattern() const override { return {width_}; }
+  /// An output's gradient is a factor times the centre, for each of a pair's targets.
+  GradientPattern row_pattern() const override { return {width_, targets_}; }
   /// A pair takes one row of the inputs and a product with each of its targets' rows.
   std::vector<LayerCost> cost() const override {
     const double width = static_cast<double>(width_), targets = static_cast<double>(targets_);
@@ -41,7 +49,7 @@ class SkipGram final : public Model {
             {"output", words_ * width_, 2 * width * targets, (width + 1) * targets * sizeof(float)}};
   }
   std::size_t workspace_bytes(std::size_t /*rows*/) const override {
-    return sizeof(Pointers) + block_pairs * targets_ * (3 * sizeof(float*) + 2 * sizeof(float));
+    return sizeof(Blocks) + 2 * block_pairs * targets_ * (3 * sizeof(float*) + sizeof(std::uint32_t) + sizeof(float));
   }
   void initialize(std::uint64_t seed, float* weights) const override {
     RandomStream stream(seed, "model/input.weight");
@@ -49,36 +57,40 @@ class SkipGram final : public Model {
       weights[i] = static_cast<float>((stream.uniform() - 0.5) / static_cast<double>(width_));
     std::fill_n(weights + words_ * width_, words_ * width_, 0.0f);
   }
-  std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Pointers>(targets_); }
+  std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Blocks>(targets_); }
 
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override {
     if (!accumulate) std::fill_n(gradient, parameters(), 0.0f);
-    return add_gradient(weights, rows, workspace, [&](std::size_t row) {
-      return GradientRow{gradient + row * width_, gradient + row * width_};
+    return add_gradient(weights, rows, true, workspace, [&](std::size_t row) {
+      return GradientRow{gradient + row * width_, gradient + row * width_, 0};
     });
   }
-  double sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
-    return add_gradient(weights, rows, workspace, [&](std::size_t row) { return gradient.row(row); });
+  void sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
+    if (gradient.in_terms())
+      add_terms(weights, rows, gradient, workspace);
+    else
+      add_gradient(weights, rows, false, workspace, [&](std::size_t row) { return gradient.row(row); });
   }
 
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override {
-    Pointers& pointers = static_cast<Pointers&>(workspace);
-    double loss = 0;
-    for (std::size_t at = 0; at < rows.count; at += block_pairs) {
-      const std::size_t count = std::min(block_pairs, rows.count - at);
-      for (std::size_t i = 0; i < count; ++i)
-        point(weights, rows, at + i, i, Hasher().add(word(rows, at + i)).add(label(rows, at + i)).key().low, pointers);
-      PairBlock block{count, width_, targets_, pointers.centres, pointers.outputs.data()};
-      block.scores = pointers.scores.data();
-      loss += kernels_.negative_sampling(block);
-      for (std::size_t i = 0; i < count; ++i) correct += is_best(pointers, i);
-    }
-    return loss;
+    return for_pairs(
+        rows, workspace,
+        [&](std::size_t row, std::size_t i, Block& block) {
+          point(weights, rows, row, i, Hasher().add(word(rows, row)).add(label(rows, row)).key().low, block);
+        },
+        [&](Block& block, PairBlock& pairs) {
+          pairs.scale = nullptr;
+          pairs.scores = block.scores.data();
+          const double loss = kernels_.negative_sampling(pairs);
+          for (std::size_t i = 0; i < pairs.pairs; ++i) correct += is_best(block, i);
+          return loss;
+        });
   }
 
  private:
-  struct Pointers final : Workspace {
-    explicit Pointers(std::size_t per_pair)
+  /// Where the weights and gradients of some pairs are.
+  struct Block {
+    explicit Block(std::size_t per_pair)
         : targets(block_pairs * per_pair),
           outputs(block_pairs * per_pair),
           output_gradients(block_pairs * per_pair),
@@ -87,54 +99,110 @@ class SkipGram final : public Model {
     const float* centres[block_pairs];
     float* centre_gradients[block_pairs];
     const float* centres_before[block_pairs];
+    float* centre_copies[block_pairs];
+    float* factors = nullptr;
     std::vector<std::uint32_t> targets;  // words
     std::vector<const float*> outputs;
     std::vector<float*> output_gradients;
     std::vector<const float*> outputs_before;
     std::vector<float> scores;
   };
+  /// One that is computed, and the next.
+  struct Blocks final : Workspace {
+    explicit Blocks(std::size_t per_pair) : blocks{Block(per_pair), Block(per_pair)} {}
+    Block blocks[2];
+  };
 
   static std::uint64_t word(const Rows& rows, std::size_t row) { return static_cast<std::uint64_t>(rows.inputs[row]); }
   static std::uint64_t label(const Rows& rows, std::size_t row) { return static_cast<std::uint64_t>(rows.labels[row]); }
 
-  /// Where the weights of a pair are: pair `row`, as number `at` of the block, with negatives from `key`.
-  void point(const float* weights, const Rows& rows, std::size_t row, std::size_t at, std::uint64_t key, Pointers& pointers) const {
-    const float* const outputs = weights + words_ * width_;
-    pointers.centres[at] = weights + word(rows, row) * width_;
-    std::uint32_t* const targets = pointers.targets.data() + at * targets_;
-    targets[0] = static_cast<std::uint32_t>(label(rows, row));
-    for (std::size_t j = 1; j < targets_; ++j) targets[j] = noise_.draw(key, j - 1);
-    for (std::size_t j = 0; j < targets_; ++j) pointers.outputs[at * targets_ + j] = outputs + targets[j] * width_;
-  }
-
-  /// `row_of`: where the gradient of a row of the weights is added, as a GradientRow.
-  template <class RowOf>
-  double add_gradient(const float* weights, const Rows& rows, Workspace& workspace, const RowOf& row_of) const {
-    Pointers& pointers = static_cast<Pointers&>(workspace);
+  /// Σ compute(block, pairs), after locate(row, i, block) for each pair: the i-th of its block.
+  template <class Locate, class Compute>
+  double for_pairs(const Rows& rows, Workspace& workspace, const Locate& locate, const Compute& compute) const {
+    Block* next = &static_cast<Blocks&>(workspace).blocks[0];
+    Block* ready = &static_cast<Blocks&>(workspace).blocks[1];
     double loss = 0;
-    for (std::size_t at = 0; at < rows.count; at += block_pairs) {
-      const std::size_t count = std::min(block_pairs, rows.count - at);
-      for (std::size_t i = 0; i < count; ++i) {
-        point(weights, rows, at + i, i, rows.draws[at + i], pointers);
-        const GradientRow centre = row_of(word(rows, at + i));
-        pointers.centre_gradients[i] = centre.out;
-        pointers.centres_before[i] = centre.before;
-        for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) {
-          const GradientRow output = row_of(words_ + pointers.targets[j]);
-          pointers.output_gradients[j] = output.out;
-          pointers.outputs_before[j] = output.before;
-        }
+    for (std::size_t at = 0, count = 0; at < rows.count || count > 0; std::swap(next, ready)) {
+      const std::size_t coming = std::min(block_pairs, rows.count - at);
+      for (std::size_t i = 0; i < coming; ++i) locate(at + i, i, *next);
+      if (count > 0) {
+        PairBlock pairs{count, width_, targets_, ready->centres, ready->outputs.data(), rows.scale + (at - count)};
+        loss += compute(*ready, pairs);
       }
-      loss += kernels_.negative_sampling({count, width_, targets_, pointers.centres, pointers.outputs.data(), rows.scale + at,
-                                          pointers.centre_gradients, pointers.output_gradients.data(), nullptr, pointers.centres_before,
-                                          pointers.outputs_before.data()});
+      at += coming;
+      count = coming;
     }
     return loss;
   }
 
-  bool is_best(const Pointers& pointers, std::size_t at) const {
-    const std::uint32_t* const targets = pointers.targets.data() + at * targets_;
-    const float* const scores = pointers.scores.data() + at * targets_;
+  /// The weights of pair `row`, with negatives from `key`.
+  void point(const float* weights, const Rows& rows, std::size_t row, std::size_t i, std::uint64_t key, Block& block) const {
+    const float* const outputs = weights + words_ * width_;
+    block.centres[i] = weights + word(rows, row) * width_;
+    ask_for(block.centres[i], width_);
+    std::uint32_t* const targets = block.targets.data() + i * targets_;
+    targets[0] = static_cast<std::uint32_t>(label(rows, row));
+    for (std::size_t j = 1; j < targets_; ++j) targets[j] = noise_.draw(key, j - 1);
+    for (std::size_t j = 0; j < targets_; ++j) {
+      block.outputs[i * targets_ + j] = outputs + targets[j] * width_;
+      ask_for(block.outputs[i * targets_ + j], width_);
+    }
+  }
+  void point_centre(const GradientRow& row, std::size_t i, Block& block) const {
+    block.centre_gradients[i] = row.out;
+    block.centres_before[i] = row.before;
+    ask_for(row.out, width_);
+  }
+
+  /// `row_of`: where the gradient of a row of the weights is added, as a GradientRow.
+  template <class RowOf>
+  double add_gradient(const float* weights, const Rows& rows, bool loss, Workspace& workspace, const RowOf& row_of) const {
+    return for_pairs(
+        rows, workspace,
+        [&](std::size_t row, std::size_t i, Block& block) {
+          point(weights, rows, row, i, rows.draws[row], block);
+          point_centre(row_of(word(rows, row)), i, block);
+          for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) {
+            const GradientRow output = row_of(words_ + block.targets[j]);
+            block.output_gradients[j] = output.out;
+            block.outputs_before[j] = output.before;
+            ask_for(output.out, width_);
+          }
+        },
+        [&](Block& block, PairBlock& pairs) {
+          pairs.centre_gradients = block.centre_gradients;
+          pairs.centres_before = block.centres_before;
+          pairs.output_gradients = block.output_gradients.data();
+          pairs.outputs_before = block.outputs_before.data();
+          pairs.loss = loss;
+          return kernels_.negative_sampling(pairs);
+        });
+  }
+  /// The same, with the outputs' rows left as terms.
+  void add_terms(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const {
+    for_pairs(
+        rows, workspace,
+        [&](std::size_t row, std::size_t i, Block& block) {
+          point(weights, rows, row, i, rows.draws[row], block);
+          const GradientRow centre = gradient.row(word(rows, row));
+          point_centre(centre, i, block);
+          block.centre_copies[i] = gradient.source(centre);
+          for (std::size_t j = i * targets_; j < (i + 1) * targets_; ++j) gradient.add_term(words_ + block.targets[j], centre);
+          if (i == 0) block.factors = gradient.factors(targets_);
+        },
+        [&](Block& block, PairBlock& pairs) {
+          pairs.centre_gradients = block.centre_gradients;
+          pairs.centres_before = block.centres_before;
+          pairs.factors = block.factors;
+          pairs.centre_copies = block.centre_copies;
+          pairs.loss = false;
+          return kernels_.negative_sampling(pairs);
+        });
+  }
+
+  bool is_best(const Block& block, std::size_t at) const {
+    const std::uint32_t* const targets = block.targets.data() + at * targets_;
+    const float* const scores = block.scores.data() + at * targets_;
     for (std::size_t j = 1; j < targets_; ++j)
       if (targets[j] != targets[0] && !(scores[0] > scores[j])) return false;
     return scores[0] == scores[0];

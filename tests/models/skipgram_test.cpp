@@ -120,6 +120,76 @@ TEST_CASE("negative sampling: a row that comes for the first time is added to wh
   }
 }
 
+TEST_CASE("negative sampling: outputs' gradients as terms come to the same bits as written out, and so does what descends along them") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(kernels->name);
+    for (const std::size_t width : {3u, 16u, 100u, 300u}) {
+      constexpr std::size_t words = 200, each = 6, count = 30;
+      const Pairs pairs = random_pairs(words, width, each, count, width);
+      const std::vector<float> weights = numbers(2 * words * width, width);
+      std::vector<float> expected;
+      by_kernels(*kernels, pairs, weights, expected);
+      // As skip-gram gives them: a centre's gradient is written out, the outputs' are terms.
+      std::vector<float> buffer(SparseRows::buffer_floats(2 * words * width, width), std::nanf(""));
+      const SparseRows rows(buffer.data(), 2 * words * width, width);
+      RowSlots slots;
+      slots.resize(2 * words);
+      {
+        GradientRows gradient(rows, slots, {width, each}, count);
+        REQUIRE(gradient.in_terms());
+        for (std::size_t p = 0; p < count; ++p) {
+          const GradientRow centre = gradient.row(pairs.centres[p]);
+          const float* const u = weights.data() + pairs.centres[p] * width;
+          float *const copy = gradient.source(centre), *const du = centre.out;
+          std::vector<const float*> v;
+          for (std::size_t j = 0; j < each; ++j) {
+            const std::size_t row = words + pairs.targets[p * each + j];
+            gradient.add_term(row, centre);
+            v.push_back(weights.data() + row * width);
+          }
+          PairBlock block{1, width, each, &u, v.data(), &pairs.scale[p], &du, nullptr, nullptr, &centre.before};
+          block.factors = gradient.factors(each);
+          block.centre_copies = &copy;
+          block.loss = false;
+          CHECK(kernels->negative_sampling(block) == 0);
+        }
+      }
+      std::vector<float> room(SparseRows::stride_of(width)), stepped = weights;
+      std::vector<float*> places;
+      std::size_t wrong = 0;
+      for (std::size_t slot = 0; slot < rows.count(); ++slot) {
+        const float* const values = rows.values(*kernels, slot, room.data());
+        for (std::size_t i = 0; i < width; ++i) wrong += values[i] != expected[rows.row(slot) * width + i];
+        CHECK((slot < rows.written()) == (rows.row(slot) < words));
+        CHECK(slots[rows.row(slot)] == RowSlots::absent);
+        if (slot >= rows.written()) places.push_back(stepped.data() + rows.row(slot) * width);
+      }
+      CHECK(wrong == 0);
+      std::vector<float> descended = weights;
+      kernels->descend(words * width, 0.3f, weights.data() + words * width, expected.data() + words * width,
+                       descended.data() + words * width);
+      kernels->descend_terms(places.size(), 0.3f, rows.terms(), 0, places.data());
+      CHECK(stepped == descended);
+    }
+  }
+}
+
+TEST_CASE("sparse rows: terms are taken where they fit in the room of the rows written out") {
+  constexpr std::size_t words = 8, width = 4;
+  std::vector<float> buffer(SparseRows::buffer_floats(words * width, width));
+  RowSlots slots;
+  slots.resize(words);
+  const auto in_terms = [&](std::size_t each, std::size_t samples) {
+    return GradientRows(SparseRows(buffer.data(), words * width, width), slots, {width, each}, samples).in_terms();
+  };
+  // 32 floats; a sample takes a row and a source of 4 each, and 4 numbers a term.
+  CHECK(in_terms(2, 2));
+  CHECK_FALSE(in_terms(3, 2));
+  CHECK_FALSE(in_terms(2, 3));
+  CHECK_FALSE(in_terms(0, 2));  // a pattern without terms
+  CHECK_FALSE(in_terms(2, 0));  // nobody knows how many samples will come
+}
+
 TEST_CASE("negative sampling: the reference's gradient is that of its loss, by central differences") {
   const Pairs pairs = random_pairs(7, 5, 4, 20, 1);
   std::vector<double> weights = numbers<double>(2 * 7 * 5, 2), gradient, ignored;

@@ -66,9 +66,9 @@ class Watched final : public Model {
     return inner_->gradient(weights, rows, accumulate, gradient, workspace);
   }
   GradientPattern row_pattern() const override { return sparse_ ? inner_->row_pattern() : GradientPattern{}; }
-  double sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
+  void sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
     ++sparse_calls;
-    return inner_->sparse_gradient(weights, rows, gradient, workspace);
+    inner_->sparse_gradient(weights, rows, gradient, workspace);
   }
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override {
     return inner_->evaluate(weights, rows, correct, workspace);

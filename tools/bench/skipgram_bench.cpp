@@ -1,6 +1,6 @@
 // Training steps of skip-gram as a run makes them: batches drawn from a partition, gradients and steps of SGD as nodes of the lineage, the
 // executor on one thread. Pairs a second for every set of kernels: "KERNELS PAIRS_PER_SECOND", by processor time.
-// tools/bench/compare_skipgram compares them with PyTorch. Usage: skipgram_bench [SECONDS [WORDS DIMENSION NEGATIVES BATCH]]
+// tools/bench/compare_skipgram compares them with PyTorch. Usage: skipgram_bench [SECONDS [WORDS DIMENSION NEGATIVES BATCH [KERNELS]]]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -84,5 +84,6 @@ int main(int count, char** arguments) {
   for (int i = 2; i < count && i < 6; ++i) *sizes[i - 2] = std::strtoull(arguments[i], nullptr, 10);
   const straggler::Dataset data = straggler::random_pairs(one);
   for (const std::string_view set : straggler::available_kernels())
-    fmt::print("{} {:.0f}\n", set, straggler::pairs_per_second(one, data, straggler::select_kernels(set)));
+    if (count < 7 || set == arguments[6])
+      fmt::print("{} {:.0f}\n", set, straggler::pairs_per_second(one, data, straggler::select_kernels(set)));
 }
