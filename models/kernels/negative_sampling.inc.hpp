@@ -1,6 +1,6 @@
 // Skip-gram with negative sampling, some pairs at a time. Included by set.inc.hpp only.
 
-/// Targets whose products with the centre are taken side by side, a register each; their sigmoids are one vector.
+/// Targets whose products with the centre are taken side by side, a register each.
 constexpr int most_height = lanes < 8 ? lanes : 8;
 /// Vectors of a centre that stay in registers while all its targets pass.
 constexpr int most_columns = lanes == 16 ? 8 : 4;
@@ -207,7 +207,7 @@ double negative_sampling(const PairBlock& block) {
     for (std::size_t pair = 0; block.centre_gradients && pair < count; ++pair)
       for_columns(block.width, SpreadPair{block, from + pair, factors + pair * block.targets});
   }
-  loss.flush();
+  if (block.loss) loss.flush();
   return loss.total;
 }
 

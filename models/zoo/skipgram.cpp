@@ -79,7 +79,6 @@ class SkipGram final : public Model {
           point(weights, rows, row, i, Hasher().add(word(rows, row)).add(label(rows, row)).key().low, block);
         },
         [&](Block& block, PairBlock& pairs) {
-          pairs.scale = nullptr;
           pairs.scores = block.scores.data();
           const double loss = kernels_.negative_sampling(pairs);
           for (std::size_t i = 0; i < pairs.pairs; ++i) correct += is_best(block, i);
@@ -126,7 +125,8 @@ class SkipGram final : public Model {
       const std::size_t coming = std::min(block_pairs, rows.count - at);
       for (std::size_t i = 0; i < coming; ++i) locate(at + i, i, *next);
       if (count > 0) {
-        PairBlock pairs{count, width_, targets_, ready->centres, ready->outputs.data(), rows.scale + (at - count)};
+        PairBlock pairs{count, width_, targets_, ready->centres, ready->outputs.data()};
+        if (rows.scale) pairs.scale = rows.scale + (at - count);
         loss += compute(*ready, pairs);
       }
       at += coming;
