@@ -16,6 +16,10 @@ namespace {
 
 constexpr float huge = 1e30f;
 
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
+  throw DataError(fmt::format("{}: {}", path.string(), what));
+}
+
 std::string text(const std::vector<std::size_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 class Tensors {
@@ -30,14 +34,13 @@ class Tensors {
     if (at == named_.end()) return false;
     const TypedTensor& tensor = *at->second;
     if (tensor.shape != wanted.shape)
-      refuse_file(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
-                                     text(tensor.shape), text(wanted.shape)));
+      fail(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
+                              text(tensor.shape), text(wanted.shape)));
     if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
-      refuse_file(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
+      fail(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
     const std::vector<float> values = tensor.floats();
     if (!std::all_of(values.begin(), values.end(), [](float x) { return std::abs(x) < huge; }))
-      refuse_file(path_,
-                  fmt::format("tensor '{}' holds numbers that are not finite, or huge; give weights that have not diverged", wanted.name));
+      fail(path_, fmt::format("tensor '{}' holds numbers that are not finite, or huge; give weights that have not diverged", wanted.name));
     std::copy(values.begin(), values.end(), weights.begin() + static_cast<std::ptrdiff_t>(wanted.offset));
     return true;
   }
@@ -46,8 +49,8 @@ class Tensors {
     std::vector<std::string> names;
     for (const TypedTensor& tensor : file_.tensors) names.push_back(tensor.name);
     const std::string nearest = nearest_name(wanted.name, names);
-    refuse_file(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
-                                   text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
+    fail(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
+                            text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
   }
 
   void refuse_others(const std::vector<TensorInfo>& known) const {
@@ -55,8 +58,8 @@ class Tensors {
     for (const TensorInfo& tensor : known) names.insert(tensor.name);
     for (const TypedTensor& tensor : file_.tensors)
       if (!names.contains(tensor.name) && !is_counter(tensor))
-        refuse_file(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model",
-                                       tensor.name, text(tensor.shape)));
+        fail(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model", tensor.name,
+                                text(tensor.shape)));
   }
 
  private:
@@ -90,8 +93,8 @@ ModelWeights read_model_weights(const std::filesystem::path& path, const Model& 
 std::vector<float> read_trained_weights(const std::filesystem::path& path, const Model& model) {
   ModelWeights read = read_model_weights(path, model, 0);
   if (!read.absent.empty())
-    refuse_file(path, fmt::format("has no tensor '{}', a running statistic of the model; give the weights of a model that was trained",
-                                  read.absent.front()));
+    fail(path, fmt::format("has no tensor '{}', a running statistic of the model; give the weights of a model that was trained",
+                           read.absent.front()));
   return std::move(read.values);
 }
 

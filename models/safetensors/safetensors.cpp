@@ -22,6 +22,10 @@ using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "values are copied to the file as they lie in memory");
 
+[[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
+  throw DataError(fmt::format("{}: {}", path.string(), sentence));
+}
+
 std::size_t elements(const TensorInfo& tensor) {
   std::size_t count = 1;
   for (const std::size_t size : tensor.shape) count *= size;
@@ -67,7 +71,7 @@ class Aside {
   void move_into_place() {
     std::error_code error;
     fs::rename(aside_, path_, error);
-    if (error) refuse_file(path_, fmt::format("cannot be written ({}); give a place that can", error.message()));
+    if (error) fail(path_, fmt::format("cannot be written ({}); give a place that can", error.message()));
     moved_ = true;
   }
 
@@ -89,7 +93,7 @@ void write_safetensors(const fs::path& path, const std::vector<TensorInfo>& tens
     out.write(header.data(), static_cast<std::streamsize>(header.size()));
     out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
     out.close();
-    if (!out) refuse_file(path, fmt::format("cannot be written ({}); give a folder that exists and has room", std::strerror(errno)));
+    if (!out) fail(path, fmt::format("cannot be written ({}); give a folder that exists and has room", std::strerror(errno)));
   }
   aside.move_into_place();
 }
@@ -101,7 +105,7 @@ SafetensorsFile read_safetensors(const fs::path& path) {
   for (const TypedTensor& tensor : typed.tensors) {
     if (is_counter(tensor)) continue;
     if (tensor.type != NumberType::f32)
-      refuse_file(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
+      fail(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
     file.tensors.push_back({tensor.name, tensor.shape, file.values.size()});
     const std::vector<float> values = tensor.floats();
     file.values.insert(file.values.end(), values.begin(), values.end());

@@ -42,6 +42,10 @@ const TypeName& entry_of(NumberType type) {
   return *std::find_if(types.begin(), types.end(), [type](const TypeName& each) { return each.type == type; });
 }
 
+[[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
+  throw DataError(fmt::format("{}: {}", path.string(), sentence));
+}
+
 template <class Number>
 TypedTensor made(std::string name, NumberType type, std::vector<std::size_t> shape, std::span<const Number> values) {
   return {std::move(name), type, std::move(shape), {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
@@ -55,8 +59,7 @@ struct Entry {
 
 std::size_t count_at(const fs::path& path, const std::string& name, const Json& json) {
   if (!json.is_number_unsigned())
-    refuse_file(path,
-                fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
+    fail(path, fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
   return json.get<std::size_t>();
 }
 
@@ -66,45 +69,45 @@ NumberType type_at(const fs::path& path, const std::string& name, const Json& js
     if (json == each.name) return each.type;
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
-  refuse_file(path, fmt::format("tensor '{}' is of type {}; known are {}", name, json.dump(), known));
+  fail(path, fmt::format("tensor '{}' is of type {}; known are {}", name, json.dump(), known));
 }
 
 Entry entry_at(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {
   const auto is_list = [&json](const char* key) { return json.contains(key) && json[key].is_array(); };
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
-    refuse_file(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
+    fail(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
   Entry entry{{name, type_at(path, name, json["dtype"]), {}, {}}, 0, 0};
   std::size_t count = 1;  // never more than there are bytes: no product below overflows
   for (const Json& size : json["shape"]) {
     entry.tensor.shape.push_back(count_at(path, name, size));
     if (entry.tensor.shape.back() != 0 && count > data_bytes / entry.tensor.shape.back())
-      refuse_file(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
+      fail(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
     count *= entry.tensor.shape.back();
   }
   const std::size_t bytes = count * size_of(entry.tensor.type);
   entry.begin = count_at(path, name, json["data_offsets"][0]);
   entry.end = count_at(path, name, json["data_offsets"][1]);
   if (entry.begin > entry.end || entry.end > data_bytes)
-    refuse_file(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, entry.begin,
-                                  entry.end, data_bytes));
+    fail(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, entry.begin, entry.end,
+                           data_bytes));
   if (entry.end - entry.begin != bytes)
-    refuse_file(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(),
-                                  bytes, entry.end - entry.begin));
+    fail(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(), bytes,
+                           entry.end - entry.begin));
   return entry;
 }
 
 std::vector<Entry> read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, TypedFile& file) {
   const Json header = Json::parse(text, nullptr, false);
-  if (!header.is_object()) refuse_file(path, "its header is not JSON; give a safetensors file");
+  if (!header.is_object()) fail(path, "its header is not JSON; give a safetensors file");
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
     if (name != "__metadata__") {
       entries.push_back(entry_at(path, name, json, data_bytes));
       continue;
     }
-    if (!json.is_object()) refuse_file(path, "its __metadata__ is not a map; give a safetensors file");
+    if (!json.is_object()) fail(path, "its __metadata__ is not a map; give a safetensors file");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) refuse_file(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
+      if (!value.is_string()) fail(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
       file.metadata[key] = value.get<std::string>();
     }
   }
@@ -112,17 +115,15 @@ std::vector<Entry> read_header(const fs::path& path, const std::string& text, st
   std::size_t at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != at)
-      refuse_file(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", entry.tensor.name));
+      fail(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", entry.tensor.name));
     at = entry.end;
   }
   if (at != data_bytes)
-    refuse_file(path, fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at, data_bytes));
+    fail(path, fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at, data_bytes));
   return entries;
 }
 
 }  // namespace
-
-void refuse_file(const fs::path& path, const std::string& sentence) { throw DataError(fmt::format("{}: {}", path.string(), sentence)); }
 
 const char* name_of(NumberType type) { return entry_of(type).name; }
 std::size_t size_of(NumberType type) { return entry_of(type).size; }
@@ -185,22 +186,22 @@ std::string safetensors_bytes(const TypedFile& file) {
 
 TypedFile read_typed_safetensors(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) refuse_file(path, "no such file; give a safetensors file");
+  if (!fs::is_regular_file(path, error)) fail(path, "no such file; give a safetensors file");
   const std::uintmax_t size = fs::file_size(path, error);
   std::ifstream in(path, std::ios::binary);
-  if (!in) refuse_file(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
+  if (!in) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
   std::uint64_t length = 0;
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
-    refuse_file(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
+    fail(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
   if (length > longest_header || length > size - sizeof length)
-    refuse_file(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
+    fail(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
   std::string header(length, '\0');
   in.read(header.data(), static_cast<std::streamsize>(length));
   TypedFile file;
   for (Entry& entry : read_header(path, header, size - sizeof length - length, file)) {
     entry.tensor.bytes.resize(entry.end - entry.begin);
     if (!in.read(entry.tensor.bytes.data(), static_cast<std::streamsize>(entry.tensor.bytes.size())))
-      refuse_file(path, "reading failed; get a whole, undamaged file");
+      fail(path, "reading failed; get a whole, undamaged file");
     file.tensors.push_back(std::move(entry.tensor));
   }
   return file;

@@ -11,9 +11,6 @@ namespace straggler {
 
 enum class NumberType { f32, f16, bf16, i8, u8, i32, i64 };
 
-/// Throws DataError: "PATH: SENTENCE".
-[[noreturn]] void refuse_file(const std::filesystem::path& path, const std::string& sentence);
-
 /// "F32", "I8", …, as the format calls it.
 const char* name_of(NumberType type);
 std::size_t size_of(NumberType type);
