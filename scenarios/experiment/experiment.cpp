@@ -190,7 +190,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
 Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListener* progress) {
   Lineage lineage(Math::none, root_key());
   const StoredValues values(*options.store, lineage);
-  KnownEvaluations known(*options.store, values, train_subset());
+  KnownEvaluations known(*options.store, values, train_subset(), blueprint.numerics.dynamic());
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        &known, nullptr, false);
   simulate(lineage, recorder, &known, progress, {});

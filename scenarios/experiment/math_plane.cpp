@@ -51,6 +51,10 @@ void evaluate_final(RunRecord& record, Evaluator& evaluator, const Handle& weigh
   record.final_train_accuracy = train.accuracy;
   record.final_test_loss = test.loss;
   record.final_test_accuracy = test.accuracy;
+  if (const std::optional<LossScale> scale = evaluator.loss_scale(weights)) {
+    record.skipped_updates = scale->skipped;
+    record.final_loss_scale = scale->scale;
+  }
   if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
 }
 

@@ -132,6 +132,8 @@ class RunPage {
     facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
     facts.add("test loss", summary_.number("final_test_loss"), readable_score);
     facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
+    facts.add("updates skipped, gradient overflowed", summary_.number("skipped_updates"), count_text);
+    facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
     const ResultTable thresholds(folder_ / "thresholds.csv");
     for (std::size_t row = 0; row < thresholds.rows() && summary_.number("final_test_accuracy"); ++row) {
       const auto seconds = thresholds.number(row, "time_s");
