@@ -250,6 +250,24 @@ TEST_CASE("a diverging run says so, and exits 0") {
   CHECK(done.code == 0);
   CHECK(place.summary("r")["outcome"] == "diverged");
   CHECK(place.summary("r")["final_train_loss"].is_null());
+  CHECK(place.summary("r")["final_test_accuracy"].is_null());
+  CHECK(done.out.find("test accuracy nan") != std::string::npos);
+  CHECK(place.read("r/report.html").find("Outcome: diverged, the loss is no longer finite.") != std::string::npos);
+}
+
+TEST_CASE("a run whose loss grows without end, and is finite, warns in one line and on its page") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  // (1 - 3)^n of a distance after n steps.
+  const auto done = place.shell(
+      "straggler run small.yaml --out r --set workload.model=quadratic --set training.scheme=ssgd "
+      "--set \"training.optimizer={kind: sgd, learning_rate: 3}\"");
+  CHECK(done.code == 0);
+  CHECK(place.summary("r")["outcome"] == "completed");
+  const std::size_t at = done.err.find("warning: the training loss is ");
+  REQUIRE_MESSAGE(at != std::string::npos, done.err);
+  CHECK(done.err.find("smaller training.optimizer.learning_rate", at) < done.err.find('\n', at));
+  CHECK(place.read("r/report.html").find("Warning: the training loss is ") != std::string::npos);
 }
 
 TEST_CASE("a run in mixed precision tells of its loss scale, others do not") {
