@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_classes = 1000;
+constexpr std::size_t most_classes = 1000, few_classes = 10;
 constexpr double usual_test_share = 0.2;
 
 struct Table {
@@ -124,16 +124,32 @@ class Reader {
   std::vector<std::string> unquoted_;
 };
 
+constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
+
+/// A quantity is no class: numbers with fractions, or hardly two rows that have the same.
+void refuse_quantities(const Table& table, const std::map<std::string, std::int32_t>& classes) {
+  const auto number = [](const auto& label) { return as_number(label.first).has_value(); };
+  const auto fraction = [](const std::string& label) { return as_number(label).value_or(0) != std::round(as_number(label).value_or(0)); };
+  const auto broken = std::find_if(table.labels.begin(), table.labels.end(), fraction);
+  if (broken != table.labels.end() && std::all_of(classes.begin(), classes.end(), number))
+    fail(table.path, table.label_line[static_cast<std::size_t>(broken - table.labels.begin())],
+         fmt::format("column {}, the labels', has '{}', as if it were a quantity; classes are words or whole numbers: {}", table.label + 1,
+                     *broken, label_remedy));
+  if (classes.size() > few_classes && 2 * classes.size() > table.rows())
+    throw DataError(fmt::format("{}: {} different labels in column {} of {} rows, as if it were a quantity; {}", table.path.string(),
+                                classes.size(), table.label + 1, table.rows(), label_remedy));
+}
+
 /// Labels that are all whole numbers by size, others by their letters.
 std::map<std::string, std::int32_t> classes_of(const Table& table) {
   std::map<std::string, std::int32_t> classes;
   for (const std::string& label : table.labels) {
     classes.emplace(label, 0);
     if (classes.size() > most_classes)
-      throw DataError(
-          fmt::format("{}: more than {} different labels in column {}, as if it were a quantity; name a column of classes by `label`",
-                      table.path.string(), most_classes, table.label + 1));
+      throw DataError(fmt::format("{}: more than {} different labels in column {}, as if it were a quantity; {}", table.path.string(),
+                                  most_classes, table.label + 1, label_remedy));
   }
+  refuse_quantities(table, classes);
   std::vector<std::string> sorted;
   for (const auto& one : classes) sorted.push_back(one.first);
   if (std::all_of(sorted.begin(), sorted.end(), [](const std::string& label) { return as_integer(label).has_value(); }))

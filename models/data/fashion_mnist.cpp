@@ -1,6 +1,6 @@
 // Fashion-MNIST (Xiao, Rasul, Vollgraf: "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
-// arXiv:1708.07747) from Debian's package dataset-fashion-mnist, or any data set of its layout: a folder with four IDX
-// files, among them MNIST itself.
+// arXiv:1708.07747) from Debian's package dataset-fashion-mnist, or a data set of its layout, sizes and number of classes: a
+// folder with four IDX files, among them MNIST itself. Data kind `idx` takes any others.
 #include <fmt/format.h>
 
 #include "models/data/blocks.hpp"
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* packaged = "/usr/share/datasets/fashion-mnist";
-constexpr std::size_t classes = 10;
+constexpr std::size_t classes = 10, side = 28;
 
 struct Folder {
   fs::path path;
@@ -66,7 +66,13 @@ Half read_half(const Folder& folder, const std::string& part, Reader reader) {
   return half;
 }
 
-void check_sizes_agree(const Half& train, const Half& test) {
+constexpr const char* other_kind = "take kind: idx, which reads IDX files of any size and number of classes";
+
+void check_sizes(const Half& train, const Half& test) {
+  if (train.images.dimensions[1] != side || train.images.dimensions[2] != side)
+    throw DataError(fmt::format("{}: images of {} x {} pixels; those of Fashion-MNIST and MNIST have {} x {}: {}",
+                                train.images_path.string(), train.images.dimensions[1], train.images.dimensions[2], side, side,
+                                other_kind));
   if (train.images.dimensions[1] == test.images.dimensions[1] && train.images.dimensions[2] == test.images.dimensions[2]) return;
   throw DataError(fmt::format("{}: images of {} x {} pixels, but the training images have {} x {}; both must have the same size",
                               test.images_path.string(), test.images.dimensions[1], test.images.dimensions[2], train.images.dimensions[1],
@@ -89,7 +95,7 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   const Folder folder = folder_of(parameters, base);
   if (folder.given) {
     const Half train = read_half(folder, "train", read_idx_header), test = read_half(folder, "t10k", read_idx_header);
-    check_sizes_agree(train, test);
+    check_sizes(train, test);
     return describe(folder, train, test, parameters);
   }
   Half train, test;
@@ -103,8 +109,8 @@ Pixels pixels_of(const Half& half, std::size_t count) { return {half.images.byte
 DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale, unsigned threads) {
   for (std::size_t i = 0; i < count; ++i)
     if (half.labels.bytes[i] >= classes)
-      throw DataError(
-          fmt::format("{}: label {} of sample {}; labels are 0 to {}", half.labels_path.string(), half.labels.bytes[i], i, classes - 1));
+      throw DataError(fmt::format("{}: label {} of sample {}; labels of Fashion-MNIST and MNIST are 0 to {}: {}", half.labels_path.string(),
+                                  half.labels.bytes[i], i, classes - 1, other_kind));
   DataSplit split;
   split.inputs = scale.apply(pixels_of(half, count), threads);
   split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
@@ -125,7 +131,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   const Folder folder = folder_of(parameters, base);
   const auto [train, test] =
       both([&] { return read_half(folder, "train", read_idx); }, [&] { return read_half(folder, "t10k", read_idx); }, threads);
-  check_sizes_agree(train, test);
+  check_sizes(train, test);
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";

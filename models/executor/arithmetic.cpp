@@ -1,6 +1,7 @@
 #include "models/executor/arithmetic.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <stdexcept>
 
@@ -140,7 +141,7 @@ void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const 
   if (advance)
     advance_scaling(inputs[0] + scaling(), finite, out + scaling());
   else if (towards != out)
-    std::copy_n(towards + scaling(), 2, out + scaling());
+    std::copy_n(towards + scaling(), Numerics::scaling_registers, out + scaling());
 }
 
 void Arithmetic::skip(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, float* out) const {
@@ -152,11 +153,13 @@ void Arithmetic::skip(const ElementwiseEntry& entry, const std::vector<const flo
 }
 
 void Arithmetic::combine_scaling(const std::vector<const float*>& inputs, float* out) const {
-  for (std::size_t i = scaling(); i < length(); ++i) {
-    float least = inputs[0][i];
-    for (const float* const input : inputs) least = std::min(least, input[i]);
-    out[i] = least;
+  std::array<float, Numerics::scaling_registers> all;
+  std::copy_n(inputs[0] + scaling(), all.size(), all.begin());
+  for (const float* const input : inputs) {
+    const float* const its = input + scaling();
+    all = {std::min(all[0], its[0]), std::min(all[1], its[1]), std::max(all[2], its[2])};
   }
+  std::copy(all.begin(), all.end(), out + scaling());
 }
 
 void Arithmetic::advance_scaling(const float* before, bool finite, float* out) const {
@@ -166,6 +169,13 @@ void Arithmetic::advance_scaling(const float* before, bool finite, float* out) c
   const bool grow = good >= static_cast<float>(numerics_.growth_every);
   out[0] = finite ? (grow ? std::min(2 * scale, largest) : scale) : std::max(scale / 2, smallest);
   out[1] = grow ? 0 : good;
+  out[2] = before[2] + (finite ? 0 : 1);  // exact to 2^24
+}
+
+std::optional<LossScale> Arithmetic::scaling_of(const float* weights) const {
+  if (!numerics_.dynamic()) return std::nullopt;
+  const float* const its = weights + scaling();
+  return LossScale{its[0], static_cast<std::uint64_t>(its[2])};
 }
 
 void Arithmetic::initialize(float* out) const {

@@ -12,6 +12,7 @@
 #include "models/executor/numerics.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/model.hpp"
+#include "sim/lineage/evaluator.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -83,6 +84,8 @@ class Arithmetic {
 
   /// Floats of every vector: parameters, running statistics, registers.
   std::size_t length() const { return model_length_ + numerics_.registers(); }
+  /// Of weights; none where it is not dynamic.
+  std::optional<LossScale> scaling_of(const float* weights) const;
   /// Of parameters and running statistics.
   std::size_t model_length() const { return model_length_; }
   /// Floats of a buffer for a value.
@@ -118,7 +121,7 @@ class Arithmetic {
   void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                float* out) const;
   Extent extent(std::size_t n) const { return {n, tensors_, model_length_, numerics_.optimizer_registers}; }
-  /// Of two numbers at the end of a vector, where the loss scale is dynamic.
+  /// Of the numbers at the end of a vector, where the loss scale is dynamic.
   std::size_t scaling() const { return model_length_ + numerics_.optimizer_registers; }
   float loss_scale(const float* weights) const { return numerics_.dynamic() ? weights[scaling()] : numerics_.loss_scale; }
   void initialize(float* out) const;
@@ -128,7 +131,7 @@ class Arithmetic {
   void combine_scaling(const std::vector<const float*>& inputs, float* out) const;
   /// An update or a state whose gradient is not finite: everything stays as it was.
   void skip(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, float* out) const;
-  /// The loss scale after an update, from the one before.
+  /// The registers of the loss scale after an update, from those before.
   void advance_scaling(const float* before, bool finite, float* out) const;
   void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.

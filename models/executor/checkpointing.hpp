@@ -44,6 +44,7 @@ class Checkpointing final : public Evaluator {
   Checkpointing(Executor& executor, const Lineage& lineage, CheckpointOptions options);
 
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
+  std::optional<LossScale> loss_scale(const Handle& weights) override { return executor_.loss_scale(weights); }
   void force(const Handle& value) override;
   void published(const Handle& weights, std::uint64_t version) override;
 

@@ -1,6 +1,8 @@
 #include "models/executor/evaluation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "models/data/permutation.hpp"
@@ -107,7 +109,8 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
   }
   const auto count = static_cast<double>(over.count);
   result.loss /= count;
-  result.accuracy = static_cast<double>(correct) / count;
+  // Scores that are no numbers have no largest one.
+  result.accuracy = std::isfinite(result.loss) ? static_cast<double>(correct) / count : std::numeric_limits<double>::quiet_NaN();
   remember(key, set, result);
   resources.count_evaluation();
   return result;

@@ -128,6 +128,10 @@ Evaluation Executor::evaluate(const Handle& weights, EvaluationSet set) {
   }
 }
 
+std::optional<LossScale> Executor::loss_scale(const Handle& weights) {
+  return implementation_->arithmetic.scaling_of(value(weights).data());
+}
+
 void Executor::force(const Handle& value) { implementation_->force(implementation_->node_of(value)); }
 
 std::span<const float> Executor::value(const Handle& handle) {

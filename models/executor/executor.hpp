@@ -46,6 +46,7 @@ class Executor final : public Evaluator, private ValueOwner {
            ExecutorOptions options);
   ~Executor() override;
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
+  std::optional<LossScale> loss_scale(const Handle& weights) override;
   void force(const Handle& value) override;
   /// Floats of a value before its registers: Model::length().
   std::size_t model_length() const;

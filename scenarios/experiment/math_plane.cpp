@@ -1,9 +1,11 @@
 #include "scenarios/experiment/math_plane.hpp"
 
 #include <cmath>
+#include <numbers>
 #include <span>
 
 #include "scenarios/schema/reader.hpp"
+#include "sim/record/loss_warning.hpp"
 
 namespace straggler {
 namespace {
@@ -12,6 +14,21 @@ namespace {
 void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataInfo& read) {
   if (read.features != expected.features || read.classes != expected.classes || read.train != expected.train || read.test != expected.test)
     throw_error(scenario, "workload.data", files_changed);
+}
+
+/// The initial weights are evaluated for this only where the loss could be that much worse: guessing one of two classes costs ln 2.
+constexpr double suspicious_loss = far_worse * std::numbers::ln2;
+
+void warn_of_loss(RunRecord& record, Evaluator& evaluator, Lineage& lineage) {
+  if (record.curve.empty() || !record.curve.back().train_loss || !std::isfinite(*record.curve.back().train_loss)) return;
+  const CurvePoint& first = record.curve.front();
+  const double last = *record.curve.back().train_loss;
+  std::optional<double> start;
+  if (first.update == 0)
+    start = first.train_loss;
+  else if (last > suspicious_loss)
+    start = evaluator.evaluate(lineage.initial(), EvaluationSet::train_subset).loss;
+  if (const std::optional<std::string> warning = start ? loss_warning(*start, last) : std::nullopt) record.warnings.push_back(*warning);
 }
 
 }  // namespace
@@ -44,14 +61,19 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }
 
-void evaluate_final(RunRecord& record, Evaluator& evaluator, const Handle& weights) {
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights) {
   const Evaluation train = evaluator.evaluate(weights, EvaluationSet::train);
   const Evaluation test = evaluator.evaluate(weights, EvaluationSet::test);
   record.final_train_loss = train.loss;
   record.final_train_accuracy = train.accuracy;
   record.final_test_loss = test.loss;
   record.final_test_accuracy = test.accuracy;
+  if (const std::optional<LossScale> scale = evaluator.loss_scale(weights)) {
+    record.skipped_updates = scale->skipped;
+    record.final_loss_scale = scale->scale;
+  }
   if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
+  warn_of_loss(record, evaluator, lineage);
 }
 
 }  // namespace straggler

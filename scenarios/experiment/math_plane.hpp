@@ -26,7 +26,8 @@ struct MathPlane {
 
 /// Who ran: name, scheme, seed, groups.
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint);
-/// Losses and accuracies of the final weights over the full sets.
-void evaluate_final(RunRecord& record, Evaluator& evaluator, const Handle& weights);
+/// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above that of the
+/// initial weights.
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights);
 
 }  // namespace straggler

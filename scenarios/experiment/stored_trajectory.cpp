@@ -15,6 +15,8 @@ constexpr double end_share = 2;
 /// Unevaluated nodes of some 300 bytes each that a run may gather on its way to values that are known.
 constexpr std::size_t most_pending = 300'000;
 
+LossScale from_kept(const Evaluation& kept) { return {kept.loss, static_cast<std::uint64_t>(kept.accuracy)}; }
+
 }  // namespace
 
 StoredValues::StoredValues(TrajectoryStore& store, const Lineage& lineage)
@@ -40,7 +42,14 @@ void StoredValues::forget(const Key& key) {
 }
 
 Evaluation KnownEvaluations::evaluate(const Handle& weights, EvaluationSet set) {
-  const Key key = evaluation_key(weights.key(), set, train_subset_, stamp_);
+  return find(evaluation_key(weights.key(), set, train_subset_, stamp_));
+}
+
+std::optional<LossScale> KnownEvaluations::loss_scale(const Handle& weights) {
+  return dynamic_ ? std::optional(from_kept(find(loss_scale_key(weights.key(), stamp_)))) : std::nullopt;
+}
+
+Evaluation KnownEvaluations::find(const Key& key) {
   if (const auto known = store_.find(key)) {
     ++found_;
     return *known;
@@ -146,6 +155,12 @@ Evaluation StoringEvaluator::evaluate(const Handle& weights, EvaluationSet set) 
   const Evaluation value = math_.evaluate(weights, set);
   store_.keep(key, value);
   return value;
+}
+
+std::optional<LossScale> StoringEvaluator::loss_scale(const Handle& weights) {
+  const std::optional<LossScale> scale = math_.loss_scale(weights);
+  if (scale) store_.keep(loss_scale_key(weights.key(), stamp_), {scale->scale, static_cast<double>(scale->skipped)});
+  return scale;
 }
 
 void StoringEvaluator::force(const Handle& value) {

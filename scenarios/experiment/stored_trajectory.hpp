@@ -31,12 +31,14 @@ class StoredValues final : public KnownValues {
   std::unordered_set<Key, KeyHash> known_;
 };
 
-/// Answers from a store alone. What is not known reads as no progress (accuracy 0, loss 0) and is noted.
+/// Answers from a store alone. What is not known reads as no progress (accuracy 0, loss 0) and is noted. `dynamic`: whether weights have a
+/// loss scale of their own.
 class KnownEvaluations final : public Evaluator {
  public:
-  KnownEvaluations(TrajectoryStore& store, const StoredValues& values, std::size_t train_subset)
-      : store_(store), values_(values), train_subset_(train_subset) {}
+  KnownEvaluations(TrajectoryStore& store, const StoredValues& values, std::size_t train_subset, bool dynamic)
+      : store_(store), values_(values), train_subset_(train_subset), dynamic_(dynamic) {}
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
+  std::optional<LossScale> loss_scale(const Handle& weights) override;
   void force(const Handle& /*value*/) override {}
   void published(const Handle& weights, std::uint64_t version) override { note(weights, version); }
   void stopped(const Handle& weights, std::uint64_t version) override { note(weights, version); }
@@ -47,12 +49,14 @@ class KnownEvaluations final : public Evaluator {
   std::uint64_t known_version() const { return known_version_; }
 
  private:
+  Evaluation find(const Key& key);
   void note(const Handle& weights, std::uint64_t version) {
     if (values_.knows(weights.key())) known_version_ = version;
   }
   TrajectoryStore& store_;
   const StoredValues& values_;
   const std::size_t train_subset_;
+  const bool dynamic_;
   const Key stamp_ = math_stamp();
   std::vector<Key> missing_;
   std::size_t found_ = 0;
@@ -100,6 +104,7 @@ class StoringEvaluator final : public Evaluator {
                    std::uint64_t known_version)
       : store_(store), math_(math), lineage_(lineage), points_(points), train_subset_(train_subset), known_version_(known_version) {}
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
+  std::optional<LossScale> loss_scale(const Handle& weights) override;
   void force(const Handle& value) override;
   void published(const Handle& weights, std::uint64_t version) override;
   void stopped(const Handle& weights, std::uint64_t version) override;

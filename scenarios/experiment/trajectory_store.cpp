@@ -13,6 +13,8 @@ Key evaluation_key(const Key& weights, EvaluationSet set, std::size_t train_subs
   return Hasher().add("evaluation").add(stamp).add(weights).add(static_cast<std::uint64_t>(set)).add(samples).key();
 }
 
+Key loss_scale_key(const Key& weights, const Key& stamp) { return Hasher().add("loss scale").add(stamp).add(weights).key(); }
+
 Key value_root(const Key& root, const Key& stamp) { return Hasher().add("values").add(stamp).add(root).key(); }
 
 }  // namespace straggler

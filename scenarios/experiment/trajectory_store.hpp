@@ -15,6 +15,8 @@ namespace straggler {
 Key math_stamp();
 /// Names an evaluation: the weights, the samples they were evaluated on, and the program's math (`stamp`).
 Key evaluation_key(const Key& weights, EvaluationSet set, std::size_t train_subset, const Key& stamp);
+/// Names the loss scale that goes with weights. It is kept as evaluations are: the scale as the loss, the updates skipped as the accuracy.
+Key loss_scale_key(const Key& weights, const Key& stamp);
 /// Names all values that follow from a lineage's root by the program's math.
 Key value_root(const Key& root, const Key& stamp);
 

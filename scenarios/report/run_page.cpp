@@ -16,6 +16,7 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/xml_text.hpp"
+#include "sim/record/loss_warning.hpp"
 
 namespace straggler {
 namespace {
@@ -74,9 +75,9 @@ class RunPage {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
     body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
                         count_text(summary_.number("workers").value_or(0)), count_text(summary_.number("seed").value_or(0)));
-    findings();
-    facts();
     const ResultTable curve(folder_ / "curve.csv");
+    findings(curve);
+    facts();
     body_ += "<h2>Pictures</h2>\n";
     learning(curve, "time_s", "simulated time", readable_seconds);
     learning(curve, "epoch", "epochs", readable_number);
@@ -93,13 +94,22 @@ class RunPage {
     body_ += html_figure(title, drawing.inside(), caption);
   }
 
-  void findings() {
+  bool with_math() const { return summary_.number("final_test_accuracy") || summary_.text("outcome") == "diverged"; }
+
+  /// Where the initial weights were evaluated.
+  static std::optional<std::string> warning_of_loss(const ResultTable& curve) {
+    if (curve.rows() == 0 || curve.number(0, "update") != 0.0) return std::nullopt;
+    const auto start = curve.number(0, "train_loss"), last = curve.number(curve.rows() - 1, "train_loss");
+    return start && last ? loss_warning(*start, *last) : std::nullopt;
+  }
+
+  void findings(const ResultTable& curve) {
     std::vector<std::string> said;
     const std::string time = readable_seconds(summary_.number("simulated_seconds").value_or(0));
     const std::optional<double> target = summary_.number("target_accuracy"), reached = summary_.number("time_to_target_s");
     if (target && reached)
       said.push_back(fmt::format("{} test accuracy is reached after {}, for good.", readable_number(*target), readable_seconds(*reached)));
-    else if (target && summary_.number("final_test_accuracy"))
+    else if (target && with_math())
       said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
     if (const auto accuracy = summary_.number("final_test_accuracy"))
       said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
@@ -114,7 +124,8 @@ class RunPage {
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
     if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
     if (const std::string outcome = summary_.text("outcome"); outcome != "completed" && outcome != "target_reached")
-      said.push_back(fmt::format("Outcome: {}.", outcome));
+      said.push_back(fmt::format("Outcome: {}{}.", outcome, outcome == "diverged" ? ", the loss is no longer finite" : ""));
+    if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
     body_ += "</ul>\n";
@@ -132,8 +143,10 @@ class RunPage {
     facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
     facts.add("test loss", summary_.number("final_test_loss"), readable_score);
     facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
+    facts.add("updates skipped, gradient overflowed", summary_.number("skipped_updates"), count_text);
+    facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
     const ResultTable thresholds(folder_ / "thresholds.csv");
-    for (std::size_t row = 0; row < thresholds.rows() && summary_.number("final_test_accuracy"); ++row) {
+    for (std::size_t row = 0; row < thresholds.rows() && with_math(); ++row) {
       const auto seconds = thresholds.number(row, "time_s");
       facts.add("time to " + thresholds.text(row, "threshold"), seconds ? readable_seconds(*seconds) : std::string("not reached"));
     }

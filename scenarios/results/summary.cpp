@@ -152,6 +152,8 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.number("loading_fraction", mean_share(record.workers, Phase::loading));
   fields.number("down_fraction", mean_share(record.workers, Phase::down));
   add_staleness(fields, record.staleness);
+  fields.count("skipped_updates", record.skipped_updates);
+  fields.number("final_loss_scale", record.final_loss_scale);
   fields.count("events", record.events);
   fields.text_or_none("weights_key", record.weights_key);
   return fields.take();

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "scenarios/schema/other_names.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -223,8 +224,8 @@ void Section::finish() {
   if (node_ != nullptr) {
     for (const YamlNode::Key& key : node_->keys) {
       if (among(known_, key.name) || among(excused_, key.name)) continue;
-      context_.problems.add(key.place, path_of(key.name), unknown_name("key", key.name, known_));
-      meant_.push_back(nearest_name(key.name, known_));
+      context_.problems.add(key.place, path_of(key.name), unknown_key(key.name, known_, path_));
+      meant_.push_back(meant_key(key.name, known_));
     }
   }
   if (no_map_) return;
@@ -276,6 +277,11 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
     context.problems.add(slip->place, section.path_of(slip->name), unknown_name("key", slip->name, {"kind"}));
   } else if (kind.name.empty()) {
     context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names));
+  } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
+    context.problems.add(place, where,
+                         in_quotes(kind.name) +
+                             " is known by its layers only and cannot learn; take it as workload.cost.model, for times and " +
+                             "bytes, beside a model that learns: " + joined(names));
   } else {
     context.problems.add(place, where, unknown_name(name_of(group), kind.name, names));
   }

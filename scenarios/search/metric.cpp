@@ -32,7 +32,8 @@ std::optional<double> threshold_of(const std::string& metric) {
 }
 
 bool metric_needs_math(const std::string& metric) {
-  return metric.starts_with("final_") || metric.ends_with("_to_target") || metric.ends_with("_target_s") || threshold_of(metric);
+  return metric.starts_with("final_") || metric == "skipped_updates" || metric.ends_with("_to_target") || metric.ends_with("_target_s") ||
+         threshold_of(metric);
 }
 
 bool more_is_better(const std::string& metric) {

@@ -109,6 +109,8 @@ struct RunRecord {
   std::vector<std::string> group_devices;    // [groups], names
   LinkTable links;
   std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
+  std::optional<std::uint64_t> skipped_updates;  // none: the loss scale is not dynamic, or timing alone
+  std::optional<double> final_loss_scale;
   std::optional<double> target_accuracy;
   std::int64_t sustain = 2;
   std::vector<double> thresholds;

@@ -316,6 +316,22 @@ TEST_CASE("csv: what is wrong is told with its line") {
   for (int i = 0; i < 1100; ++i) many += "1," + std::to_string(i / 8.0) + "\n";
   folder.write("many.csv", many);
   CHECK(contains(refusal("csv", {{"path", folder.path("many.csv")}}), "more than 1000 different labels in column 2"));
+  // Of a regression's target neighbouring rows may differ by fractions, or by whole numbers.
+  folder.write("prices.csv", "size,price\n1,2\n2,3.5\n3,3.5\n");
+  CHECK(contains(refusal("csv", {{"path", folder.path("prices.csv")}}), "prices.csv:3: column 2, the labels', has '3.5', as if it were a"));
+  folder.write("written.csv", "size,class\n1,2.0\n2,3.0\n3,2.0\n");  // whole numbers, as some programs write them
+  CHECK(refusal("csv", {{"path", folder.path("written.csv")}}).empty());
+  folder.write("versions.csv", "size,version\n1,2.5\n2,3.5\n3,2.5rc\n");  // words
+  CHECK(refusal("csv", {{"path", folder.path("versions.csv")}}).empty());
+  for (const int rows : {20, 22}) {  // 11 different labels: more than half of the rows, or no more
+    std::string table;
+    for (int i = 0; i < rows; ++i) table += std::to_string(i) + "," + std::to_string(i % 11) + "\n";
+    folder.write("counts.csv", table);
+    const std::string said = refusal("csv", {{"path", folder.path("counts.csv")}});
+    CHECK(said.empty() == (rows == 22));
+    if (rows == 20)
+      CHECK(contains(said, "counts.csv: 11 different labels in column 2 of 20 rows, as if it were a quantity; name a column"));
+  }
   folder.write("binary.csv", std::string("1,2\n\0\1,3\n", 9));
   CHECK(contains(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
 }

@@ -64,18 +64,21 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 const DataEntry& entry(const char* name) { return Registry<DataEntry>::instance().at(name); }
 
-/// 5 training images and 3 test images of 2 x 3 pixels.
+/// 5 training images and 3 test images of 28 x 28 pixels.
+constexpr std::size_t area = 28 * 28;
+int train_pixel(std::size_t i) { return static_cast<int>(i % 30) * 8; }
+int test_pixel(std::size_t i) { return 255 - static_cast<int>(i % 18); }
 struct Tiny {
   std::string train_pixels, train_labels = std::string("\x00\x01\x02\x03\x09", 5), test_pixels,
                             test_labels = std::string("\x04\x05\x06", 3);
   Tiny() {
-    for (int i = 0; i < 30; ++i) train_pixels += static_cast<char>(i * 8);
-    for (int i = 0; i < 18; ++i) test_pixels += static_cast<char>(255 - i);
+    for (std::size_t i = 0; i < 5 * area; ++i) train_pixels += static_cast<char>(train_pixel(i));
+    for (std::size_t i = 0; i < 3 * area; ++i) test_pixels += static_cast<char>(test_pixel(i));
   }
   void write_to(const Scratch& folder) const {
-    write(folder / "train-images-idx3-ubyte", idx({5, 2, 3}, train_pixels));
+    write(folder / "train-images-idx3-ubyte", idx({5, 28, 28}, train_pixels));
     write(folder / "train-labels.idx1-ubyte", idx({5}, train_labels));  // the name in MNIST's other distribution
-    write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 2, 3}, test_pixels));
+    write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 28, 28}, test_pixels));
     write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, test_labels));
   }
 };
@@ -245,13 +248,13 @@ TEST_CASE("fashion_mnist: a folder of one's own, all names in use, three normali
   const DataInfo info = entry("fashion_mnist").inspect(at_path(folder), "/");
   CHECK(info.train == 5);
   CHECK(info.test == 3);
-  CHECK(info.features == 6);
-  CHECK(info.shape == std::vector<std::size_t>{1, 2, 3});
+  CHECK(info.features == area);
+  CHECK(info.shape == std::vector<std::size_t>{1, 28, 28});
   CHECK_FALSE(info.synthetic);
 
-  double mean = 0, squares = 0;  // derived here from the pixels 0, 8, …, 232
-  for (int i = 0; i < 30; ++i) mean += i * 8 / 30.0;
-  for (int i = 0; i < 30; ++i) squares += (i * 8 - mean) * (i * 8 - mean) / 30;
+  double mean = 0, squares = 0;  // derived here from the pixels
+  for (std::size_t i = 0; i < 5 * area; ++i) mean += train_pixel(i) / (5.0 * area);
+  for (std::size_t i = 0; i < 5 * area; ++i) squares += (train_pixel(i) - mean) * (train_pixel(i) - mean) / (5.0 * area);
   const std::map<std::string, std::pair<double, double>> expected = {
       {"none", {0, 1}}, {"unit", {0, 255}}, {"standard", {mean, std::sqrt(squares)}}};
   std::vector<Key> keys;
@@ -260,12 +263,12 @@ TEST_CASE("fashion_mnist: a folder of one's own, all names in use, three normali
     const auto& scale = one.second;
     CAPTURE(name);
     const Dataset data = entry("fashion_mnist").load(at_path(folder, name), "/", 1, 1);
-    REQUIRE(data.train.inputs.size() == 30);
-    REQUIRE(data.test.inputs.size() == 18);
-    for (int i = 0; i < 30; ++i)
-      CHECK(data.train.inputs[static_cast<std::size_t>(i)] == doctest::Approx((i * 8 - scale.first) / scale.second).epsilon(1e-5));
-    for (int i = 0; i < 18; ++i)
-      CHECK(data.test.inputs[static_cast<std::size_t>(i)] == doctest::Approx((255 - i - scale.first) / scale.second).epsilon(1e-5));
+    REQUIRE(data.train.inputs.size() == 5 * area);
+    REQUIRE(data.test.inputs.size() == 3 * area);
+    for (std::size_t i = 0; i < 5 * area; ++i)
+      CHECK(data.train.inputs[i] == doctest::Approx((train_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
+    for (std::size_t i = 0; i < 3 * area; ++i)
+      CHECK(data.test.inputs[i] == doctest::Approx((test_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
     CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 2, 3, 9});
     CHECK(data.test.labels == std::vector<std::int32_t>{4, 5, 6});
     keys.push_back(content_of(entry("fashion_mnist"), at_path(folder, name), "/", 1));
@@ -296,7 +299,7 @@ TEST_CASE("fashion_mnist: limits keep the first samples") {
   CHECK(data.info.train == 2);
   CHECK(data.info.test == 3);
   CHECK(data.train.labels == std::vector<std::int32_t>{0, 1});
-  CHECK(data.train.inputs.size() == 12);
+  CHECK(data.train.inputs.size() == 2 * area);
   CHECK(content_of(entry("fashion_mnist"), parameters, "/", 1) != content_of(entry("fashion_mnist"), at_path(folder, "none"), "/", 1));
 }
 
@@ -318,11 +321,16 @@ TEST_CASE("fashion_mnist: files that do not belong together") {
   tiny.write_to(folder);
 
   write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 3, 3}, std::string(27, 'x')));
-  CHECK(contains(inspect_and_load(), "3 x 3 pixels, but the training images have 2 x 3"));
+  CHECK(contains(inspect_and_load(), "3 x 3 pixels, but the training images have 28 x 28"));
+  write(folder / "train-images-idx3-ubyte", idx({5, 3, 3}, std::string(45, 'x')));
+  const std::string small = inspect_and_load();
+  CHECK(contains(small, "train-images-idx3-ubyte: images of 3 x 3 pixels; those of Fashion-MNIST and MNIST have 28 x 28: take kind: idx"));
+  CHECK(error_of([&] { entry("idx").inspect(complete(entry("idx").parameters, {{"path", folder.path().string()}}), "/"); }).empty());
   tiny.write_to(folder);
 
   write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, "\1\2\x0a"));
-  CHECK(contains(error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); }), "label 10 of sample 2; labels are 0 to 9"));
+  CHECK(contains(error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); }),
+                 "label 10 of sample 2; labels of Fashion-MNIST and MNIST are 0 to 9: take kind: idx"));
 
   const Parameters absent = complete(entry("fashion_mnist").parameters, {{"path", (folder / "nowhere").string()}});
   CHECK(contains(error_of([&] { entry("fashion_mnist").inspect(absent, "/"); }), "no such folder"));

@@ -104,8 +104,9 @@ TEST_CASE("the loss scale halves where a gradient overflows, and nothing else mo
       World world(x, {.precision = fp16, .loss_scale = 1024, .growth_every = 2}, 1, *kernels);
       const auto rule = make("sgd", {{"learning_rate", 0x1p-10}, {"momentum", momentum}});
       Handle weights = world.lineage.initial();
-      CHECK(world.value(weights) == Floats{3, -3, 1, 1024, 0});
+      CHECK(world.value(weights) == Floats{3, -3, 1, 1024, 0, 0});
       std::vector<Handle> state;
+      std::uint64_t skipped = 0;
       double w0 = 3, w1 = -3, v = 0, statistic = 1;
       // Overflow, good, good (and doubles), and so again.
       const std::array<std::array<double, 3>, 7> scales = {
@@ -124,12 +125,16 @@ TEST_CASE("the loss scale halves where a gradient overflows, and nothing else mo
           statistic += 0.1f * (100 - statistic);
         }
         const Floats now = world.value(weights);
-        REQUIRE(now.size() == 5);
+        REQUIRE(now.size() == 6);
         CHECK(now[0] == doctest::Approx(w0).epsilon(1e-6));
         CHECK(now[1] == doctest::Approx(w1).epsilon(1e-6));
         CHECK(now[2] == doctest::Approx(statistic).epsilon(1e-6));
         CHECK(now[3] == static_cast<float>(scales[step][1]));
         CHECK(now[4] == static_cast<float>(scales[step][2]));
+        const std::optional<LossScale> told = world.executor->loss_scale(weights);
+        REQUIRE(told);
+        CHECK(told->scale == scales[step][1]);
+        CHECK(told->skipped == (skipped += !good));
         if (!state.empty()) CHECK(world.value(state[0])[1] == doctest::Approx(v).epsilon(1e-6));
       }
     }
@@ -175,13 +180,14 @@ TEST_CASE("of several weights the smallest scale counts; a mean or a sum with on
     CAPTURE(mean->name);
     const std::vector<double> shares = mean == &rules::weighted_mean ? std::vector{0.5, 0.5} : std::vector<double>{};
     const Handle spoilt = world.lineage.elementwise(*mean, std::array{good, bad}, shares);
-    CHECK(world.value(rule->step(world.lineage, start, spoilt, 0, 1, none)) == Floats{3, -3, 1, 512, 0});
+    CHECK(world.value(rule->step(world.lineage, start, spoilt, 0, 1, none)) == Floats{3, -3, 1, 512, 0, 1});
     const Handle whole = world.lineage.elementwise(*mean, std::array{good, other}, shares);
     const float sum = mean == &rules::add ? 4 : 2;
     const Floats stepped = world.value(rule->step(world.lineage, start, whole, 0, 1, none));
     CHECK(stepped[0] == 3 - sum / 2);
     CHECK(stepped[3] == 1024);
     CHECK(stepped[4] == 1);
+    CHECK(stepped[5] == 0);
   }
   const Handle once = rule->step(world.lineage, start, good, 0, 1, none), twice = rule->step(world.lineage, once, other, 0, 1, none);
   const Handle halved = rule->step(world.lineage, once, bad, 0, 1, none);
@@ -189,6 +195,7 @@ TEST_CASE("of several weights the smallest scale counts; a mean or a sum with on
   const Floats mean = world.value(world.lineage.elementwise(rules::mean, std::array{twice, halved, once}));
   CHECK(mean[3] == 512);
   CHECK(mean[4] == 0);
+  CHECK(mean[5] == 1);  // of the one that skipped most: what its scale comes from
   CHECK(world.value(world.lineage.elementwise(rules::mean, std::array{twice, once}))[4] == 1);
 }
 

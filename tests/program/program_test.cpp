@@ -250,6 +250,39 @@ TEST_CASE("a diverging run says so, and exits 0") {
   CHECK(done.code == 0);
   CHECK(place.summary("r")["outcome"] == "diverged");
   CHECK(place.summary("r")["final_train_loss"].is_null());
+  CHECK(place.summary("r")["final_test_accuracy"].is_null());
+  CHECK(done.out.find("test accuracy nan") != std::string::npos);
+  CHECK(place.read("r/report.html").find("Outcome: diverged, the loss is no longer finite.") != std::string::npos);
+}
+
+TEST_CASE("a run whose loss grows without end, and is finite, warns in one line and on its page") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  // (1 - 3)^n of a distance after n steps.
+  const auto done = place.shell(
+      "straggler run small.yaml --out r --set workload.model=quadratic --set training.scheme=ssgd "
+      "--set \"training.optimizer={kind: sgd, learning_rate: 3}\"");
+  CHECK(done.code == 0);
+  CHECK(place.summary("r")["outcome"] == "completed");
+  const std::size_t at = done.err.find("warning: the training loss is ");
+  REQUIRE_MESSAGE(at != std::string::npos, done.err);
+  CHECK(done.err.find("smaller training.optimizer.learning_rate", at) < done.err.find('\n', at));
+  CHECK(place.read("r/report.html").find("Warning: the training loss is ") != std::string::npos);
+}
+
+TEST_CASE("a run in mixed precision tells of its loss scale, others do not") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler run small.yaml --out r --set workload.precision=mixed --set workload.loss_scale.initial=1024");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK(place.summary("r")["skipped_updates"] == 0);
+  CHECK(place.summary("r")["final_loss_scale"] == 1024);
+  CHECK(done.out.find("1024 at the end; 0 updates skipped, because a gradient overflowed") != std::string::npos);
+  CHECK(place.read("r/report.html").find("loss scale at the end") != std::string::npos);
+  const auto plain = place.shell("straggler run small.yaml --out plain");
+  CHECK(place.summary("plain")["skipped_updates"].is_null());
+  CHECK(plain.out.find("loss scale") == std::string::npos);
+  CHECK(place.read("plain/report.html").find("loss scale at the end") == std::string::npos);
 }
 
 TEST_CASE("a memory budget that does not suffice is refused with what is needed, exit 3") {
@@ -317,13 +350,13 @@ TEST_CASE("one request to stop that arrives twice at once does not cost the resu
 
 TEST_CASE("scenario.yaml of a run with a relative path runs again, from anywhere") {
   const Workplace place;
-  // MNIST's layout: big-endian magic number and dimensions, then 400 images of 2 x 2, or their labels.
-  const std::string count{"\0\0\1\x90", 4}, side{"\0\0\0\2", 4};
+  // MNIST's layout: big-endian magic number and dimensions, then 400 images of 28 x 28, or their labels.
+  const std::string count{"\0\0\1\x90", 4}, side{"\0\0\0\x1c", 4};
   fs::create_directories(place.folder() / "data");
   fs::create_directories(place.folder() / "studies");
   for (const char* half : {"train", "t10k"}) {
     place.write("data/" + std::string(half) + "-images-idx3-ubyte",
-                std::string("\0\0\x08\x03", 4) + count + side + side + std::string(1600, 'x'));
+                std::string("\0\0\x08\x03", 4) + count + side + side + std::string(400 * 28 * 28, 'x'));
     place.write("data/" + std::string(half) + "-labels-idx1-ubyte", std::string("\0\0\x08\x01", 4) + count + std::string(400, '\1'));
   }
   std::string text = small;

@@ -137,7 +137,10 @@ const std::vector<Slip> network = {
     {"bucket: 25MiB,", "bucket: `0B,", {"cluster.network.collective.bucket: 0B is out of range; it must be at least 1B"}},
     {"serial_per_epoch: 1.5s", "serial_per_epoch: `1.5", {"workload.serial_per_epoch: 1.5 has no unit"}},
     {"kind: vgg16", "kind: `vgg", {"workload.cost.model.kind: unknown model 'vgg'", "known: mlp, resnet50, vgg16"}},
-    {"  model: {kind: mlp, hidden: [200, 100]}", "  model: `vgg16", {"workload.model: unknown model 'vgg16'; known: mlp, resnet50"}},
+    {"  model: {kind: mlp, hidden: [200, 100]}",
+     "  model: `vgg16",
+     {"workload.model: 'vgg16' is known by its layers only and cannot learn; take it as workload.cost.model",
+      "beside a model that learns: mlp, resnet50"}},
 };
 
 const std::vector<Slip> faults = {

@@ -58,6 +58,8 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "staleness_p50",
                               "staleness_p99",
                               "staleness_max",
+                              "skipped_updates",
+                              "final_loss_scale",
                               "events",
                               "weights_key"};
   const auto fields = summarize(sample_record());
@@ -95,6 +97,16 @@ TEST_CASE("summary figures follow from the record") {
   CHECK(summary["updates_to_target"] == 5);
   CHECK(summary["samples_to_target"] == 160);
   CHECK(summary["bytes_to_target"] == 1000);
+}
+
+TEST_CASE("the loss scale is told where it is dynamic, and null elsewhere") {
+  RunRecord record = sample_record();
+  CHECK(parsed(record)["skipped_updates"].is_null());
+  CHECK(parsed(record)["final_loss_scale"].is_null());
+  record.skipped_updates = 0;
+  record.final_loss_scale = 0x1p-60;
+  CHECK(parsed(record)["skipped_updates"] == 0);
+  CHECK(parsed(record)["final_loss_scale"] == 0x1p-60);
 }
 
 TEST_CASE("what does not apply is null") {

@@ -87,6 +87,13 @@ std::string final_text(const RunRecord& record) {
   return text.empty() ? "not evaluated (timing only)" : text;
 }
 
+/// Empty where the scale is not dynamic.
+std::string loss_scale_text(const RunRecord& record) {
+  if (!record.skipped_updates || !record.final_loss_scale) return {};
+  return fmt::format("{} at the end; {} update{} skipped, because a gradient overflowed", number_text(*record.final_loss_scale),
+                     readable_count(*record.skipped_updates), *record.skipped_updates == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string run_report(const RunRecord& record, const std::filesystem::path& folder) {
@@ -109,6 +116,7 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
                                       readable_bytes(static_cast<double>(record.bytes_up) / workers),
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
   lines.add("final", final_text(record));
+  if (const std::string text = loss_scale_text(record); !text.empty()) lines.add("loss scale", text);
   lines.add("results", folder.string());
   return lines.text();
 }

@@ -18,9 +18,9 @@ namespace straggler {
 
 namespace {
 
-constexpr const char* of_the_math[] = {"final_train_loss",     "final_test_loss",  "final_test_accuracy",
-                                       "final_train_accuracy", "time_to_target_s", "updates_to_target",
-                                       "samples_to_target",    "bytes_to_target",  "last_below_target_s"};
+constexpr const char* of_the_math[] = {"final_train_loss",    "final_test_loss",   "final_test_accuracy", "final_train_accuracy",
+                                       "time_to_target_s",    "updates_to_target", "samples_to_target",   "bytes_to_target",
+                                       "last_below_target_s", "skipped_updates",   "final_loss_scale"};
 
 /// Null without training.stop.target_accuracy.
 bool needs_target(const std::string& metric) { return metric.find("_to_target") != std::string::npos || metric == "last_below_target_s"; }

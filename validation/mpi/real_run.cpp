@@ -158,7 +158,7 @@ class RankRun {
     // Every vector on the wire has its statistics behind its parameters.
     record.statistics_bytes =
         record.bytes_sent / sizeof(float) / blueprint_->model->length() * blueprint_->model->statistics() * sizeof(float);
-    evaluate_final(record, *executor_, recorder.latest()->value);
+    evaluate_final(record, *executor_, *lineage_, recorder.latest()->value);
     const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
     const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);

@@ -1,0 +1,38 @@
+// Keys by the names that other programs have for them, and keys in another section than their own.
+#include <doctest/doctest.h>
+
+#include "scenarios/schema/other_names.hpp"
+#include "tests/scenarios/bad_input_slip.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+TEST_CASE("what other programs call a key is told by our name for it, in one line") {
+  const char* const right = "learning_rate: 0.1, momentum";
+  for (const char* wrong : {"`lr: 0.1, momentum", "`LR: 0.1, momentum", "`learningrate: 0.1, momentum", "`learningRate: 0.1, momentum",
+                            "`learning-rate: 0.1, momentum", "`step_size: 0.1, momentum"}) {
+    const Slip slip{right, wrong, {"training.optimizer.", "did you mean 'learning_rate'? known: kind, learning_rate"}};
+    CHECK(check_slip(good, slip) == 1);
+  }
+  CHECK(check_slip(good, {"weight_decay: 1e-4", "`wd: 1e-4", {"unknown key 'wd'; did you mean 'weight_decay'?"}}) == 1);
+  CHECK(check_slip(good, {"{per_worker: 256}", "{`batch_size: 256}", {"unknown key 'batch_size'; did you mean 'per_worker'?"}}) == 1);
+}
+
+TEST_CASE("a key of another section is told with its place") {
+  const char* const scheme = "  scheme: {kind: nonblocking";
+  const Slip slips[] = {
+      {scheme,
+       "  `lr: 0.1\n  scheme: {kind: nonblocking",
+       {"training.lr: unknown key 'lr'; did you mean training.optimizer.learning_rate? known: scheme,"}},
+      {scheme,
+       "  `learning_rate: 0.1\n  scheme: {kind: nonblocking",
+       {"training.learning_rate: unknown key 'learning_rate'; did you mean training.optimizer.learning_rate?"}},
+      {scheme, "  `batch_size: 8\n  scheme: {kind: nonblocking", {"did you mean training.batch.per_worker?"}},
+      {scheme, "  `epochs: 8\n  scheme: {kind: nonblocking", {"did you mean training.stop.epochs?"}},
+      {"seed: 1\n", "seed: 1\n`lr: 0.1\n", {"did you mean training.optimizer.learning_rate?"}},
+  };
+  for (const Slip& slip : slips) CHECK(check_slip(good, slip) == 1);
+  // A kind that does not know it: nobody is sent to where the key stands already.
+  CHECK(check_slip(good, {"scale_with_workers: linear", "`momentum: 1", {"did you mean training.optimizer.momentum?"}}) == 1);
+  CHECK(unknown_key("momentum", {"kind"}, "training.optimizer") == "unknown key 'momentum'; known: kind");
+}
