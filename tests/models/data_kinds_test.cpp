@@ -11,9 +11,11 @@
 
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
+#include "support/errors.hpp"
 #include "support/folder.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -55,8 +57,6 @@ std::string refusal(const std::string& kind, const Parameters& given, bool loadi
   if (!loading_only) CHECK(inspected == loaded);
   return loaded;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A CIFAR record: labels, then pixels that are `first`, first + 1, … modulo 251.
 std::string record(const std::string& labels, int first) {

@@ -14,9 +14,11 @@
 #include "models/data/partition.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
+#include "support/errors.hpp"
 #include "support/folder.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 
 namespace {
 
@@ -80,8 +82,6 @@ std::string refusal(const std::string& name, const Parameters& parameters, const
   }
   return "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

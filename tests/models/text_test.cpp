@@ -15,11 +15,13 @@
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
+#include "tests/support/errors.hpp"
 
 namespace straggler {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contains;
 
 class Folder : public test::TemporaryFolder {
  public:
@@ -53,8 +55,6 @@ std::string error_of(Call call) {
   }
   return "";
 }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Word i of as many as one likes, of letters alone: "a", "b", …, "aa", ….
 std::string name(std::size_t i) {
   std::string word(1, static_cast<char>('a' + i % 26));
