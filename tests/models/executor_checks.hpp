@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.hpp"
+#include "support/text.hpp"
 #include "tests/models/executor_fakes.hpp"
 #include "tests/models/math_helpers.hpp"
 

@@ -45,7 +45,7 @@ TEST_CASE("evaluation: mean loss and share of right rows over each set") {
     check(EvaluationSet::train, over(world.data.train, all(3000)), 3);
     check(EvaluationSet::train_subset, over(world.data.train, choose(1200, 3000, RandomStream(3, "evaluate/train_subset"))), 2);
     CHECK(world.executor->statistics().evaluations == 3);
-    CHECK(contains(error_of<std::invalid_argument>([&] { world.executor->evaluate(weights, EvaluationSet::validation); }), "held out"));
+    CHECK(has(error_of<std::invalid_argument>([&] { world.executor->evaluate(weights, EvaluationSet::validation); }), "held out"));
     // Other weights are not confused with these.
     const Handle other = world.step(weights, world.lineage.gradient(weights, batch(0, 0, 100)), 0.5);
     CHECK(world.executor->evaluate(other, EvaluationSet::test).loss != world.executor->evaluate(weights, EvaluationSet::test).loss);

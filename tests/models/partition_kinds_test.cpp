@@ -14,8 +14,8 @@
 #include "models/data/partition.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
-#include "support/errors.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -101,7 +101,7 @@ TEST_CASE("every partition: each epoch has every sample once, sizes are known wi
     const Parameters parameters = complete(each.parameters, given);
     if (each.name == "by_file") {
       // Squares modulo 7 are 0, 1, 2, 4: three of the seven workers have nothing.
-      CHECK(contains(refusal("by_file", parameters, problem.request), "worker 3 of 7 has no sample"));
+      CHECK(has(refusal("by_file", parameters, problem.request), "worker 3 of 7 has no sample"));
       continue;
     }
     const auto partition = each.make(parameters, problem.request), again = each.make(parameters, problem.request),
@@ -165,8 +165,7 @@ TEST_CASE("shards: sorted by label, cut into equal pieces, so many for each work
   const auto three = entry("shards").make({{"per_worker", std::int64_t{3}}}, uneven.request);
   CHECK(*std::min_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) >= 90);
   CHECK(*std::max_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) <= 93);
-  CHECK(
-      contains(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
+  CHECK(has(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
 }
 
 TEST_CASE("dirichlet: mixes have the moments of the distribution, and the limits are iid and one class") {
@@ -249,7 +248,7 @@ TEST_CASE("by_file: what is wrong is told with its line") {
     CAPTURE(one.first);
     CAPTURE(said);
     CHECK(said.starts_with(file.path()));
-    CHECK(contains(said, one.second));
+    CHECK(has(said, one.second));
   }
-  CHECK(contains(refusal("by_file", {{"path", std::string("/nowhere/parts.csv")}}, problem.request), "/nowhere/parts.csv: no such file; "));
+  CHECK(has(refusal("by_file", {{"path", std::string("/nowhere/parts.csv")}}, problem.request), "/nowhere/parts.csv: no such file; "));
 }

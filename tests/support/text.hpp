@@ -1,5 +1,6 @@
-// What a call throws, as text.
+// What tests ask of texts, and of errors as texts.
 #pragma once
+#include <cstddef>
 #include <string>
 
 namespace straggler::test {
@@ -15,6 +16,13 @@ std::string error_of(const Call& call) {
   return "";
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// How often.
+inline std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
 
 }  // namespace straggler::test
