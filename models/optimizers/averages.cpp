@@ -45,12 +45,14 @@ void apply_rounding(const Kernels& kernels, const Extent& extent, const std::vec
   if (inputs[0] != out) std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-SparseRule row_by_row(const std::vector<double>&) { return SparseRule::rows; }
-
 // A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same
 // place, so the first input's buffer may serve the result there too.
-const Register<ElementwiseEntry> mean_entry(
-    {.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean, .sparse = row_by_row});
+const Register<ElementwiseEntry> mean_entry({.name = "mean",
+                                             .summary = "mean, summed in rank order",
+                                             .parameters = {},
+                                             .in_place = 0,
+                                             .apply = apply_mean,
+                                             .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> ring_mean_entry(
     {.name = "ring_mean", .summary = "mean, summed as a ring all-reduce does", .parameters = {}, .in_place = 0, .apply = apply_ring_mean});
 const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
@@ -58,9 +60,9 @@ const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
                                                       .parameters = {},
                                                       .in_place = 0,
                                                       .apply = apply_weighted_mean,
-                                                      .sparse = row_by_row});
+                                                      .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> add_entry(
-    {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = row_by_row});
+    {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> fp16_entry({.name = "as_fp16",
                                              .summary = "as a message in FP16 carries it",
                                              .parameters = {},
