@@ -225,6 +225,21 @@ TEST_CASE("by_file: one worker a line, or ranges; comments and names of columns 
   CHECK(entry("by_file").sizes(other.parameters(), problem.timing_alone()).content != one->sizes().content);
 }
 
+TEST_CASE("by_file: the file is read once, for the sizes") {
+  Problem problem(2, 4, 2);
+  const TemporaryFolder folder;
+  const Parameters parameters{{"path", folder.write("parts.csv", "0\n1\n1\n1\n").string()}};
+  const StreamSizes sizes = entry("by_file").sizes(parameters, problem.timing_alone());
+  folder.write("parts.csv", "0\n0\n0\n1\n");
+  problem.request.sizes = &sizes;
+  const auto as_read = entry("by_file").make(parameters, problem.request);
+  CHECK(as_read->sizes().sizes == std::vector<std::uint64_t>{1, 3});
+  CHECK(as_read->sizes().content == sizes.content);
+  CHECK(epoch_of(*as_read, 0, 0) == std::vector<std::uint32_t>{0});
+  problem.request.sizes = nullptr;
+  CHECK(entry("by_file").make(parameters, problem.request)->sizes().sizes == std::vector<std::uint64_t>{3, 1});
+}
+
 TEST_CASE("by_file: what is wrong is told with its line") {
   const Problem problem(3, 6, 2);
   const std::vector<std::pair<std::string, std::string>> cases = {
