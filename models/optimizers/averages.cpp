@@ -14,16 +14,21 @@ void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<
 }
 
 /// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
-/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009).
+/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009). What is exchanged apart goes around a ring of its
+/// own.
 void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                      float* out) {
-  const std::size_t n = extent.n, ranks = inputs.size();
+  const std::size_t ranks = inputs.size(), cut = extent.apart > 0 ? std::min(extent.apart, extent.n) : extent.n;
   std::vector<const float*> rotated(ranks);
-  for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
-    const std::size_t from = n * chunk / ranks, to = n * (chunk + 1) / ranks;
-    for (std::size_t i = 0; i < ranks; ++i) rotated[i] = inputs[(chunk + i) % ranks] + from;
-    kernels.mean(to - from, ranks, rotated.data(), out + from);
-  }
+  const auto reduce = [&](std::size_t begin, std::size_t n) {
+    for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
+      const std::size_t from = begin + n * chunk / ranks, to = begin + n * (chunk + 1) / ranks;
+      for (std::size_t i = 0; i < ranks; ++i) rotated[i] = inputs[(chunk + i) % ranks] + from;
+      kernels.mean(to - from, ranks, rotated.data(), out + from);
+    }
+  };
+  reduce(0, cut);
+  if (cut < extent.n) reduce(cut, extent.n - cut);
 }
 
 void apply_weighted_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,

@@ -16,11 +16,13 @@
 namespace straggler {
 
 /// How long the vectors are, and where each tensor lies in them (empty: as one tensor). `own`: where the optimizer's own registers lie,
-/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output.
+/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output. `apart`: where running
+/// statistics begin, which ranks exchange by a message of their own (0: there are none).
 struct Extent {
   std::size_t n = 0;
   std::span<const TensorInfo> tensors = {};
   std::size_t own = 0, registers = 0;
+  std::size_t apart = 0;
 };
 
 /// What a rule does with the running statistics behind the parameters (Model::statistics).
