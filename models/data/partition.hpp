@@ -18,6 +18,8 @@ struct StreamSizes {
   std::uint64_t total = 0;
   std::vector<std::uint64_t> sizes;  // [workers]; empty if shared
   Key content;                       // hash of who has what, where it came from a file
+  /// Who has each sample, where it came from a file: what was read for the sizes is what the partition is made of.
+  std::shared_ptr<const std::vector<std::uint32_t>> workers_of = nullptr;
   std::uint64_t of(std::uint32_t stream) const { return shared ? total : sizes[stream]; }
 };
 
@@ -36,6 +38,7 @@ struct PartitionRequest {
   std::size_t workers = 1, samples = 0, classes = 0;
   bool reshuffle = true;
   std::span<const std::int32_t> labels;  // of the training split; empty when timing alone
+  const StreamSizes* sizes = nullptr;    // for `make`: what `sizes` said of this request; null: it was not asked
 };
 
 struct PartitionEntry {

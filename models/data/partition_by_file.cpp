@@ -43,7 +43,8 @@ class Assignment {
     check_complete();
   }
 
-  StreamSizes sizes() const {
+  /// Takes what was read along.
+  StreamSizes sizes() && {
     StreamSizes sizes;
     sizes.total = request_.samples;
     sizes.sizes.assign(request_.workers, 0);
@@ -53,14 +54,8 @@ class Assignment {
         throw std::invalid_argument(
             fmt::format("{}: worker {} of {} has no sample; give it one, or take fewer workers", path_, w, request_.workers));
     sizes.content = Hasher().add("by_file").add_bytes(worker_of_.data(), worker_of_.size() * sizeof(std::uint32_t)).key();
+    sizes.workers_of = std::make_shared<const std::vector<std::uint32_t>>(std::move(worker_of_));
     return sizes;
-  }
-  std::vector<std::uint32_t> members(const StreamSizes& sizes) const {
-    std::vector<std::uint64_t> next(sizes.sizes.size(), 0);
-    for (std::size_t w = 1; w < next.size(); ++w) next[w] = next[w - 1] + sizes.sizes[w - 1];
-    std::vector<std::uint32_t> members(worker_of_.size());
-    for (std::size_t i = 0; i < worker_of_.size(); ++i) members[next[worker_of_[i]]++] = static_cast<std::uint32_t>(i);
-    return members;
   }
 
  private:
@@ -112,16 +107,28 @@ class Assignment {
   std::size_t line_ = 0, fields_ = 0, next_ = 0;
 };
 
+StreamSizes sizes_of(const Parameters& parameters, const PartitionRequest& request) {
+  return Assignment(parameters.text("path"), request).sizes();
+}
+
+std::vector<std::uint32_t> members_of(const StreamSizes& sizes) {
+  std::vector<std::uint64_t> next(sizes.sizes.size(), 0);
+  for (std::size_t w = 1; w < next.size(); ++w) next[w] = next[w - 1] + sizes.sizes[w - 1];
+  const std::vector<std::uint32_t>& workers_of = *sizes.workers_of;
+  std::vector<std::uint32_t> members(workers_of.size());
+  for (std::size_t i = 0; i < workers_of.size(); ++i) members[next[workers_of[i]]++] = static_cast<std::uint32_t>(i);
+  return members;
+}
+
 const Register<PartitionEntry> entry(
     {"by_file",
      "as a file says: one worker a training sample, or ranges of samples",
      {{"path", ValueType::path, {}, true, "text file: one worker a line, or lines `worker, first, count`", {}, {}}},
      false,
-     [](const Parameters& parameters, const PartitionRequest& request) { return Assignment(parameters.text("path"), request).sizes(); },
+     sizes_of,
      [](const Parameters& parameters, const PartitionRequest& request) {
-       const Assignment assignment(parameters.text("path"), request);
-       StreamSizes sizes = assignment.sizes();
-       std::vector<std::uint32_t> members = assignment.members(sizes);
+       StreamSizes sizes = request.sizes ? *request.sizes : sizes_of(parameters, request);
+       std::vector<std::uint32_t> members = members_of(sizes);
        return partition_of_parts(std::move(sizes), std::move(members), request);
      }});
 

@@ -120,7 +120,9 @@ class Arithmetic {
                     float* out) const;
   void combine(const ElementwiseEntry& entry, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                float* out) const;
-  Extent extent(std::size_t n) const { return {n, tensors_, model_length_, numerics_.optimizer_registers}; }
+  Extent extent(std::size_t n) const {
+    return {n, tensors_, model_length_, numerics_.optimizer_registers, parameters_ < model_length_ ? parameters_ : 0};
+  }
   /// Of the numbers at the end of a vector, where the loss scale is dynamic.
   std::size_t scaling() const { return model_length_ + numerics_.optimizer_registers; }
   float loss_scale(const float* weights) const { return numerics_.dynamic() ? weights[scaling()] : numerics_.loss_scale; }

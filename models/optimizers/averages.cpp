@@ -14,16 +14,21 @@ void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<
 }
 
 /// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
-/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009).
+/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009). What is exchanged apart goes around a ring of its
+/// own.
 void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                      float* out) {
-  const std::size_t n = extent.n, ranks = inputs.size();
+  const std::size_t ranks = inputs.size(), cut = extent.apart > 0 ? std::min(extent.apart, extent.n) : extent.n;
   std::vector<const float*> rotated(ranks);
-  for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
-    const std::size_t from = n * chunk / ranks, to = n * (chunk + 1) / ranks;
-    for (std::size_t i = 0; i < ranks; ++i) rotated[i] = inputs[(chunk + i) % ranks] + from;
-    kernels.mean(to - from, ranks, rotated.data(), out + from);
-  }
+  const auto reduce = [&](std::size_t begin, std::size_t n) {
+    for (std::size_t chunk = 0; chunk < ranks; ++chunk) {
+      const std::size_t from = begin + n * chunk / ranks, to = begin + n * (chunk + 1) / ranks;
+      for (std::size_t i = 0; i < ranks; ++i) rotated[i] = inputs[(chunk + i) % ranks] + from;
+      kernels.mean(to - from, ranks, rotated.data(), out + from);
+    }
+  };
+  reduce(0, cut);
+  if (cut < extent.n) reduce(cut, extent.n - cut);
 }
 
 void apply_weighted_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
@@ -45,12 +50,14 @@ void apply_rounding(const Kernels& kernels, const Extent& extent, const std::vec
   if (inputs[0] != out) std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-SparseRule row_by_row(const std::vector<double>&) { return SparseRule::rows; }
-
 // A rotated sum reads each input in k pieces, at places that are written in k other steps: never two of them at the same
 // place, so the first input's buffer may serve the result there too.
-const Register<ElementwiseEntry> mean_entry(
-    {.name = "mean", .summary = "mean, summed in rank order", .parameters = {}, .in_place = 0, .apply = apply_mean, .sparse = row_by_row});
+const Register<ElementwiseEntry> mean_entry({.name = "mean",
+                                             .summary = "mean, summed in rank order",
+                                             .parameters = {},
+                                             .in_place = 0,
+                                             .apply = apply_mean,
+                                             .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> ring_mean_entry(
     {.name = "ring_mean", .summary = "mean, summed as a ring all-reduce does", .parameters = {}, .in_place = 0, .apply = apply_ring_mean});
 const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
@@ -58,9 +65,9 @@ const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
                                                       .parameters = {},
                                                       .in_place = 0,
                                                       .apply = apply_weighted_mean,
-                                                      .sparse = row_by_row});
+                                                      .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> add_entry(
-    {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = row_by_row});
+    {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> fp16_entry({.name = "as_fp16",
                                              .summary = "as a message in FP16 carries it",
                                              .parameters = {},

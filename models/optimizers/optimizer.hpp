@@ -1,8 +1,10 @@
 // Optimizers as rules over handles, and the elementwise arithmetic behind the rules.
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,13 @@
 namespace straggler {
 
 /// How long the vectors are, and where each tensor lies in them (empty: as one tensor). `own`: where the optimizer's own registers lie,
-/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output.
+/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output. `apart`: where running
+/// statistics begin, which ranks exchange by a message of their own (0: there are none).
 struct Extent {
   std::size_t n = 0;
   std::span<const TensorInfo> tensors = {};
   std::size_t own = 0, registers = 0;
+  std::size_t apart = 0;
 };
 
 /// What a rule does with the running statistics behind the parameters (Model::statistics).
@@ -32,7 +36,7 @@ enum class StatisticsRule {
 enum class SparseRule {
   densify,  // nothing: they are written out in full for it
   rows,     // element by element, zero where all inputs are: rows for rows, if all inputs are such
-  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change; by `descend_rows`
+  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change
 };
 
 /// `count` rows of `width` floats: written out, or else rows of `terms` from `first` on.
@@ -41,6 +45,35 @@ struct RowDirections {
   const float* const* values = nullptr;
   const RowTerms* terms = nullptr;
   std::size_t first = 0;
+};
+
+/// Which of these a rule does, as its scalars have it. What descends along rows says how.
+class SparseForm {
+ public:
+  /// Whether it does with these scalars; else it densifies.
+  using Holds = bool (*)(const std::vector<double>& scalars);
+  /// The rule in place, for some rows of inputs 0 and 1. To the same bits as ElementwiseEntry::apply.
+  using DescendRows = void (*)(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars,
+                               float* const* rows);
+
+  /// Densifies, whatever the scalars.
+  SparseForm(std::nullptr_t = nullptr) {}
+  static SparseForm rows() { return SparseForm(SparseRule::rows, nullptr, nullptr); }
+  /// Throws std::logic_error without either.
+  static SparseForm descend(DescendRows by, Holds holds) {
+    if (!by || !holds) throw std::logic_error("a rule that descends along rows must say how, and with which scalars");
+    return SparseForm(SparseRule::descend, by, holds);
+  }
+
+  explicit operator bool() const { return rule_ != SparseRule::densify; }
+  SparseRule operator()(const std::vector<double>& scalars) const { return !holds_ || holds_(scalars) ? rule_ : SparseRule::densify; }
+
+ private:
+  friend struct ElementwiseEntry;
+  SparseForm(SparseRule rule, DescendRows by, Holds holds) : rule_(rule), by_(by), holds_(holds) {}
+  SparseRule rule_ = SparseRule::densify;
+  DescendRows by_ = nullptr;
+  Holds holds_ = nullptr;  // null: whatever the scalars
 };
 
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
@@ -53,11 +86,11 @@ struct ElementwiseEntry {
   int gradient = 0;  // the input whose statistics are carried or moved towards
   void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out);
-  /// As the scalars have it; null: densify.
-  SparseRule (*sparse)(const std::vector<double>& scalars) = nullptr;
-  /// Of one that descends: the same in place for some rows of inputs 0 and 1. To the same bits as `apply`.
-  void (*descend_rows)(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars,
-                       float* const* rows) = nullptr;
+  SparseForm sparse = {};
+  /// Only of one whose sparse form may descend.
+  void descend_rows(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars, float* const* rows) const {
+    sparse.by_(kernels, directions, scalars, rows);
+  }
 };
 
 struct OptimizerEntry {

@@ -52,7 +52,7 @@ void descend_rows(const Kernels& kernels, const RowDirections& along, const std:
 }
 
 /// Weight decay moves every weight.
-SparseRule sparse_descend(const std::vector<double>& scalars) { return scalars[1] == 0 ? SparseRule::descend : SparseRule::densify; }
+bool without_decay(const std::vector<double>& scalars) { return scalars[1] == 0; }
 
 void apply_velocity(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                     const std::vector<double>& scalars, float* out) {
@@ -101,8 +101,7 @@ const Register<ElementwiseEntry> descend_entry({.name = "sgd_descend",
                                                 .statistics = StatisticsRule::advance,
                                                 .gradient = 1,
                                                 .apply = apply_descend,
-                                                .sparse = sparse_descend,
-                                                .descend_rows = descend_rows});
+                                                .sparse = SparseForm::descend(descend_rows, without_decay)});
 const Register<ElementwiseEntry> velocity_entry({.name = "sgd_velocity",
                                                  .summary = "the velocity of momentum",
                                                  .parameters = {},

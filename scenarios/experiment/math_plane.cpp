@@ -40,6 +40,7 @@ MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenari
   check_sizes(scenario, blueprint.data, data->info);
   PartitionRequest request = blueprint.partition_request(scenario);
   request.labels = data->train.labels;
+  request.sizes = &blueprint.streams;
   partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -157,6 +159,14 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.count("events", record.events);
   fields.text_or_none("weights_key", record.weights_key);
   return fields.take();
+}
+
+bool needs_math(const std::string& key) {
+  static constexpr std::array learned = {"final_train_loss",     "final_test_loss",   "final_test_accuracy",
+                                         "final_train_accuracy", "time_to_target_s",  "last_below_target_s",
+                                         "updates_to_target",    "samples_to_target", "bytes_to_target",
+                                         "skipped_updates",      "final_loss_scale"};
+  return std::find(learned.begin(), learned.end(), key) != learned.end();
 }
 
 std::string summary_json(const std::vector<SummaryField>& fields) {

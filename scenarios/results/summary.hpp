@@ -23,6 +23,9 @@ struct SummaryField {
 /// contributions does not exceed.
 std::vector<SummaryField> summarize(const RunRecord& record);
 
+/// The field of this key comes from the gradients, not from the clock: a run of the timing alone lacks it.
+bool needs_math(const std::string& key);
+
 /// The fields as a JSON object, one line each.
 std::string summary_json(const std::vector<SummaryField>& fields);
 

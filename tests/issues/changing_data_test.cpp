@@ -71,6 +71,25 @@ TEST_CASE("what is computed with a changed file does not go into the store by th
   CHECK(back.weights != changed.weights);
 }
 
+TEST_CASE("an experiment goes by the parts that it is named by, whatever becomes of their file") {
+  const TemporaryFolder folder;
+  const auto parts = [](int of_the_first) {
+    std::string lines;
+    for (int i = 0; i < 1000; ++i) lines += i < of_the_first ? "0\n" : "1\n";
+    return lines;
+  };
+  const std::filesystem::path file = folder.write("parts.csv", parts(400));
+  const std::vector<std::string> sets = {
+      "workload.data={kind: coordinates, samples: 1000, partition: {kind: by_file, path: " + file.string() + "}}"};
+  const Result first = run(cluster(2), sets);
+  Experiment experiment(read_scenario_text(cluster(2), "test.yaml", sets), {});
+  folder.write("parts.csv", parts(600));
+  const RunRecord record = experiment.run(nullptr, nullptr);
+  CHECK(record.weights_key == first.record.weights_key);
+  CHECK(experiment.final_weights() == first.weights);
+  CHECK(run(cluster(2), sets).weights != first.weights);
+}
+
 TEST_CASE("an experiment whose data come to another size between its two looks at them is refused") {
   const Table table;
   DataCache data;

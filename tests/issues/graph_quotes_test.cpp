@@ -6,8 +6,10 @@
 
 #include "sim/cluster/fabric.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using test::has;
 
 namespace {
 
@@ -38,8 +40,6 @@ std::string written(const std::string& ending) {
   all << std::ifstream(path).rdbuf();
   return all.str();
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

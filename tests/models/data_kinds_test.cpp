@@ -12,8 +12,10 @@
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -55,8 +57,6 @@ std::string refusal(const std::string& kind, const Parameters& given, bool loadi
   if (!loading_only) CHECK(inspected == loaded);
   return loaded;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A CIFAR record: labels, then pixels that are `first`, first + 1, … modulo 251.
 std::string record(const std::string& labels, int first) {
@@ -139,22 +139,21 @@ TEST_CASE("cifar100: the second of two labels counts") {
 TEST_CASE("cifar10: files that are missing, cut off or something else") {
   const Folder folder;
   const Parameters parameters = {{"path", folder.path()}};
-  CHECK(contains(refusal("cifar10", {{"path", std::string("/nowhere")}}),
-                 "/nowhere: no such folder; give the folder of the binary version, which holds data_batch_1.bin"));
-  CHECK(contains(refusal("cifar10", parameters), ": there is no test_batch.bin; give the folder"));
+  CHECK(has(refusal("cifar10", {{"path", std::string("/nowhere")}}),
+            "/nowhere: no such folder; give the folder of the binary version, which holds data_batch_1.bin"));
+  CHECK(has(refusal("cifar10", parameters), ": there is no test_batch.bin; give the folder"));
   folder.write("test_batch", "pickled");
-  CHECK(contains(refusal("cifar10", parameters), "holds CIFAR-10's Python version; give the folder of the binary version"));
+  CHECK(has(refusal("cifar10", parameters), "holds CIFAR-10's Python version; give the folder of the binary version"));
   write_cifar10(folder);
   folder.write("data_batch_3.bin", record("\x01", 1).substr(1));
-  CHECK(
-      contains(refusal("cifar10", parameters),
-               folder.path("data_batch_3.bin") + ": 3072 bytes long, which is not a whole number of records of 3073 bytes; get the whole"));
+  CHECK(has(refusal("cifar10", parameters),
+            folder.path("data_batch_3.bin") + ": 3072 bytes long, which is not a whole number of records of 3073 bytes; get the whole"));
   folder.write("data_batch_3.bin", "");
-  CHECK(contains(refusal("cifar10", parameters), "0 bytes long"));
+  CHECK(has(refusal("cifar10", parameters), "0 bytes long"));
   fs::remove(folder.path("data_batch_3.bin"));
-  CHECK(contains(refusal("cifar10", parameters), folder.path("data_batch_3.bin") + ": no such file; get all files"));
+  CHECK(has(refusal("cifar10", parameters), folder.path("data_batch_3.bin") + ": no such file; get all files"));
   folder.write("data_batch_3.bin", record("\x01", 1) + record("\x0a", 1));
-  CHECK(contains(refusal("cifar10", parameters, true), folder.path("data_batch_3.bin") + ": label 10 of record 1; labels are 0 to 9"));
+  CHECK(has(refusal("cifar10", parameters, true), folder.path("data_batch_3.bin") + ": label 10 of record 1; labels are 0 to 9"));
 }
 
 TEST_CASE("idx: any folder or four files, in grey or colour, as many classes as there are") {
@@ -201,20 +200,20 @@ TEST_CASE("idx: what is wrong is told with its file") {
                       {"test_labels", folder.path(test_labels)}};
   };
   CHECK(refusal("idx", files("images", "labels", "images", "labels")) == "");
-  CHECK(contains(refusal("idx", {}), "there is no file of the training images; give `train_images`, or `path`"));
-  CHECK(contains(refusal("idx", {{"path", folder.path()}}),
-                 "there is no train-images-idx…-ubyte, plain or .gz; name the file of the training images by `train_images`"));
-  CHECK(contains(refusal("idx", {{"path", std::string("/nowhere")}}), "/nowhere: no such folder; "));
-  CHECK(contains(refusal("idx", files("images", "three", "images", "labels")), "has 3 labels, but"));
-  CHECK(contains(refusal("idx", files("images", "labels", "wide", "labels")),
-                 "images of 1 x 2 x 2 numbers, but the training images have 1 x 1 x 2"));
-  CHECK(contains(refusal("idx", files("absent", "labels", "images", "labels")), folder.path("absent") + ": no such file; "));
+  CHECK(has(refusal("idx", {}), "there is no file of the training images; give `train_images`, or `path`"));
+  CHECK(has(refusal("idx", {{"path", folder.path()}}),
+            "there is no train-images-idx…-ubyte, plain or .gz; name the file of the training images by `train_images`"));
+  CHECK(has(refusal("idx", {{"path", std::string("/nowhere")}}), "/nowhere: no such folder; "));
+  CHECK(has(refusal("idx", files("images", "three", "images", "labels")), "has 3 labels, but"));
+  CHECK(has(refusal("idx", files("images", "labels", "wide", "labels")),
+            "images of 1 x 2 x 2 numbers, but the training images have 1 x 1 x 2"));
+  CHECK(has(refusal("idx", files("absent", "labels", "images", "labels")), folder.path("absent") + ": no such file; "));
   Parameters two = files("images", "labels", "images", "labels");
   two.set("classes", std::int64_t{2});
-  CHECK(contains(refusal("idx", two), folder.path("labels") + ": label 2 of sample 1; with 2 classes labels are 0 to 1"));
+  CHECK(has(refusal("idx", two), folder.path("labels") + ": label 2 of sample 1; with 2 classes labels are 0 to 1"));
   folder.write("a-train-images-idx3-ubyte", "").write("b-train-images-idx3-ubyte", "");
-  CHECK(contains(refusal("idx", {{"path", folder.path()}}),
-                 "both a-train-images-idx3-ubyte and b-train-images-idx3-ubyte could hold the training images"));
+  CHECK(has(refusal("idx", {{"path", folder.path()}}),
+            "both a-train-images-idx3-ubyte and b-train-images-idx3-ubyte could hold the training images"));
 }
 
 TEST_CASE("csv: names, numbers, first and last; categories in order; a second file or a share for testing") {
@@ -298,27 +297,27 @@ TEST_CASE("csv: what is wrong is told with its line") {
     CAPTURE(one.first);
     CAPTURE(said);
     CHECK(said.starts_with(folder.path("bad.csv")));
-    CHECK(contains(said, one.second));
+    CHECK(has(said, one.second));
   }
   folder.write("good.csv", "a,b,label\n1,2,x\n3,4,y\n5,6,x\n");
   const auto with = [&](const char* name, Value value) { return Parameters{{"path", folder.path("good.csv")}, {name, std::move(value)}}; };
-  CHECK(contains(refusal("csv", with("label", std::string("colour"))),
-                 ":1: there is no column 'colour' for the labels; the first line has a, b, label"));
-  CHECK(contains(refusal("csv", with("label", std::string("4"))), "there is no column '4'"));
-  CHECK(contains(refusal("csv", with("header", std::string("absent"))), ":1: column 1: 'a' is not a number"));
-  CHECK(contains(refusal("csv", with("separator", std::string("semicolon"))), ":1: one column only"));
-  CHECK(contains(refusal("csv", with("test_path", folder.path("absent.csv"))), "absent.csv: no such file; "));
+  CHECK(has(refusal("csv", with("label", std::string("colour"))),
+            ":1: there is no column 'colour' for the labels; the first line has a, b, label"));
+  CHECK(has(refusal("csv", with("label", std::string("4"))), "there is no column '4'"));
+  CHECK(has(refusal("csv", with("header", std::string("absent"))), ":1: column 1: 'a' is not a number"));
+  CHECK(has(refusal("csv", with("separator", std::string("semicolon"))), ":1: one column only"));
+  CHECK(has(refusal("csv", with("test_path", folder.path("absent.csv"))), "absent.csv: no such file; "));
   folder.write("test.csv", "a,b,label\n1,2,x\n3,4,z\n");
-  CHECK(contains(refusal("csv", with("test_path", folder.path("test.csv"))), "test.csv:3: label 'z' does not occur in"));
+  CHECK(has(refusal("csv", with("test_path", folder.path("test.csv"))), "test.csv:3: label 'z' does not occur in"));
   folder.write("test.csv", "b,a,label\n1,2,x\n");
-  CHECK(contains(refusal("csv", with("test_path", folder.path("test.csv"))), "test.csv: other columns than"));
+  CHECK(has(refusal("csv", with("test_path", folder.path("test.csv"))), "test.csv: other columns than"));
   std::string many;
   for (int i = 0; i < 1100; ++i) many += "1," + std::to_string(i / 8.0) + "\n";
   folder.write("many.csv", many);
-  CHECK(contains(refusal("csv", {{"path", folder.path("many.csv")}}), "more than 1000 different labels in column 2"));
+  CHECK(has(refusal("csv", {{"path", folder.path("many.csv")}}), "more than 1000 different labels in column 2"));
   // Of a regression's target neighbouring rows may differ by fractions, or by whole numbers.
   folder.write("prices.csv", "size,price\n1,2\n2,3.5\n3,3.5\n");
-  CHECK(contains(refusal("csv", {{"path", folder.path("prices.csv")}}), "prices.csv:3: column 2, the labels', has '3.5', as if it were a"));
+  CHECK(has(refusal("csv", {{"path", folder.path("prices.csv")}}), "prices.csv:3: column 2, the labels', has '3.5', as if it were a"));
   folder.write("written.csv", "size,class\n1,2.0\n2,3.0\n3,2.0\n");  // whole numbers, as some programs write them
   CHECK(refusal("csv", {{"path", folder.path("written.csv")}}).empty());
   folder.write("versions.csv", "size,version\n1,2.5\n2,3.5\n3,2.5rc\n");  // words
@@ -330,10 +329,10 @@ TEST_CASE("csv: what is wrong is told with its line") {
     const std::string said = refusal("csv", {{"path", folder.path("counts.csv")}});
     CHECK(said.empty() == (rows == 22));
     if (rows == 20)
-      CHECK(contains(said, "counts.csv: 11 different labels in column 2 of 20 rows, as if it were a quantity; name a column"));
+      CHECK(has(said, "counts.csv: 11 different labels in column 2 of 20 rows, as if it were a quantity; name a column"));
   }
   folder.write("binary.csv", std::string("1,2\n\0\1,3\n", 9));
-  CHECK(contains(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
+  CHECK(has(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
 }
 
 TEST_CASE("synthetic_images: every shape, normalized as asked for, the same by the seed, and says that it is synthetic") {
@@ -341,7 +340,7 @@ TEST_CASE("synthetic_images: every shape, normalized as asked for, the same by t
                             {"classes", std::int64_t{3}},  {"samples", std::int64_t{600}}, {"test_samples", std::int64_t{100}}};
   const DataInfo info = inspect("synthetic_images", small);
   CHECK(info.synthetic);
-  CHECK(contains(info.origin, "synthetic"));
+  CHECK(has(info.origin, "synthetic"));
   CHECK(info.shape == std::vector<std::size_t>{2, 9, 6});
   CHECK(info.features == 108);
   const Dataset data = load("synthetic_images", small), again = load("synthetic_images", small), other = load("synthetic_images", small, 2);

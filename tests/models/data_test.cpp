@@ -16,8 +16,10 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -48,19 +50,6 @@ std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-
-/// The message of the DataError that `call` throws; empty if it throws none.
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const DataEntry& entry(const char* name) { return Registry<DataEntry>::instance().at(name); }
 
@@ -126,14 +115,14 @@ TEST_CASE("idx: every kind of damage is refused with the path, the fault and wha
     CAPTURE(name);
     write(folder / name, content.first);
     for (const bool header_only : {true, false}) {
-      const std::string error = error_of([&] { header_only ? read_idx_header(folder / name, 3) : read_idx(folder / name, 3); });
+      const std::string error = error_of<DataError>([&] { header_only ? read_idx_header(folder / name, 3) : read_idx(folder / name, 3); });
       CAPTURE(error);
       CHECK(error.rfind((folder / name).string() + ": ", 0) == 0);
-      CHECK(contains(error, content.second));
+      CHECK(has(error, content.second));
     }
   }
-  CHECK(contains(error_of([&] { read_idx(folder / "absent", 3); }), "no such file"));
-  CHECK(contains(error_of([&] { read_idx(folder.path(), 3); }), "not a file"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "absent", 3); }), "no such file"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder.path(), 3); }), "not a file"));
 }
 
 TEST_CASE("idx: damage inside a compressed file") {
@@ -146,21 +135,21 @@ TEST_CASE("idx: damage inside a compressed file") {
 
   for (const std::size_t missing : {std::size_t{1}, std::size_t{9}, packed.size() / 2}) {
     write(folder / "cut.gz", packed.substr(0, packed.size() - missing));
-    CHECK(contains(error_of([&] { read_idx(folder / "cut.gz", 3); }), "cut off"));
+    CHECK(has(error_of<DataError>([&] { read_idx(folder / "cut.gz", 3); }), "cut off"));
   }
   std::string flipped = packed;
   flipped[packed.size() - 6] = static_cast<char>(flipped[packed.size() - 6] ^ 1);  // in the checksum
   write(folder / "flipped.gz", flipped);
-  CHECK(contains(error_of([&] { read_idx(folder / "flipped.gz", 3); }), "damaged"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "flipped.gz", 3); }), "damaged"));
 
   write_gz(folder / "few.gz", idx({100, 30, 11}, items));
-  CHECK(contains(error_of([&] { read_idx(folder / "few.gz", 3); }), "holds 30000 of the 33000 bytes"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "few.gz", 3); }), "holds 30000 of the 33000 bytes"));
   write_gz(folder / "many.gz", idx({100, 30, 9}, items));
-  CHECK(contains(error_of([&] { read_idx(folder / "many.gz", 3); }), "goes on after the 27000 bytes"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "many.gz", 3); }), "goes on after the 27000 bytes"));
   // A header that promises 64 GiB is refused before memory is taken: deflate packs at most 1032 bytes into one.
   write_gz(folder / "bomb.gz", idx({1u << 20, 1u << 8, 1u << 8}, "abc"));
-  CHECK(contains(error_of([&] { read_idx(folder / "bomb.gz", 3); }), "more than the file can hold"));
-  CHECK(contains(error_of([&] { read_idx_header(folder / "bomb.gz", 3); }), "more than the file can hold"));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "bomb.gz", 3); }), "more than the file can hold"));
+  CHECK(has(error_of<DataError>([&] { read_idx_header(folder / "bomb.gz", 3); }), "more than the file can hold"));
 }
 
 TEST_CASE("idx: a file of several compressed streams is read whole") {
@@ -198,7 +187,7 @@ TEST_CASE("the content of a file is named by all of its bytes, in their order") 
     keys.push_back(name(changed));
   }
   std::filesystem::remove(folder / "file");
-  CHECK(contains(error_of([&] { content_of(kind, {}, folder.path(), 1); }), "cannot be opened"));
+  CHECK(has(error_of<DataError>([&] { content_of(kind, {}, folder.path(), 1); }), "cannot be opened"));
   std::sort(keys.begin(), keys.end());
   CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
 }
@@ -235,7 +224,7 @@ TEST_CASE("images are read to the same bits on any number of threads") {
     write_gz(folder / "train-labels-idx1-ubyte.gz", idx({3}, labels(3)));
     write(folder / "t10k-labels-idx1-ubyte", idx({3}, labels(3)));
     for (const unsigned threads : {1u, 2u})
-      CHECK(contains(error_of([&] { entry(kind).load(parameters, "/", 1, threads); }), "train-labels-idx1-ubyte.gz: has 3 labels"));
+      CHECK(has(error_of<DataError>([&] { entry(kind).load(parameters, "/", 1, threads); }), "train-labels-idx1-ubyte.gz: has 3 labels"));
     write_gz(folder / "train-labels-idx1-ubyte.gz", idx({1100}, labels(1100)));
     write(folder / "t10k-labels-idx1-ubyte", idx({400}, labels(400)));
   }
@@ -307,33 +296,33 @@ TEST_CASE("fashion_mnist: files that do not belong together") {
   const Scratch folder;
   const Tiny tiny;
   const auto inspect_and_load = [&] {
-    const std::string inspected = error_of([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
-    const std::string loaded = error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); });
+    const std::string inspected = error_of<DataError>([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
+    const std::string loaded = error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); });
     CHECK(inspected == loaded);
     return loaded;
   };
-  CHECK(contains(inspect_and_load(), "there is no train-images-idx3-ubyte nor train-images-idx3-ubyte.gz"));
+  CHECK(has(inspect_and_load(), "there is no train-images-idx3-ubyte nor train-images-idx3-ubyte.gz"));
   tiny.write_to(folder);
   CHECK(inspect_and_load() == "");
 
   write(folder / "train-labels.idx1-ubyte", idx({4}, "\1\2\3\4"));
-  CHECK(contains(inspect_and_load(), "has 4 labels, but"));
+  CHECK(has(inspect_and_load(), "has 4 labels, but"));
   tiny.write_to(folder);
 
   write_gz(folder / "t10k-images-idx3-ubyte.gz", idx({3, 3, 3}, std::string(27, 'x')));
-  CHECK(contains(inspect_and_load(), "3 x 3 pixels, but the training images have 28 x 28"));
+  CHECK(has(inspect_and_load(), "3 x 3 pixels, but the training images have 28 x 28"));
   write(folder / "train-images-idx3-ubyte", idx({5, 3, 3}, std::string(45, 'x')));
   const std::string small = inspect_and_load();
-  CHECK(contains(small, "train-images-idx3-ubyte: images of 3 x 3 pixels; those of Fashion-MNIST and MNIST have 28 x 28: take kind: idx"));
-  CHECK(error_of([&] { entry("idx").inspect(complete(entry("idx").parameters, {{"path", folder.path().string()}}), "/"); }).empty());
+  CHECK(has(small, "train-images-idx3-ubyte: images of 3 x 3 pixels; those of Fashion-MNIST and MNIST have 28 x 28: take kind: idx"));
+  CHECK(error_of<DataError>([&] { entry("idx").inspect(complete(entry("idx").parameters, {{"path", folder.path().string()}}), "/"); }).empty());
   tiny.write_to(folder);
 
   write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, "\1\2\x0a"));
-  CHECK(contains(error_of([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); }),
+  CHECK(has(error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); }),
                  "label 10 of sample 2; labels of Fashion-MNIST and MNIST are 0 to 9: take kind: idx"));
 
   const Parameters absent = complete(entry("fashion_mnist").parameters, {{"path", (folder / "nowhere").string()}});
-  CHECK(contains(error_of([&] { entry("fashion_mnist").inspect(absent, "/"); }), "no such folder"));
+  CHECK(has(error_of<DataError>([&] { entry("fashion_mnist").inspect(absent, "/"); }), "no such folder"));
 }
 
 TEST_CASE("fashion_mnist: the sizes are known without any file, and the real files have them") {
@@ -344,7 +333,7 @@ TEST_CASE("fashion_mnist: the sizes are known without any file, and the real fil
   CHECK(info.features == 784);
   CHECK(info.classes == 10);
   if (!fs::exists("/usr/share/datasets/fashion-mnist")) {
-    CHECK(contains(error_of([&] { entry("fashion_mnist").load(parameters, "/", 1, 1); }), "apt-get install dataset-fashion-mnist"));
+    CHECK(has(error_of<DataError>([&] { entry("fashion_mnist").load(parameters, "/", 1, 1); }), "apt-get install dataset-fashion-mnist"));
     MESSAGE("the package dataset-fashion-mnist is not installed: the real files were not read");
     return;
   }

@@ -1,19 +1,15 @@
 // The executor when memory is short: values that can be made again make room. And weights from elsewhere, and running statistics.
 #include <doctest/doctest.h>
 
-#include <cstring>
-#include <map>
+#include <optional>
 
-#include "tests/models/executor_fakes.hpp"
+#include "tests/models/executor_checks.hpp"
 
 using namespace straggler;
 using namespace straggler::fake;
+using namespace straggler::test;
 
 namespace {
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 constexpr std::size_t value_bytes = 64;                             // of 9 floats
 constexpr std::size_t workspace = 4 * (4 + 8 * 4 + 4 + 4 + 4);      // of one thread, for 4 rows
@@ -27,6 +23,69 @@ std::vector<Handle> fan(World& world, const Handle& initial, const Handle& gradi
 }
 
 }  // namespace
+
+TEST_CASE("a refused memory budget leaves everything usable") {
+  // 9 floats take 64 bytes. 12 values fit, and one thread's workspace for 4 rows: 4 * (4 + 8 * 4 + 4 + 4 + 4) = 192 bytes.
+  for (const unsigned threads : {1u, 2u, 8u}) {
+    CAPTURE(threads);
+    World world(threads, 8, 3000, 12 * 64 + 192);
+    const Handle initial = world.lineage.initial();
+    std::vector<Handle> gradients;
+    for (std::uint32_t i = 0; i < 20; ++i) gradients.push_back(world.lineage.gradient(initial, batch(i, 0, 4)));
+    std::optional<Handle> mean = world.lineage.elementwise(fake::mean, gradients);
+    const std::string error = error_of<MemoryBudgetExceeded>([&] { world.executor->force(*mean); });
+    CAPTURE(error);
+    CHECK(has(error, "the memory budget of 960 B is used up"));
+    CHECK(has(error, "values of 64 B each are live"));
+    CHECK(has(error, "raise the memory budget"));
+    CHECK(error_of<MemoryBudgetExceeded>([&] { world.executor->force(*mean); }) != "");  // and so it is again
+    // What was evaluated stays; with fewer values asked for, the same executor goes on.
+    CHECK(world.executor->statistics().values == world.lineage.live() - world.lineage.pending());
+    mean.reset();
+    gradients.resize(3);
+    const Handle small = world.lineage.elementwise(fake::mean, gradients);
+    std::vector<double> expected(9);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const auto one = expected_gradient(world, world.value(initial), {batch(i, 0, 4)});
+      for (std::size_t j = 0; j < 9; ++j) expected[j] += one[j] / 3;
+    }
+    check_close(world.value(small), expected);
+    CHECK(world.lineage.pending() == 0);
+  }
+}
+
+TEST_CASE("a long lineage of many branches needs no more memory on many threads than its order on one") {
+  // 40 branches of 20 updates, averaged: one thread needs the 40 ends, the start, a gradient and a weight or two.
+  const auto branches = [](World& world) {
+    const Handle initial = world.lineage.initial();
+    std::vector<Handle> ends;
+    for (std::uint32_t branch = 0; branch < 40; ++branch) {
+      Handle weights = initial;
+      for (std::uint32_t i = 0; i < 20; ++i) weights = world.step(weights, world.lineage.gradient(weights, batch(branch, i, 2)));
+      ends.push_back(weights);
+    }
+    return world.lineage.elementwise(fake::mean, ends);
+  };
+  World one(1);
+  const std::vector<float> expected = one.value(branches(one));
+  const std::size_t peak = one.executor->statistics().peak_value_bytes;
+  CHECK(peak <= 43 * 64);
+  const std::size_t workspace = 2 * (4 + 8 * 4 + 4 + 4 + 4);
+  World many(8, 8, 3000, peak + 8 * workspace);
+  CHECK(same_bits(many.value(branches(many)), expected));
+}
+
+TEST_CASE("a lane of a large gradient that does not fit is refused, and its buffers come back") {
+  for (const unsigned threads : {1u, 4u}) {
+    World world(threads, 8, 3000, 8 * 64 + 256 * 48);  // 8 values, and a workspace for 256 rows
+    const Handle initial = world.lineage.initial();
+    CHECK_THROWS_AS(world.executor->force(world.lineage.mean_gradient(initial, std::vector<Batch>(10, batch(0, 0, 1024)))),
+                    MemoryBudgetExceeded);
+    CHECK(world.executor->statistics().values == 1);
+    check_close(world.value(world.lineage.mean_gradient(initial, std::vector<Batch>(4, batch(0, 0, 1024)))),
+                expected_gradient(world, world.value(initial), {batch(0, 0, 1024)}));
+  }
+}
 
 TEST_CASE("values that follow from others by a rule make room and are made again, to the same bits") {
   for (const unsigned threads : {1u, 2u}) {

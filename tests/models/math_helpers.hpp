@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
@@ -31,6 +32,10 @@ inline std::vector<std::int32_t> labels_below(std::size_t classes, std::size_t c
 template <class To, class From>
 std::vector<To> as(const std::vector<From>& values) {
   return std::vector<To>(values.begin(), values.end());
+}
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 /// |a - b| / |b| in the Euclidean norm; NaN if either has one.

@@ -171,6 +171,52 @@ TEST_CASE("where an entry says so, its result may lie in that input's place") {
   }
 }
 
+TEST_CASE("what a rule makes of zeros, and of rows at once, is what its sparse form says") {
+  constexpr std::size_t width = 13, count = 5;
+  for (const ElementwiseEntry& entry : Registry<ElementwiseEntry>::instance().entries())
+    for (const std::vector<double>& scalars : {std::vector<double>(5, 0.0), std::vector<double>(5, 0.5), {0.5, 0.0, 0.0, 0.0, 0.0}}) {
+      CAPTURE(entry.name);
+      const SparseRule rule = entry.sparse(scalars);
+      if (rule == SparseRule::densify) continue;
+      for (const Kernels* kernels : all_kernels()) {
+        const std::vector<float> zeros(width);
+        std::vector<float> out(width, 1.0f);
+        if (rule == SparseRule::rows) {
+          entry.apply(*kernels, {width}, {zeros.data(), zeros.data()}, scalars, out.data());
+          CHECK(same_bits(out, zeros));
+          continue;
+        }
+        std::vector<std::vector<float>> rows, directions;
+        std::vector<float*> places;
+        std::vector<const float*> moves;
+        for (std::size_t i = 0; i < count; ++i) {
+          rows.push_back(numbers(width, i));
+          directions.push_back(numbers(width, count + i));
+        }
+        const std::vector<std::vector<float>> before = rows;
+        for (std::size_t i = 0; i < count; ++i) {
+          places.push_back(rows[i].data());
+          moves.push_back(directions[i].data());
+        }
+        entry.descend_rows(*kernels, count, width, moves.data(), scalars, places.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          entry.apply(*kernels, {width}, {before[i].data(), moves[i]}, scalars, out.data());
+          CHECK(same_bits(rows[i], out));
+          entry.apply(*kernels, {width}, {before[i].data(), zeros.data()}, scalars, out.data());
+          CHECK(same_bits(before[i], out));
+        }
+      }
+    }
+}
+
+TEST_CASE("no rule descends along rows without saying how and when") {
+  const auto by = [](const Kernels&, std::size_t, std::size_t, const float* const*, const std::vector<double>&, float* const*) {};
+  const auto always = [](const std::vector<double>&) { return true; };
+  CHECK(SparseForm::descend(by, always)({}) == SparseRule::descend);
+  CHECK_THROWS_AS(SparseForm::descend(nullptr, always), std::logic_error);
+  CHECK_THROWS_AS(SparseForm::descend(by, nullptr), std::logic_error);
+}
+
 TEST_CASE("rates: constant, step by period and by list") {
   const auto constant = shape_of("constant", {});
   CHECK(constant(0) == 1);

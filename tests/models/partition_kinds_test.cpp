@@ -15,8 +15,10 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 
 namespace {
 
@@ -81,8 +83,6 @@ std::string refusal(const std::string& name, const Parameters& parameters, const
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("every partition: each epoch has every sample once, sizes are known without labels, and the seed decides") {
@@ -101,7 +101,7 @@ TEST_CASE("every partition: each epoch has every sample once, sizes are known wi
     const Parameters parameters = complete(each.parameters, given);
     if (each.name == "by_file") {
       // Squares modulo 7 are 0, 1, 2, 4: three of the seven workers have nothing.
-      CHECK(contains(refusal("by_file", parameters, problem.request), "worker 3 of 7 has no sample"));
+      CHECK(has(refusal("by_file", parameters, problem.request), "worker 3 of 7 has no sample"));
       continue;
     }
     const auto partition = each.make(parameters, problem.request), again = each.make(parameters, problem.request),
@@ -165,8 +165,7 @@ TEST_CASE("shards: sorted by label, cut into equal pieces, so many for each work
   const auto three = entry("shards").make({{"per_worker", std::int64_t{3}}}, uneven.request);
   CHECK(*std::min_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) >= 90);
   CHECK(*std::max_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) <= 93);
-  CHECK(
-      contains(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
+  CHECK(has(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
 }
 
 TEST_CASE("dirichlet: mixes have the moments of the distribution, and the limits are iid and one class") {
@@ -226,6 +225,21 @@ TEST_CASE("by_file: one worker a line, or ranges; comments and names of columns 
   CHECK(entry("by_file").sizes(other.parameters(), problem.timing_alone()).content != one->sizes().content);
 }
 
+TEST_CASE("by_file: the file is read once, for the sizes") {
+  Problem problem(2, 4, 2);
+  const TemporaryFolder folder;
+  const Parameters parameters{{"path", folder.write("parts.csv", "0\n1\n1\n1\n").string()}};
+  const StreamSizes sizes = entry("by_file").sizes(parameters, problem.timing_alone());
+  folder.write("parts.csv", "0\n0\n0\n1\n");
+  problem.request.sizes = &sizes;
+  const auto as_read = entry("by_file").make(parameters, problem.request);
+  CHECK(as_read->sizes().sizes == std::vector<std::uint64_t>{1, 3});
+  CHECK(as_read->sizes().content == sizes.content);
+  CHECK(epoch_of(*as_read, 0, 0) == std::vector<std::uint32_t>{0});
+  problem.request.sizes = nullptr;
+  CHECK(entry("by_file").make(parameters, problem.request)->sizes().sizes == std::vector<std::uint64_t>{3, 1});
+}
+
 TEST_CASE("by_file: what is wrong is told with its line") {
   const Problem problem(3, 6, 2);
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -249,7 +263,7 @@ TEST_CASE("by_file: what is wrong is told with its line") {
     CAPTURE(one.first);
     CAPTURE(said);
     CHECK(said.starts_with(file.path()));
-    CHECK(contains(said, one.second));
+    CHECK(has(said, one.second));
   }
-  CHECK(contains(refusal("by_file", {{"path", std::string("/nowhere/parts.csv")}}, problem.request), "/nowhere/parts.csv: no such file; "));
+  CHECK(has(refusal("by_file", {{"path", std::string("/nowhere/parts.csv")}}, problem.request), "/nowhere/parts.csv: no such file; "));
 }

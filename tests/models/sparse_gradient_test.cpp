@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 
 #include "models/data/word_list.hpp"
 #include "models/executor/executor.hpp"
@@ -166,10 +165,6 @@ const std::pair<const char*, Story> stories[] = {
        seen.push_back(world.value(weights));  // was not stepped on
      }},
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 }  // namespace
 

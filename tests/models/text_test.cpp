@@ -15,11 +15,13 @@
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 namespace straggler {
 namespace {
 
 namespace fs = std::filesystem;
+using test::has;
 
 class Folder : public test::TemporaryFolder {
  public:
@@ -53,8 +55,6 @@ std::string error_of(Call call) {
   }
   return "";
 }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Word i of as many as one likes, of letters alone: "a", "b", …, "aa", ….
 std::string name(std::size_t i) {
   std::string word(1, static_cast<char>('a' + i % 26));
@@ -194,25 +194,25 @@ TEST_CASE("text: the same pairs plain or compressed; sizes and a name are known 
 TEST_CASE("text: what is wrong is said in one line") {
   const Folder folder;
   const auto refused = [&](Parameters given) { return error_of([&] { load(folder, given); }); };
-  CHECK(contains(refused({}), "no such file"));
-  CHECK(contains(refused({{"path", std::string(".")}}), "not a file"));
+  CHECK(has(refused({}), "no such file"));
+  CHECK(has(refused({{"path", std::string(".")}}), "not a file"));
   folder.write("text", "");
-  CHECK(contains(refused({}), "of its 0 words"));
+  CHECK(has(refused({}), "of its 0 words"));
   folder.write("text", cycling(1500, 10));
-  CHECK(contains(refused({}), "1500 words are left of it; at least 2000"));
+  CHECK(has(refused({}), "1500 words are left of it; at least 2000"));
   folder.write("text", cycling(5000, 10));
   CHECK(refused({}).empty());
-  CHECK(contains(refused({{"min_count", std::int64_t{501}}}), "0 different ones are kept, and pairs need two; lower min_count (501)"));
-  CHECK(contains(refused({{"subsample", 1e-15}}), "raise subsample"));
-  CHECK(contains(refused({{"window", std::int64_t{0}}}), "window"));
-  CHECK(contains(refused({{"test_share", 0.0}}), "test_share"));
-  CHECK(contains(refused({{"vocabulary", std::int64_t{1}}}), "vocabulary"));
+  CHECK(has(refused({{"min_count", std::int64_t{501}}}), "0 different ones are kept, and pairs need two; lower min_count (501)"));
+  CHECK(has(refused({{"subsample", 1e-15}}), "raise subsample"));
+  CHECK(has(refused({{"window", std::int64_t{0}}}), "window"));
+  CHECK(has(refused({{"test_share", 0.0}}), "test_share"));
+  CHECK(has(refused({{"vocabulary", std::int64_t{1}}}), "vocabulary"));
   folder.write("text", std::string("a b c\0d", 7) + cycling(5000, 10));
-  CHECK(contains(refused({}), "zero bytes"));
+  CHECK(has(refused({}), "zero bytes"));
   folder.write_gz("text.gz", cycling(50'000, 300));
   fs::resize_file(folder.path() / "text.gz", fs::file_size(folder.path() / "text.gz") / 2);
-  CHECK(contains(refused({{"path", std::string("text.gz")}}), "cut off"));
-  CHECK(contains(error_of([] { complete(text_entry().parameters, {}); }), "path"));
+  CHECK(has(refused({{"path", std::string("text.gz")}}), "cut off"));
+  CHECK(has(error_of([] { complete(text_entry().parameters, {}); }), "path"));
 }
 
 TEST_CASE("vocabulary: written as word2vec does and read back") {
@@ -226,9 +226,9 @@ TEST_CASE("vocabulary: written as word2vec does and read back") {
   for (const auto& [text, said] : {std::pair("a 1\nb\n", ":2: not a word"), std::pair("a 1\n 2\n", ":2: not a word"),
                                    std::pair("a 1x\n", ":1: not a word"), std::pair("a 1\nb 1\na 2\n", ":3: the word 'a'")}) {
     folder.write("v", text);
-    CHECK(contains(error_of([&] { read_vocabulary(folder.path() / "v"); }), said));
+    CHECK(has(error_of([&] { read_vocabulary(folder.path() / "v"); }), said));
   }
-  CHECK(contains(error_of([&] { read_vocabulary(folder.path() / "none"); }), "cannot be read"));
+  CHECK(has(error_of([&] { read_vocabulary(folder.path() / "none"); }), "cannot be read"));
 }
 
 }  // namespace straggler

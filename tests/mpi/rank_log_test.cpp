@@ -92,6 +92,21 @@ TEST_CASE("phases and bytes are booked up to the end, and no further") {
   CHECK(record.epochs_record[0].mean_seconds[static_cast<std::size_t>(Phase::communication)] == doctest::Approx(0.003));
 }
 
+TEST_CASE("running statistics are a message of their own, behind what they belong to") {
+  RunCourse two = course();
+  auto& worker = two.logs[0].entries;
+  auto& server = two.logs[1].entries;
+  worker.insert(worker.begin() + 3, at(11, Kind::statistics_sent, 1, 40));
+  server.insert(server.begin() + 1, at(14, Kind::arrived, 0));
+  server.push_back(at(26, Kind::statistics_sent, 0, 50));  // after the end
+  const RunRecord record = booked(two);
+  CHECK(record.bytes_sent == 940);
+  CHECK(record.statistics_bytes == 40);
+  CHECK(record.bytes_lost == 0);
+  CHECK(record.workers[0].split[Phase::communication] == after(4 + 2));  // 10 to 14, 17 to 19
+  CHECK(log_from(to_bytes(two.logs[0])).entries[3].kind == Kind::statistics_sent);
+}
+
 TEST_CASE("a message that has not arrived at the end is lost; one that seems to arrive before it is sent arrives at once") {
   RunCourse cut = course();
   cut.end = after(18);

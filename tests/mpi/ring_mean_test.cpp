@@ -21,12 +21,15 @@ class Ring {
   explicit Ring(Rank ranks) : inbox_(static_cast<std::size_t>(ranks)) {
     for (Rank rank = 0; rank < ranks; ++rank)
       ranks_.push_back(std::make_unique<RingMean>(rank, ranks, [this, rank, ranks](RingMean::Outgoing out) {
-        sent_ += out.value_bytes;
+        (out.behind ? behind_ : sent_) += out.value_bytes;
+        ++messages_;
         inbox_[static_cast<std::size_t>((rank + 1) % ranks)].push_back(std::move(out.bytes));
       }));
   }
   RingMean& operator[](std::size_t rank) { return *ranks_[rank]; }
   std::uint64_t sent() const { return sent_; }
+  std::uint64_t sent_behind() const { return behind_; }
+  std::size_t messages() const { return messages_; }
 
   void run(std::mt19937& chance) {
     for (;;) {
@@ -44,7 +47,8 @@ class Ring {
  private:
   std::vector<std::unique_ptr<RingMean>> ranks_;
   std::vector<std::deque<Bytes>> inbox_;
-  std::uint64_t sent_ = 0;
+  std::uint64_t sent_ = 0, behind_ = 0;
+  std::size_t messages_ = 0;
 };
 
 std::vector<std::vector<float>> random_vectors(std::size_t count, std::size_t length, std::mt19937& chance) {
@@ -55,11 +59,13 @@ std::vector<std::vector<float>> random_vectors(std::size_t count, std::size_t le
   return all;
 }
 
-std::vector<float> by_rule(const Kernels& kernels, const std::vector<std::vector<float>>& parts) {
+std::vector<float> by_rule(const Kernels& kernels, const std::vector<std::vector<float>>& parts, std::size_t apart) {
   std::vector<const float*> inputs;
   for (const auto& part : parts) inputs.push_back(part.data());
   std::vector<float> out(parts.front().size());
-  Registry<ElementwiseEntry>::instance().at("ring_mean").apply(kernels, {out.size()}, inputs, {}, out.data());
+  Extent extent{out.size()};
+  extent.apart = apart;
+  Registry<ElementwiseEntry>::instance().at("ring_mean").apply(kernels, extent, inputs, {}, out.data());
   return out;
 }
 
@@ -72,21 +78,24 @@ bool same_bits(std::span<const float> a, const std::vector<float>& b) {
 TEST_CASE("every rank has the mean of every vector, in the bits of the rule, under every kernel set") {
   std::mt19937 chance(1);
   for (const Rank ranks : {1, 2, 3, 4, 7, 16}) {
-    for (const std::size_t length : {std::size_t{1}, std::size_t{5}, std::size_t{1000}}) {
+    for (const Cut cut : {Cut{1, 1}, Cut{5, 5}, Cut{1000, 1000}, Cut{2, 1}, Cut{1000, 900}, Cut{1000, 7}}) {
+      const std::size_t length = cut.length;
       CAPTURE(ranks);
       CAPTURE(length);
+      CAPTURE(cut.first);
       const auto p = static_cast<std::size_t>(ranks);
       const auto first = random_vectors(p, length, chance), second = random_vectors(p, length, chance);
       Ring ring(ranks);
       for (std::size_t rank = 0; rank < p; ++rank) {
         std::vector<float> mine = first[rank];
         mine.insert(mine.end(), second[rank].begin(), second[rank].end());
-        ring[rank].begin(std::move(mine), length, {}, false);
+        ring[rank].begin(std::move(mine), cut, {}, false);
       }
       ring.run(chance);
       for (const std::string_view name : available_kernels()) {
         const Kernels& kernels = select_kernels(name);
-        const std::vector<float> mean = by_rule(kernels, first), other = by_rule(kernels, second);
+        const std::size_t apart = cut.two() ? cut.first : 0;
+        const std::vector<float> mean = by_rule(kernels, first, apart), other = by_rule(kernels, second, apart);
         for (std::size_t rank = 0; rank < p; ++rank) {
           REQUIRE(ring[rank].done());
           CHECK(same_bits(ring[rank].mean(0), mean));
@@ -94,7 +103,9 @@ TEST_CASE("every rank has the mean of every vector, in the bits of the rule, und
         }
       }
       // Each chunk of each vector is sent p - 1 times to be summed and p - 1 times to be known: 2 (p - 1) n floats.
-      CHECK(ring.sent() == 2 * 2 * (p - 1) * length * 4);
+      CHECK(ring.sent() == 2 * 2 * (p - 1) * cut.first * 4);
+      CHECK(ring.sent_behind() == 2 * 2 * (p - 1) * (length - cut.first) * 4);
+      CHECK(ring.messages() == (cut.two() ? 2 : 1) * 2 * (p - 1) * p);
     }
   }
 }
@@ -107,7 +118,8 @@ TEST_CASE("every rank learns what all have said beside, and one vote for the sto
     for (int round = 0; round < 3; ++round) {  // one after another, as a run has them
       const auto vectors = random_vectors(p, 7, chance);
       for (std::size_t rank = 0; rank < p; ++rank)
-        ring[rank].begin(vectors[rank], 7, Bytes(rank + 1, static_cast<std::byte>(10 * round + static_cast<int>(rank))), rank == voter);
+        ring[rank].begin(vectors[rank], {7, round == 1 ? 4u : 7u},
+                         Bytes(rank + 1, static_cast<std::byte>(10 * round + static_cast<int>(rank))), rank == voter);
       ring.run(chance);
       for (std::size_t rank = 0; rank < p; ++rank) {
         REQUIRE(ring[rank].done());

@@ -11,6 +11,7 @@ using namespace straggler;
 namespace {
 
 constexpr std::size_t length = 5;
+constexpr Cut whole{length, length};
 
 Contribution contribution(Rank worker, std::uint64_t samples) {
   Contribution made;
@@ -35,10 +36,16 @@ struct Receiver {
   HeldValues values{lineage};
 };
 
-Bytes packed(const Payload& payload, Carry carry, Values& values) {
-  Packer packer;
-  pack(payload, carry, values, packer);
+Bytes packed(const Payload& payload, Values& values) {
+  Packer packer, behind;
+  pack(payload, whole, values, packer, behind);
+  CHECK(behind.take().empty());
   return packer.take();
+}
+
+Payload unpacked(Values& values, Unpacker& from) {
+  Unpacker nothing({});
+  return unpack(whole, values, from, nothing);
 }
 
 }  // namespace
@@ -57,12 +64,12 @@ TEST_CASE("weights arrive with their values, their optimizer state and what was 
   state.more.edit().made.push_back(contribution(2, 64));
   state.more.edit().made.push_back(contribution(3, 32));
   state.more.edit().optimizer = {sender.made(12, {9, 8, 7, 6, 5}), sender.made(13, {0, 0, 0, 0, 1})};
-  CHECK(value_bytes(weights, length) == 3 * length * 4);
+  CHECK(vectors_in(weights) == 3);
 
   Receiver there;
-  const Bytes bytes = packed(weights, Carry::values, sender);
+  const Bytes bytes = packed(weights, sender);
   Unpacker unpacker(bytes);
-  const Payload payload = unpack(Carry::values, length, there.values, unpacker);
+  const Payload payload = unpacked(there.values, unpacker);
   CHECK(unpacker.done());
   REQUIRE(std::holds_alternative<Weights>(payload));
   const Weights& got = std::get<Weights>(payload);
@@ -98,7 +105,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
   state.batch_samples = 50;
   state.first_position = 70;
   state.stream = 3;
-  CHECK(value_bytes(gradient, length) == length * 4);
+  CHECK(vectors_in(gradient) == 1);
 
   for (const bool several : {false, true}) {
     if (several) {
@@ -107,9 +114,9 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
       state.more.edit().made.push_back(contribution(2, 32));
     }
     Receiver there;
-    const Bytes bytes = packed(gradient, Carry::values, sender);
+    const Bytes bytes = packed(gradient, sender);
     Unpacker unpacker(bytes);
-    const Payload payload = unpack(Carry::values, length, there.values, unpacker);
+    const Payload payload = unpacked(there.values, unpacker);
     CHECK(unpacker.done());
     const Gradient& got = std::get<Gradient>(payload);
     CHECK(got->averaged == 4);
@@ -130,11 +137,11 @@ TEST_CASE("a worker that took no step sends no values") {
   HeldValues sender(lineage);
   Gradient none;
   none.edit().worker = 5;
-  CHECK(value_bytes(none, length) == 0);
+  CHECK(vectors_in(none) == 0);
   Receiver there;
-  const Bytes bytes = packed(none, Carry::values, sender);
+  const Bytes bytes = packed(none, sender);
   Unpacker unpacker(bytes);
-  const Payload got = unpack(Carry::values, length, there.values, unpacker);
+  const Payload got = unpacked(there.values, unpacker);
   CHECK(std::get<Gradient>(got)->value.empty());
   CHECK(std::get<Gradient>(got)->worker == 5);
 }
@@ -145,10 +152,12 @@ TEST_CASE("names travel without values, and refer to nodes that can be given one
   Weights weights;
   weights.edit().value = sender.made(31, {1, 2, 3, 4, 5});
   Receiver there;
-  const Bytes bytes = packed(weights, Carry::names, sender);
-  CHECK(bytes.size() < packed(weights, Carry::values, sender).size() - length * 4 + alignof(float));
+  Packer packer;
+  pack_names(weights, packer);
+  const Bytes bytes = packer.take();
+  CHECK(bytes.size() < packed(weights, sender).size() - length * 4 + alignof(float));
   Unpacker unpacker(bytes);
-  const Payload got = unpack(Carry::names, length, there.values, unpacker);
+  const Payload got = unpack_names(there.values, unpacker);
   const Handle& value = std::get<Weights>(got)->value;
   CHECK(value.key() == weights->value.key());
   CHECK(value.node() != nullptr);
@@ -161,11 +170,37 @@ TEST_CASE("a message that was cut short is an error, wherever the cut is") {
   Weights weights;
   weights.edit().value = sender.made(41, {1, 2, 3, 4, 5});
   weights.edit().more.edit().made.push_back(contribution(0, 1));
-  const Bytes whole = packed(weights, Carry::values, sender);
-  for (std::size_t size = 0; size < whole.size(); ++size) {
+  const Bytes all = packed(weights, sender);
+  for (std::size_t size = 0; size < all.size(); ++size) {
     Receiver there;
-    Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    Bytes cut(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
     Unpacker unpacker(cut);
-    CHECK_THROWS_AS(unpack(Carry::values, length, there.values, unpacker), std::logic_error);
+    CHECK_THROWS_AS(unpacked(there.values, unpacker), std::logic_error);
   }
+}
+
+TEST_CASE("where vectors end in running statistics these are a message of their own, and whole vectors come out") {
+  Lineage lineage(Math::lazy, Key{1, 2});
+  HeldValues sender(lineage);
+  Weights weights;
+  weights.edit().value = sender.made(51, {1, 2, 3, 4, 5});
+  weights.edit().more.edit().optimizer = {sender.made(52, {6, 7, 8, 9, 10}), Handle()};
+  const Cut cut{length, 3};
+  Packer first, behind;
+  pack(weights, cut, sender, first, behind);
+  const Bytes main = first.take(), statistics = behind.take();
+  CHECK(statistics.size() == 2 * 2 * sizeof(float));
+  CHECK(main.size() + statistics.size() <= packed(weights, sender).size() + alignof(float));
+  Receiver there;
+  Unpacker from(main), rest(statistics);
+  const Payload payload = unpack(cut, there.values, from, rest);
+  CHECK(from.done());
+  CHECK(rest.done());
+  const Weights& got = std::get<Weights>(payload);
+  CHECK(floats(there.values.of(got->value)) == std::vector<float>{1, 2, 3, 4, 5});
+  REQUIRE(got->optimizer().size() == 2);
+  CHECK(floats(there.values.of(got->optimizer()[0])) == std::vector<float>{6, 7, 8, 9, 10});
+  CHECK(got->optimizer()[1].empty());
+  Unpacker again(main), short_rest({statistics.data(), statistics.size() - 1});
+  CHECK_THROWS_AS(unpack(cut, there.values, again, short_rest), std::logic_error);
 }

@@ -1,9 +1,11 @@
 // `straggler validate` and `straggler calibrate` as users meet them.
 #include <doctest/doctest.h>
 
+#include "support/text.hpp"
 #include "tests/program/workplace.hpp"
 
 namespace fs = std::filesystem;
+using straggler::test::has;
 using straggler::test::Workplace;
 
 namespace {
@@ -41,8 +43,6 @@ void fill(const Workplace& place) {
   place.write("loose.yaml", claim("loose <bound>", "{mape: 11%, max: 21%}"));
   place.write("tight.yaml", claim("tight", "{mape: 9%}"));
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "support/text.hpp"
 #include "workplace.hpp"
 
+using straggler::test::has;
 using straggler::test::Workplace;
 
 namespace {
@@ -26,8 +28,6 @@ axes:
   cluster.network.link.bandwidth: [1MB/s, 2MB/s]
   cluster.workers[0].count: [1, 2]
 )";
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

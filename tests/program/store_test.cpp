@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include "support/text.hpp"
 #include "workplace.hpp"
 
+using straggler::test::has;
 using straggler::test::Workplace;
 
 namespace {
@@ -35,7 +37,6 @@ void prepare(const Workplace& place) {
 }
 
 std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

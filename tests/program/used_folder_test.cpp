@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 
+#include "support/text.hpp"
 #include "workplace.hpp"
 
+using straggler::test::has;
 using straggler::test::Workplace;
 
 namespace {
@@ -38,8 +40,6 @@ name: best
 scenario: small.yaml
 find: {metric: simulated_seconds, over: {training.batch.per_worker: {from: 10, to: 40, whole: true}}, budget: 6}
 )";
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void prepare(const Workplace& place) {
   place.write("small.yaml", scenario);

@@ -3,17 +3,12 @@
 
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/results/out_file.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 using Times = std::vector<std::vector<double>>;  // empty: missed
 

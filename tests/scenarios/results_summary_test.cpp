@@ -6,6 +6,7 @@
 #include "results_support.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/summary.hpp"
+#include "support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::results_test;
@@ -181,4 +182,16 @@ TEST_CASE("more than three quarters of the machine's memory is warned of") {
   CHECK(memory_warning(750, 1000).empty());
   CHECK(memory_warning(751'000'000, 1'000'000'000) ==
         "the math needs about 751 MB, more than three quarters of this machine's 1 GB; take less data, fewer workers or a smaller model");
+}
+
+TEST_CASE("what comes from the gradients is what a run of the timing alone lacks") {
+  const std::vector<std::string> sets = {"training.stop.target_accuracy=0.01", "training.stop.on_target=continue"};
+  const auto learned = summarize(test::run(test::cluster(2), sets).record),
+             timed = summarize(test::run_timing(test::cluster(2), sets).record);
+  REQUIRE(learned.size() == timed.size());
+  for (std::size_t i = 0; i < learned.size(); ++i) {
+    CAPTURE(learned[i].key);
+    const bool there = learned[i].kind == SummaryField::Kind::number, there_timed = timed[i].kind == SummaryField::Kind::number;
+    CHECK(needs_math(learned[i].key) == (there && !there_timed));
+  }
 }

@@ -8,18 +8,12 @@
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "search/search_fixture.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 using Values = std::vector<std::optional<double>>;
 

@@ -8,15 +8,9 @@
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
+#include "support/text.hpp"
 
 namespace straggler::test {
-
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-inline std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 using Numbers = std::vector<std::pair<std::string, double>>;
 /// Scalars of a point, by its labels and its repeat; a negative number stands for a scalar that does not apply.

@@ -32,68 +32,87 @@ std::uint32_t scrambled(std::uint64_t x) {
   return static_cast<std::uint32_t>(x ^ x >> 33);
 }
 
-/// Asynchronous parameter server: a worker computes, sends to the server, which answers at once.
-struct ParameterServer {
-  struct Worker final : Event, Arrival {
-    void happen() override { send(true); }
-    void arrived() override {
-      ++server->messages;
-      if (at_server) {
-        send(false);
-      } else {
-        compute();
-      }
-    }
-    void send(bool up) {
-      at_server = up;
-      const LinkId route[] = {up ? 2 * number : 2 * server->workers, up ? 2 * server->workers + 1 : 2 * number + 1};
-      server->network.start(route, message_bytes, latency, *this);
-    }
-    void compute() {
-      const std::int64_t ms = 1'000'000'000;
-      const std::int64_t ticks =
-          server->jitter ? 10 * ms + 6 * (scrambled(std::uint64_t{number} << 32 | steps++) * ms >> 32) : 10 * ms + number % 7 * ms;
-      server->queue.after(Time::from_ticks(ticks), *this);
-    }
-    ParameterServer* server = nullptr;
-    std::uint32_t number = 0, steps = 0;
-    bool at_server = false;
-  };
-
-  ParameterServer(std::uint32_t its_workers, bool jitters) : workers(its_workers), jitter(jitters), all(its_workers) {
-    for (std::uint32_t i = 0; i < 2 * (workers + 1); ++i) network.add_link(bytes_per_second);
-    for (std::uint32_t i = 0; i < workers; ++i) {
-      all[i].server = this;
-      all[i].number = i;
-      all[i].compute();
-    }
+/// Messages that bring about the next ones, for ever, on hosts with one link up (even) and one down (odd) each.
+struct Traffic {
+  explicit Traffic(std::uint32_t hosts) {
+    for (std::uint32_t i = 0; i < 2 * hosts; ++i) network.add_link(bytes_per_second);
+  }
+  void pass(std::uint64_t more) {
+    for (const std::uint64_t goal = messages + more; messages < goal;) step(queue, network);
   }
 
   EventQueue queue;
   Network network{queue};
+  std::uint64_t messages = 0;  // that have arrived
+};
+
+/// Numbered ranks of `owner`, all started.
+template <class Owner, class Rank>
+void start_all(Owner& owner, std::vector<Rank>& ranks) {
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].owner = &owner;
+    ranks[i].number = i;
+    ranks[i].start();
+  }
+}
+
+void measure(benchmark::State& state, Traffic& traffic) {
+  const std::uint64_t before = traffic.messages;
+  for (auto _ : state) traffic.pass(1000);
+  state.counters["messages/s"] = benchmark::Counter(static_cast<double>(traffic.messages - before), benchmark::Counter::kIsRate);
+}
+
+/// Asynchronous parameter server: a worker computes, sends to the server, which answers at once.
+struct ParameterServer : Traffic {
+  struct Worker final : Event, Arrival {
+    void happen() override { send(true); }
+    void arrived() override {
+      ++owner->messages;
+      if (at_server) {
+        send(false);
+      } else {
+        start();
+      }
+    }
+    void send(bool up) {
+      at_server = up;
+      const LinkId route[] = {up ? 2 * number : 2 * owner->workers, up ? 2 * owner->workers + 1 : 2 * number + 1};
+      owner->network.start(route, message_bytes, latency, *this);
+    }
+    void start() {
+      const std::int64_t ms = 1'000'000'000;
+      const std::int64_t ticks =
+          owner->jitter ? 10 * ms + 6 * (scrambled(std::uint64_t{number} << 32 | steps++) * ms >> 32) : 10 * ms + number % 7 * ms;
+      owner->queue.after(Time::from_ticks(ticks), *this);
+    }
+    ParameterServer* owner = nullptr;
+    std::uint32_t number = 0, steps = 0;
+    bool at_server = false;
+  };
+
+  ParameterServer(std::uint32_t its_workers, bool jitters)
+      : Traffic(its_workers + 1), workers(its_workers), jitter(jitters), all(its_workers) {
+    start_all(*this, all);
+  }
+
   std::uint32_t workers;
   bool jitter;
-  std::uint64_t messages = 0;
   std::vector<Worker> all;
 };
 
 void parameter_server(benchmark::State& state) {
   ParameterServer server(static_cast<std::uint32_t>(state.range(0)), state.range(1) != 0);
-  while (server.messages < 4u * server.workers) step(server.queue, server.network);
-  const std::uint64_t before = server.messages;
-  for (auto _ : state) {
-    for (const std::uint64_t goal = server.messages + 1000; server.messages < goal;) step(server.queue, server.network);
-  }
-  state.counters["messages/s"] = benchmark::Counter(static_cast<double>(server.messages - before), benchmark::Counter::kIsRate);
+  server.pass(4u * server.workers);
+  measure(state, server);
 }
 
 /// A stepwise ring: a rank sends its next chunk when it has both sent the last one and received its neighbour's.
-struct Ring {
+struct Ring : Traffic {
   struct Rank final : Arrival {
     void arrived() override {
-      ++ring->messages;
+      ++owner->messages;
       sent = true;
-      Rank& next = ring->ranks[number + 1 == ring->ranks.size() ? 0 : number + 1];
+      Rank& next = owner->ranks[number + 1 == owner->ranks.size() ? 0 : number + 1];
       ++next.received;
       go_on();
       next.go_on();
@@ -105,79 +124,51 @@ struct Ring {
     }
     void start() {
       sent = false;
-      const std::uint32_t next = number + 1 == ring->ranks.size() ? 0 : number + 1;
+      const std::uint32_t next = number + 1 == owner->ranks.size() ? 0 : number + 1;
       const LinkId route[] = {2 * number, 2 * next + 1};
-      ring->network.start(route, message_bytes, latency, *this);
+      owner->network.start(route, message_bytes, latency, *this);
     }
-    Ring* ring = nullptr;
+    Ring* owner = nullptr;
     std::uint32_t number = 0, received = 0;
     bool sent = false;
   };
 
-  explicit Ring(std::uint32_t size) : ranks(size) {
-    for (std::uint32_t i = 0; i < 2 * size; ++i) network.add_link(bytes_per_second);
-    for (std::uint32_t i = 0; i < size; ++i) {
-      ranks[i].ring = this;
-      ranks[i].number = i;
-      ranks[i].start();
-    }
-  }
+  explicit Ring(std::uint32_t size) : Traffic(size), ranks(size) { start_all(*this, ranks); }
 
-  EventQueue queue;
-  Network network{queue};
-  std::uint64_t messages = 0;
   std::vector<Rank> ranks;
 };
 
 void stepwise_ring(benchmark::State& state) {
   Ring ring(static_cast<std::uint32_t>(state.range(0)));
-  const std::uint64_t before = ring.messages;
-  for (auto _ : state) {
-    for (const std::uint64_t goal = ring.messages + 1000; ring.messages < goal;) step(ring.queue, ring.network);
-  }
-  state.counters["messages/s"] = benchmark::Counter(static_cast<double>(ring.messages - before), benchmark::Counter::kIsRate);
+  measure(state, ring);
 }
 
 /// Random pairs of hosts under one switch: both ends shared, so most changes go through the general solver.
-struct Pairs {
+struct Pairs : Traffic {
   struct Host final : Arrival {
     void arrived() override {
-      ++pairs->messages;
+      ++owner->messages;
       start();
     }
     void start() {
-      const auto hosts = static_cast<std::uint32_t>(pairs->hosts.size());
+      const auto hosts = static_cast<std::uint32_t>(owner->hosts.size());
       std::uint32_t to = scrambled(std::uint64_t{number} << 32 | steps++) % (hosts - 1);
       to += to >= number;
       const LinkId route[] = {2 * number, 2 * to + 1};
-      pairs->network.start(route, message_bytes, latency, *this);
+      owner->network.start(route, message_bytes, latency, *this);
     }
-    Pairs* pairs = nullptr;
+    Pairs* owner = nullptr;
     std::uint32_t number = 0, steps = 0;
   };
 
-  explicit Pairs(std::uint32_t size) : hosts(size) {
-    for (std::uint32_t i = 0; i < 2 * size; ++i) network.add_link(bytes_per_second);
-    for (std::uint32_t i = 0; i < size; ++i) {
-      hosts[i].pairs = this;
-      hosts[i].number = i;
-      hosts[i].start();
-    }
-  }
+  explicit Pairs(std::uint32_t size) : Traffic(size), hosts(size) { start_all(*this, hosts); }
 
-  EventQueue queue;
-  Network network{queue};
-  std::uint64_t messages = 0;
   std::vector<Host> hosts;
 };
 
 void random_pairs(benchmark::State& state) {
   Pairs pairs(static_cast<std::uint32_t>(state.range(0)));
-  const std::uint64_t before = pairs.messages;
-  for (auto _ : state) {
-    for (const std::uint64_t goal = pairs.messages + 1000; pairs.messages < goal;) step(pairs.queue, pairs.network);
-  }
-  state.counters["messages/s"] = benchmark::Counter(static_cast<double>(pairs.messages - before), benchmark::Counter::kIsRate);
+  measure(state, pairs);
 }
 
 /// One flow over all links of p workers, started and finished: a fluid collective.

@@ -89,7 +89,5 @@ ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, 
 const std::vector<std::string>& metric_names();
 /// What a metric is: a time, bytes, or a plain number (counts, shares, losses, samples a second).
 std::optional<Dimension> metric_dimension(const std::string& metric);
-/// It comes from the gradients, not from the clock.
-bool needs_math(const std::string& metric);
 
 }  // namespace straggler

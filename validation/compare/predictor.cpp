@@ -18,10 +18,6 @@ namespace straggler {
 
 namespace {
 
-constexpr const char* of_the_math[] = {"final_train_loss",    "final_test_loss",   "final_test_accuracy", "final_train_accuracy",
-                                       "time_to_target_s",    "updates_to_target", "samples_to_target",   "bytes_to_target",
-                                       "last_below_target_s", "skipped_updates",   "final_loss_scale"};
-
 /// Null without training.stop.target_accuracy.
 bool needs_target(const std::string& metric) { return metric.find("_to_target") != std::string::npos || metric == "last_below_target_s"; }
 
@@ -109,10 +105,6 @@ std::optional<Dimension> metric_dimension(const std::string& metric) {
   if (metric.ends_with("_s") || metric.ends_with("_seconds") || metric == "blocked_seconds_per_update") return Dimension::time;
   if (metric.starts_with("bytes_")) return Dimension::bytes;
   return std::nullopt;
-}
-
-bool needs_math(const std::string& metric) {
-  return std::any_of(std::begin(of_the_math), std::end(of_the_math), [&](const char* name) { return metric == name; });
 }
 
 Predictor::Predictor(const Claim& claim, const PredictOptions& options) : claim_(claim), options_(options) {

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scenarios/results/summary.hpp"
 #include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/section.hpp"

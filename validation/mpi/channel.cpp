@@ -122,7 +122,8 @@ bool Channel::progress(ChannelUser& user) {
     any = true;
     Operation* const operation = outgoing_[i].operation;
     outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (operation) user.left(*operation);
+    const auto also_for_it = [&](const Pending& pending) { return pending.operation == operation; };
+    if (operation && std::none_of(outgoing_.begin(), outgoing_.end(), also_for_it)) user.left(*operation);
   }
   for (int found = 1; found != 0;) {  // a matched probe and a receive of its own: what comes may be of any length
     MPI_Message message;

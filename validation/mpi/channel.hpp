@@ -17,12 +17,13 @@ class Operation;
 
 /// What a message is: its MPI tag.
 enum class MessageKind : std::uint8_t {
-  payload,  // of a scheme
-  ring,     // a step of an all-reduce
-  signal,   // a number
-  stop,     // the run ends; with text: because something went wrong
-  bye,      // the sender's last
-  sweep,    // of a sweep (sweep_messages)
+  payload,     // of a scheme
+  statistics,  // right behind a payload: the running statistics of its vectors
+  ring,        // a step of an all-reduce
+  signal,      // a number
+  stop,        // the run ends; with text: because something went wrong
+  bye,         // the sender's last
+  sweep,       // of a sweep (sweep_messages)
 };
 
 /// Told of what has happened to messages.
@@ -70,7 +71,8 @@ class Channel {
   /// The longest message that MPI takes.
   static constexpr std::uint64_t most_bytes = 0x7fffffff;
 
-  /// `operation`, if not null, is told of when it has left. Throws std::length_error beyond most_bytes.
+  /// `operation`, if not null, is told of when it has left, and with it whatever else was sent for it. Throws std::length_error beyond
+  /// most_bytes.
   void send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation);
   /// It is not waited for any more; its bytes still leave.
   void forget(const Operation& operation) noexcept;

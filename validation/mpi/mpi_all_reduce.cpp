@@ -10,7 +10,7 @@ Payload MpiBackend::ring_mean() {
   std::vector<T> parts;
   for (const Bytes& said : ring_.beside()) {
     Unpacker unpacker(said);
-    parts.push_back(std::get<T>(unpack(Carry::names, task_.length, values_, unpacker)));
+    parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
     if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
   }
   T mean = node_.mean(parts, rules::ring_mean);
@@ -32,16 +32,16 @@ bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
     vectors.push_back(std::get<Gradient>(payload)->value);
   }
   std::vector<float> mine;
-  mine.reserve(vectors.size() * task_.length);
+  mine.reserve(vectors.size() * task_.cut.length);
   for (const Handle& vector : vectors) {
     const std::span<const float> values = values_.of(vector);
     mine.insert(mine.end(), values.begin(), values.end());
   }
   Packer beside;
-  pack(payload, Carry::names, values_, beside);
+  pack_names(payload, beside);
   beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
   reducing_ = {&operation, &payload};
-  ring_.begin(std::move(mine), task_.length, beside.take(), voted_);
+  ring_.begin(std::move(mine), task_.cut, beside.take(), voted_);
   while (!ring_.done() && !early_.empty()) {
     const Bytes next = std::move(early_.front());
     early_.pop_front();

@@ -44,9 +44,10 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       ring_(channel.self(), task_.plan.workers,
             [this](RingMean::Outgoing out) {
               const Rank right = (channel_.self() + 1) % task_.plan.workers;
-              note(LogEntry::Kind::sent, right, out.value_bytes);
+              note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, right, out.value_bytes);
               channel_.send(right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
             }),
+      halves_(static_cast<std::size_t>(channel.ranks())),
       schedule_(task_.evaluation),
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
       context_(*this, lineage, task_.plan),
@@ -210,7 +211,7 @@ bool MpiBackend::take_computed() {
   if (job->failure) std::rethrow_exception(job->failure);
   ComputeOperation& operation = *computing_.operation;
   computing_.gradient = lineage_.gradient(operation.weights()->value, operation.batch());
-  values_.give(computing_.gradient, {job->gradient.get(), task_.length});
+  values_.give(computing_.gradient, {job->gradient.get(), task_.cut.length});
   const Time there = now();
   if (task_.emulated) {
     ++log_.overruns.gradients;
@@ -318,24 +319,29 @@ MessagePointer MpiBackend::make_message(Rank from, Rank to, Payload payload) {
   return std::make_unique<Message>(from, to, std::move(payload));
 }
 
-std::shared_ptr<const Bytes> MpiBackend::packed(const Payload& payload) {
+MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
   const auto* weights = std::get_if<Weights>(&payload);
   const auto* before = std::get_if<Weights>(&last_packed_.payload);
-  if (weights && before && weights->operator->() == before->operator->()) return last_packed_.bytes;
-  Packer packer;
-  pack(payload, Carry::values, values_, packer);
-  auto bytes = std::make_shared<const Bytes>(packer.take());
+  if (weights && before && weights->operator->() == before->operator->()) return last_packed_.packed;
+  Packer first, behind;
+  pack(payload, task_.cut, values_, first, behind);
+  Packed packed{std::make_shared<const Bytes>(first.take()), nullptr};
+  if (task_.cut.two()) packed.behind = std::make_shared<const Bytes>(behind.take());
   if (node_.is_server() && weights) {
     last_packed_.payload = payload;
-    last_packed_.bytes = bytes;
+    last_packed_.packed = packed;
   }
-  return bytes;
+  return packed;
 }
 
 void MpiBackend::transmit(const Message& message, Operation* operation) {
-  std::shared_ptr<const Bytes> bytes = packed(message.payload);
-  note(LogEntry::Kind::sent, message.to, value_bytes(message.payload, task_.length));
-  channel_.send(message.to, MessageKind::payload, std::move(bytes), operation);
+  const Packed packed = this->packed(message.payload);
+  const std::uint64_t a_float_each = vectors_in(message.payload) * sizeof(float);
+  note(LogEntry::Kind::sent, message.to, a_float_each * task_.cut.first);
+  channel_.send(message.to, MessageKind::payload, packed.first, operation);
+  if (!packed.behind) return;
+  note(LogEntry::Kind::statistics_sent, message.to, a_float_each * (task_.cut.length - task_.cut.first));
+  channel_.send(message.to, MessageKind::statistics, packed.behind, operation);
 }
 
 void MpiBackend::signal_workers(Rank from, SyncSignal signal) {
@@ -370,13 +376,23 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
       note(LogEntry::Kind::arrived, from);
       if (!stopping_ && !draining_) ring_message(std::move(bytes));
       return;
-    case MessageKind::payload: {
+    case MessageKind::payload:
       note(LogEntry::Kind::arrived, from);
-      if (stopping_ || draining_) return;
-      Unpacker unpacker(bytes);
-      mail_.put(std::make_unique<Message>(from, node_.self(), unpack(Carry::values, task_.length, values_, unpacker)));
-    }
+      if (task_.cut.two())
+        halves_[static_cast<std::size_t>(from)] = std::move(bytes);
+      else
+        take_payload(from, bytes, {});
+      return;
+    case MessageKind::statistics:
+      note(LogEntry::Kind::arrived, from);
+      take_payload(from, std::exchange(halves_[static_cast<std::size_t>(from)], {}), bytes);
   }
+}
+
+void MpiBackend::take_payload(Rank from, const Bytes& first, const Bytes& behind) {
+  if (stopping_ || draining_) return;
+  Unpacker main(first), rest(behind);
+  mail_.put(std::make_unique<Message>(from, node_.self(), unpack(task_.cut, values_, main, rest)));
 }
 
 }  // namespace straggler

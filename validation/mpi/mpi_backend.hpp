@@ -36,7 +36,7 @@ struct RankTask {
   ComputePlan compute = {};  // the draws
   StopRule stop = {};
   EvaluationRule evaluation = {};
-  std::size_t length = 0;                                         // floats of a vector
+  Cut cut = {};                                                   // of a vector
   const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends at the next chance; null: it cannot be
   std::function<void(Time, const Weights&)> published = nullptr;  // told of every update, where they are published
 };
@@ -100,7 +100,12 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Payload ring_mean();
 
   void transmit(const Message& message, Operation* operation);
-  std::shared_ptr<const Bytes> packed(const Payload& payload);
+  /// The payload, and what follows it: null where nothing does.
+  struct Packed {
+    std::shared_ptr<const Bytes> first, behind;
+  };
+  Packed packed(const Payload& payload);
+  void take_payload(Rank from, const Bytes& first, const Bytes& behind);
   void tell_all(MessageKind kind, Bytes bytes);
   void loop();
   void fire_due();
@@ -136,8 +141,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   } signal_;
   struct {
     Payload payload = MembershipNotice();
-    std::shared_ptr<const Bytes> bytes;
-  } last_packed_;  // a broadcast is packed once
+    Packed packed;
+  } last_packed_;              // a broadcast is packed once
+  std::vector<Bytes> halves_;  // [ranks]: a payload whose statistics are still to come
 
   EvaluationSchedule schedule_;
   std::deque<Publication> publications_;

@@ -53,6 +53,7 @@ namespace {
 struct Message {
   std::int64_t sent = 0, arrived = -1;
   std::uint64_t bytes = 0;
+  bool statistics = false;
 };
 /// The k-th message from a to b is the k-th that b gets from a.
 using Messages = std::map<std::pair<Rank, Rank>, std::vector<Message>>;
@@ -61,7 +62,8 @@ Messages pair_messages(const std::vector<RankLog>& logs) {
   Messages messages;
   for (std::size_t rank = 0; rank < logs.size(); ++rank)
     for (const LogEntry& entry : logs[rank].entries)
-      if (entry.kind == LogEntry::Kind::sent) messages[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes});
+      if (const bool statistics = entry.kind == LogEntry::Kind::statistics_sent; statistics || entry.kind == LogEntry::Kind::sent)
+        messages[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes, statistics});
   std::map<std::pair<Rank, Rank>, std::size_t> arrived;
   for (std::size_t rank = 0; rank < logs.size(); ++rank)
     for (const LogEntry& entry : logs[rank].entries) {
@@ -80,6 +82,7 @@ struct Booking {
   Kind kind;
   Rank from = 0, to = 0;   // a worker's own: from
   std::uint64_t what = 0;  // bytes, or the publication's number
+  bool statistics = false;
 };
 
 std::vector<Booking> bookings(const RunCourse& course) {
@@ -90,7 +93,7 @@ std::vector<Booking> bookings(const RunCourse& course) {
         all.push_back({entry.ticks, static_cast<Booking::Kind>(entry.kind), static_cast<Rank>(rank)});
   for (const auto& [way, messages] : pair_messages(course.logs))
     for (const Message& message : messages) {
-      all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes});
+      all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics});
       if (message.arrived >= 0) all.push_back({message.arrived, Booking::Kind::arrived, way.first, way.second, message.bytes});
     }
   for (std::size_t i = 0; i < course.publications.size(); ++i)
@@ -124,6 +127,7 @@ class Bookkeeper {
         return times.discard_compute(worker, now);
       case Booking::Kind::sent:
         recorder_.bytes().sent += booking.what;
+        if (booking.statistics) recorder_.bytes().statistics += booking.what;
         if (is_worker(booking.from)) recorder_.worker(booking.from).bytes_sent += booking.what;
         return each_worker(booking, [&](std::uint32_t rank) { times.begin_flight(rank, now); });
       case Booking::Kind::arrived:

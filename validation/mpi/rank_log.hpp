@@ -11,9 +11,9 @@
 namespace straggler {
 
 struct LogEntry {
-  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived };
+  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, statistics_sent, arrived };
   std::int64_t ticks = 0;   // since the start
-  std::uint64_t bytes = 0;  // of values, in sent
+  std::uint64_t bytes = 0;  // of values, in what was sent
   std::int32_t peer = 0;    // to whom, from whom
   Kind kind = Kind::sent;
 };

@@ -155,9 +155,6 @@ class RankRun {
       for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
-    // Every vector on the wire has its statistics behind its parameters.
-    record.statistics_bytes =
-        record.bytes_sent / sizeof(float) / blueprint_->model->length() * blueprint_->model->statistics() * sizeof(float);
     evaluate_final(record, *executor_, *lineage_, recorder.latest()->value);
     const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
     const std::vector<float> weights(values.begin(), values.end());
@@ -209,7 +206,8 @@ class RankRun {
     task.stop = blueprint_->stop;
     task.evaluation = blueprint_->evaluation;
     task.interrupted = &interrupt_came;
-    task.length = gradient_->length();
+    const std::size_t length = gradient_->length();
+    task.cut = {length, blueprint_->model->statistics() > 0 ? blueprint_->model->parameters() : length};
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }

@@ -5,22 +5,24 @@
 namespace straggler {
 
 RingMean::RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right)
-    : self_(self), ranks_(ranks), to_right_(std::move(to_right)), step_(2 * (ranks - 1)) {}
+    : self_(self), ranks_(ranks), to_right_(std::move(to_right)) {}
 
-void RingMean::begin(std::vector<float> mine, std::size_t length, Bytes beside, bool vote) {
+void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote) {
   values_ = std::move(mine);
-  length_ = length;
+  cut_ = cut;
   beside_.assign(static_cast<std::size_t>(ranks_), {});
   beside_[static_cast<std::size_t>(self_)] = std::move(beside);
   vote_ = vote;
-  step_ = 0;
+  around_ = step_ = 0;
+  times_around_ = ranks_ == 1 ? 0 : cut.two() ? 2 : 1;
   if (!done()) send();
 }
 
 std::span<float> RingMean::chunk_of(std::size_t vector, Rank chunk) {
   const auto c = static_cast<std::size_t>(chunk), p = static_cast<std::size_t>(ranks_);
-  const std::size_t from = length_ * c / p, to = length_ * (c + 1) / p;
-  return std::span(values_).subspan(vector * length_ + from, to - from);
+  const std::size_t begin = around_ == 0 ? 0 : cut_.first, length = (around_ == 0 ? cut_.first : cut_.length) - begin;
+  const std::size_t from = length * c / p, to = length * (c + 1) / p;
+  return std::span(values_).subspan(vector * cut_.length + begin + from, to - from);
 }
 
 /// In step s of reducing, rank r passes chunk r - s on; then, of gathering, chunk r + 1 - s, which is whole.
@@ -29,9 +31,10 @@ void RingMean::send() {
   const Rank chunk = wrapped(gathering ? self_ + 1 - (step_ - (ranks_ - 1)) : self_ - step_);
   Packer message;
   message.put(std::uint8_t{vote_});
-  if (!gathering) message.put_block(beside_[static_cast<std::size_t>(chunk)]);
+  if (!gathering && around_ == 0) message.put_block(beside_[static_cast<std::size_t>(chunk)]);
   Outgoing out;
-  for (std::size_t vector = 0; vector * length_ < values_.size(); ++vector) {
+  out.behind = around_ > 0;
+  for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
     const std::span<const float> floats = chunk_of(vector, chunk);
     message.put_floats(floats);
     out.value_bytes += floats.size_bytes();
@@ -45,19 +48,22 @@ void RingMean::arrived(std::span<const std::byte> message) {
   const Rank chunk = wrapped(gathering ? self_ - (step_ - (ranks_ - 1)) : self_ - step_ - 1);
   Unpacker from(message);
   if (from.get<std::uint8_t>() != 0) vote_ = true;
-  if (!gathering) {
+  if (!gathering && around_ == 0) {
     const std::span<const std::byte> said = from.get_block();
     beside_[static_cast<std::size_t>(chunk)].assign(said.begin(), said.end());
   }
   take(from, chunk, gathering);
-  ++step_;
+  if (++step_ == 2 * (ranks_ - 1)) {
+    step_ = 0;
+    ++around_;
+  }
   if (!done()) send();
 }
 
 void RingMean::take(Unpacker& message, Rank chunk, bool gathering) {
   const bool whole = !gathering && step_ == ranks_ - 2;  // every rank has added its own
   const auto divisor = static_cast<float>(ranks_);
-  for (std::size_t vector = 0; vector * length_ < values_.size(); ++vector) {
+  for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
     const std::span<float> mine = chunk_of(vector, chunk);
     const std::span<const float> theirs = message.get_floats(mine.size());
     if (gathering)

@@ -2,8 +2,9 @@
 // reduce-scatter, p - 1 of all-gather, each rank sending to its right neighbour only.
 //
 // A vector of n floats is cut into p chunks, c being [n c / p, n (c + 1) / p). Chunk c starts at rank c, and each next rank adds its own:
-// the sum's order is that of rules::ring_mean, whose bits this has. While they reduce, ranks also pass on what they say beside their
-// vectors, so that at the end each knows what all have said, and whether anybody voted for the stop.
+// the sum's order is that of rules::ring_mean, whose bits this has. Running statistics, which a vector ends in, are cut likewise and go
+// around afterwards. While they first reduce, ranks also pass on what they say beside their vectors, so that at the end each knows what all
+// have said, and whether anybody voted for the stop.
 #pragma once
 #include <functional>
 #include <span>
@@ -19,17 +20,18 @@ class RingMean {
   struct Outgoing {
     Bytes bytes;
     std::uint64_t value_bytes = 0;  // of the floats in it
+    bool behind = false;            // which are of the vectors' second part
   };
   RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right);
 
-  /// `mine`: equally long vectors, one after another; `length` floats each. All ranks bring as many.
-  void begin(std::vector<float> mine, std::size_t length, Bytes beside, bool vote);
+  /// `mine`: equally long vectors, one after another. All ranks bring as many.
+  void begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);
-  bool done() const { return step_ == 2 * (ranks_ - 1); }
+  bool done() const { return around_ == times_around_; }
 
   /// Once done: the means, and by rank what was said beside.
-  std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * length_, length_); }
+  std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * cut_.length, cut_.length); }
   const std::vector<Bytes>& beside() const { return beside_; }
   bool vote() const { return vote_; }
 
@@ -42,10 +44,11 @@ class RingMean {
   const Rank self_, ranks_;
   std::function<void(Outgoing)> to_right_;
   std::vector<float> values_;
-  std::size_t length_ = 0;
+  Cut cut_;
   std::vector<Bytes> beside_;  // [ranks]
   bool vote_ = false;
-  Rank step_ = 0;
+  int around_ = 0, times_around_ = 0;
+  Rank step_ = 0;  // of this time around
 };
 
 }  // namespace straggler

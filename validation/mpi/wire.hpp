@@ -27,6 +27,12 @@ class Values {
   ~Values() = default;
 };
 
+/// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
+struct Cut {
+  std::size_t length = 0, first = 0;
+  bool two() const { return first < length; }
+};
+
 /// Appends plain values and vectors of floats, which are aligned to their size.
 class Packer {
  public:
@@ -85,12 +91,14 @@ class Unpacker {
   std::size_t at_ = 0;
 };
 
-/// Weights or a gradient. With values each key is followed by its vector of `length` floats; without, names alone travel, and what comes
-/// out refers to nodes whose values are still to be given.
-enum class Carry { values, names };
-void pack(const Payload& payload, Carry carry, Values& values, Packer& to);
-Payload unpack(Carry carry, std::size_t length, Values& values, Unpacker& from);
-/// Of the vectors that go with it: what the accounts count.
-std::uint64_t value_bytes(const Payload& payload, std::size_t length);
+/// Weights or a gradient, with their values: behind each key the first part of its vector; all second parts in `behind`, which stays empty
+/// where there are none.
+void pack(const Payload& payload, Cut cut, Values& values, Packer& to, Packer& behind);
+Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind);
+/// Names alone: what comes out refers to nodes whose values are still to be given.
+void pack_names(const Payload& payload, Packer& to);
+Payload unpack_names(Values& values, Unpacker& from);
+/// Vectors that go with it.
+std::size_t vectors_in(const Payload& payload);
 
 }  // namespace straggler

@@ -1,0 +1,34 @@
+// What several parts of a blueprint ask of the cluster section.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scenarios/schema/scenario.hpp"
+#include "sim/cluster/transport.hpp"
+
+namespace straggler {
+
+/// Row of the group's population that worker `i` of the group is; null: all are alike.
+inline const DeviceRow* row_of(const WorkerGroup& group, std::int64_t i) {
+  return group.rows.empty() ? nullptr : &group.rows[static_cast<std::size_t>(i) % group.rows.size()];
+}
+
+/// Whether two ranks live on one host.
+inline bool shares_hosts(const ClusterSpec& cluster) {
+  return cluster.servers.host_of_worker ||
+         std::any_of(cluster.workers.begin(), cluster.workers.end(), [](const WorkerGroup& group) { return group.per_host > 1; });
+}
+
+inline std::vector<ProtocolSegment> segments_of(const Scenario& scenario) {
+  std::vector<ProtocolSegment> segments;
+  for (const SegmentSpec& segment : scenario.cluster.network.protocol.segments)
+    segments.push_back({segment.up_to, segment.latency_factor, segment.bandwidth_factor});
+  return segments;
+}
+
+/// Seconds per byte of bytes per second; 0: takes no time.
+inline double inverse(const std::optional<double>& rate) { return rate ? 1 / *rate : 0; }
+
+}  // namespace straggler

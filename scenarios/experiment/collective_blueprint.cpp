@@ -1,0 +1,100 @@
+// The blueprint's part that reduces: which all-reduce, over which links, in which buckets.
+#include <algorithm>
+
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/collectives/fluid.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Between two hosts, if there are two; and inside one, if the first holds two workers.
+UniformLinks measured_links(const Fabric& fabric, std::size_t workers) {
+  UniformLinks out;
+  Route route;
+  const auto measure = [&](std::uint32_t to, double& alpha, double& beta) {
+    fabric.route(0, to, route);
+    alpha = route.latency.seconds();
+    for (const LinkId link : route.links) beta = std::max(beta, 1 / fabric.bytes_per_second(link));
+  };
+  std::uint32_t other = 1;
+  while (other + 1 < workers && fabric.host(other) == fabric.host(0)) ++other;
+  measure(other, out.alpha, out.beta);
+  if (fabric.host(1) == fabric.host(0)) measure(1, out.intra_alpha, out.intra_beta);
+  return out;
+}
+
+std::vector<Bucket> filled_buckets(const Scenario& scenario, const CostTable& cost, std::uint64_t number_bytes) {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  if (cost.layers.empty())
+    throw_error(scenario, "cluster.network.collective.bucket",
+                "buckets are filled with a model's tensors, and workload.cost.bytes has none; write workload.cost: {model: NAME}");
+  std::vector<GradientTensor> tensors;
+  std::vector<double> flops;
+  for (const CostLayer& layer : cost.layers) {
+    for (const TensorInfo& tensor : layer.tensors) {
+      std::uint64_t size = number_bytes;
+      for (const std::size_t side : tensor.shape) size *= side;
+      tensors.push_back({size, flops.size()});
+    }
+    flops.push_back(layer.forward_flops);
+  }
+  return make_buckets(tensors, flops, spec.first_bucket.value_or(*spec.bucket), *spec.bucket);
+}
+
+}  // namespace
+
+/// What only messages of their own can show, and what they cannot.
+void Blueprint::check_stepwise(const Scenario& scenario) const {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  if (scenario.cluster.network.protocol.cores && spec.fidelity != "stepwise")
+    throw_error(scenario, "cluster.network.protocol.cores",
+                "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
+  if (spec.start != "as_they_come") return;
+  const std::vector<FaultSpec>& faults = scenario.cluster.faults;
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
+      throw_error(
+          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+          "with collective.start: as_they_come the workers are never all between two updates, at which one could go or come; take start: "
+          "together, or the faults slow and link");
+}
+
+/// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
+void Blueprint::resolve_collective(const Scenario& scenario) {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  if (servers > 0 || plan.workers == 1 || scheme_entry->one_process) return;
+  check_stepwise(scenario);
+  shape.workers = static_cast<std::size_t>(plan.workers);
+  shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
+  if (shares_hosts(scenario.cluster))
+    for (std::uint32_t worker = 0; worker < shape.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
+  uniform = measured_links(*fabric, shape.workers);
+  uniform.gamma = inverse(spec.reduce_rate);
+
+  std::uint64_t bytes = model_bytes;
+  if (spec.bucket) {
+    buckets = filled_buckets(scenario, cost, number_bytes());
+    bytes = 0;
+    for (const Bucket& bucket : buckets) bytes = std::max(bytes, bucket.bytes);
+  }
+  if (spec.algorithm != "auto") {
+    all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
+    if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())
+      throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
+    return;
+  }
+  EventQueue queue;
+  Network network(queue);
+  Transport transport(*fabric, network, *sharing, segments_of(scenario));
+  CollectiveCosts costs;
+  costs.reduce_seconds_per_byte = uniform.gamma;
+  costs.per_message = Time::from_seconds(scenario.cluster.network.protocol.per_message);
+  costs.per_byte = inverse(scenario.cluster.network.protocol.copy_rate);
+  all_reduce = &cheapest_collective(bytes, shape, uniform, costs, transport);
+}
+
+}  // namespace straggler

@@ -1,0 +1,83 @@
+// What training takes of a device's memory, and what fits.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+
+std::size_t Blueprint::state_vectors() const {
+  // Two dry steps tell.
+  Lineage lineage(Math::none, Key{1, 1});
+  std::vector<Handle> state;
+  const Handle initial = lineage.initial();
+  for (int i = 0; i < 2; ++i) plan.optimizer->step(lineage, initial, initial, 0, 1, state);
+  return state.size();
+}
+
+double Blueprint::fixed_bytes() const {
+  const double number = static_cast<double>(number_bytes());
+  const double parameters = cost.layers.empty() ? static_cast<double>(model_bytes) / number : static_cast<double>(cost.parameters());
+  // Master weights and state stay in fp32; the weights in use are a copy where they are not.
+  const double copy = numerics.precision == Precision::fp32 ? 0 : number;
+  return parameters * (4 + copy + number + 4 * static_cast<double>(state_vectors()));
+}
+
+double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
+
+double Blueprint::device_bytes(const Scenario& scenario) const {
+  const std::int64_t whole = plan.batch + (plan.larger_batches > 0 ? 1 : 0);
+  const std::int64_t batch = scheme_entry->minibatch(scenario.training.scheme.parameters).value_or(whole);
+  return fixed_bytes() + static_cast<double>(batch) * sample_bytes();
+}
+
+double Blueprint::largest_batch(double memory) const {
+  const double left = memory - fixed_bytes();
+  if (left < 0) return 0;
+  // Rounding may have pushed the quotient over a whole number.
+  const double batch = std::floor(left / sample_bytes());
+  return fixed_bytes() + batch * sample_bytes() > memory ? batch - 1 : batch;
+}
+
+namespace {
+
+/// "4.2 MB", rounded by `round`, so that what does not fit never looks as if it did.
+std::string in_tenths(double bytes, double (*round)(double)) {
+  constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  double scale = 1;
+  for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
+  return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
+}
+
+}  // namespace
+
+void Blueprint::check_memory(const Scenario& scenario) const {
+  const double needed = device_bytes(scenario);
+  const bool in_pieces = scheme_entry->minibatch(scenario.training.scheme.parameters).has_value();
+  const bool global = scenario.training.batch.global.has_value();
+  for (const auto& [name, device] : scenario.devices) {
+    const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
+                                  [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
+    if (!used || !device.memory || needed <= *device.memory) continue;
+    const double samples = largest_batch(*device.memory);
+    std::string remedy = "; not one sample fits: take a device with more memory, or a smaller model";
+    if (samples >= 1) {
+      remedy =
+          "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
+      if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(plan.workers));
+    }
+    throw_error(scenario,
+                in_pieces ? "training.scheme"
+                : global  ? "training.batch.global"
+                          : "training.batch.per_worker",
+                "training takes " + in_tenths(needed, std::ceil) +
+                    " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +
+                    in_tenths(*device.memory, std::floor) + remedy);
+  }
+}
+
+}  // namespace straggler
