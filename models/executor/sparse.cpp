@@ -6,9 +6,10 @@
 #include "models/executor/arithmetic.hpp"
 
 namespace straggler {
+
 SparseRule Arithmetic::sparse_rule(const LineageNode& node) const {
   const bool known = row_floats_ > 0 && node.formula.kind == Formula::Kind::elementwise;
-  const auto rule = known ? entry_of(node.formula.rule).sparse : nullptr;
+  const SparseForm rule = known ? entry_of(node.formula.rule).sparse : SparseForm();
   return rule ? rule(node.formula.scalars) : SparseRule::densify;
 }
 

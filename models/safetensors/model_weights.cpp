@@ -45,6 +45,13 @@ class Tensors {
     return true;
   }
 
+  /// Of a variance that was read: a root is taken of it.
+  void refuse_negative(const TensorInfo& variance, const std::vector<float>& weights) const {
+    const auto from = weights.begin() + static_cast<std::ptrdiff_t>(variance.offset);
+    if (std::any_of(from, from + static_cast<std::ptrdiff_t>(variance.shape.at(0)), [](float x) { return x < 0; }))
+      fail(path_, fmt::format("tensor '{}' holds a variance below 0; give the weights of a model that was trained", variance.name));
+  }
+
   [[noreturn]] void refuse_absent(const TensorInfo& wanted) const {
     std::vector<std::string> names;
     for (const TypedTensor& tensor : file_.tensors) names.push_back(tensor.name);
@@ -84,8 +91,12 @@ ModelWeights read_model_weights(const std::filesystem::path& path, const Model& 
   model.initialize(seed, out.values.data());
   for (const TensorInfo& tensor : model.tensors())
     if (!file.copy(tensor, out.values)) file.refuse_absent(tensor);
-  for (const TensorInfo& buffer : model.buffers())
-    if (!file.copy(buffer, out.values)) out.absent.push_back(buffer.name);
+  for (const TensorInfo& buffer : model.buffers()) {
+    if (!file.copy(buffer, out.values))
+      out.absent.push_back(buffer.name);
+    else if (buffer.name.ends_with(".running_var"))
+      file.refuse_negative(buffer, out.values);
+  }
   file.refuse_others(all_tensors(model));
   return out;
 }

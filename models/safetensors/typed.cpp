@@ -186,7 +186,8 @@ std::string safetensors_bytes(const TypedFile& file) {
 
 TypedFile read_typed_safetensors(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) fail(path, "no such file; give a safetensors file");
+  if (!fs::exists(path, error)) fail(path, "no such file; give a safetensors file");
+  if (!fs::is_regular_file(path, error)) fail(path, "not a file; give a safetensors file");
   const std::uintmax_t size = fs::file_size(path, error);
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));

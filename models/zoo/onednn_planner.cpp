@@ -49,8 +49,8 @@ Plan Planner::make() {
   if (setting_.precision != Precision::fp32) {
     const Place copy = fresh(network_.layout);
     const std::size_t floats = network_.layout.floats();
-    plan_.step({copy}, [copy, floats, precision = setting_.precision](const Plan& plan, Call& call) {
-      round_to(precision, floats, call.rows.inputs, plan.at(copy, call));
+    plan_.step({copy}, [copy, floats, &kernels = setting_.kernels, precision = setting_.precision](const Plan& plan, Call& call) {
+      kernels.round(precision, floats, call.rows.inputs, 1, plan.at(copy, call));
     });
     network_.place = copy;
   }
@@ -132,9 +132,10 @@ Place Planner::parameter(LayerIndex layer, std::size_t tensor, std::size_t float
   const Place given{Place::Kind::weights, setting_.layout.tensors[layer][tensor], nowhere};
   if (setting_.precision == Precision::fp32) return given;
   const Place copy = plan_.fresh(floats * sizeof(float));
-  plan_.step({given, copy}, [given, copy, floats, precision = setting_.precision](const Plan& plan, Call& call) {
-    round_to(precision, floats, plan.at(given, call), plan.at(copy, call));
-  });
+  plan_.step({given, copy},
+             [given, copy, floats, &kernels = setting_.kernels, precision = setting_.precision](const Plan& plan, Call& call) {
+               kernels.round(precision, floats, plan.at(given, call), 1, plan.at(copy, call));
+             });
   return copy;
 }
 
@@ -161,8 +162,8 @@ void Planner::gradient_store(LayerIndex layer, std::size_t tensor, const Layout&
 
 void Planner::rounded(const Place& place, std::size_t floats) {
   if (setting_.precision == Precision::fp32) return;
-  plan_.step({place}, [place, floats, precision = setting_.precision](const Plan& plan, Call& call) {
-    round_to(precision, floats, plan.at(place, call), plan.at(place, call));
+  plan_.step({place}, [place, floats, &kernels = setting_.kernels, precision = setting_.precision](const Plan& plan, Call& call) {
+    kernels.round(precision, floats, plan.at(place, call), 1, plan.at(place, call));
   });
 }
 

@@ -67,12 +67,12 @@ std::size_t PanelNetwork::workspace_bytes(std::size_t rows) const {
 const float* PanelNetwork::rounded(const float* weights, Scratch& scratch) const {
   if (precision_ == Precision::fp32) return weights;
   scratch.weights.grow(parameters_);
-  round_to(precision_, parameters_, weights, scratch.weights.data());
+  kernels_.round(precision_, parameters_, weights, 1, scratch.weights.data());
   return scratch.weights.data();
 }
 
 void PanelNetwork::round(std::size_t count, float* x) const {
-  if (precision_ != Precision::fp32) round_to(precision_, count, x, x);
+  if (precision_ != Precision::fp32) kernels_.round(precision_, count, x, 1, x);
 }
 
 void PanelNetwork::forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y,

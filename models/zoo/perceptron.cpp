@@ -61,7 +61,7 @@ std::vector<LayerCost> Perceptron::cost() const {
   std::vector<LayerCost> cost;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const double in = static_cast<double>(layers_[l].in()), out = static_cast<double>(layers_[l].out());
-    cost.push_back({std::to_string(2 * l), layers_[l].parameters(), 2 * in * out + out, out * sizeof(float)});
+    cost.push_back({std::to_string(2 * l), layers_[l].parameters(), 2 * in * out, out * sizeof(float)});
   }
   return cost;
 }

@@ -78,6 +78,8 @@ struct Blueprint {
   double fixed_bytes() const;
   /// What each sample of a batch adds: its activations and its input.
   double sample_bytes() const;
+  /// False where only the bytes of the model are given: nobody knows its layers.
+  bool counts_activations() const { return !cost.layers.empty(); }
   /// The largest batch of one worker whose training fits into so much memory; 0: none.
   double largest_batch(double memory) const;
   PartitionRequest partition_request(const Scenario& scenario) const;

@@ -282,6 +282,7 @@ Explanation Experiment::explain() const {
     if (device.memory) {
       row.memory_used = blueprint.device_bytes(scenario);
       row.largest_batch = blueprint.largest_batch(*device.memory);
+      row.counts_activations = blueprint.counts_activations();
     }
     row.rows = group.rows.size();
     out.groups.push_back(std::move(row));

@@ -78,7 +78,8 @@ struct Explanation {
     double bytes_per_second = 0, latency = 0;
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;
-    std::size_t rows = 0;  // of its population, whose times and links stand in place of these; 0: its workers are alike
+    bool counts_activations = true;  // in these two; `workload.cost.bytes` tells of none
+    std::size_t rows = 0;            // of its population, whose times and links stand in place of these; 0: its workers are alike
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;

@@ -70,12 +70,15 @@ void Blueprint::check_memory(const Scenario& scenario) const {
           "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
       if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(plan.workers));
     }
+    const std::string counted = counts_activations()
+                                    ? "weights, gradient, optimizer state and the activations of a batch"
+                                    : "weights, gradient, optimizer state and the inputs of a batch; workload.cost.bytes tells "
+                                      "of no activations, which come on top";
     throw_error(scenario,
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"
                           : "training.batch.per_worker",
-                "training takes " + in_tenths(needed, std::ceil) +
-                    " on a device (weights, gradient, optimizer state and the activations of a batch), and " + name + " has " +
+                "training takes " + in_tenths(needed, std::ceil) + " on a device (" + counted + "), and " + name + " has " +
                     in_tenths(*device.memory, std::floor) + remedy);
   }
 }

@@ -198,7 +198,19 @@ TEST_CASE("what a rule makes of zeros, and of rows at once, is what its sparse f
           places.push_back(rows[i].data());
           moves.push_back(directions[i].data());
         }
-        entry.descend_rows(*kernels, count, width, moves.data(), scalars, places.data());
+        entry.descend_rows(*kernels, {count, width, moves.data()}, scalars, places.data());
+        // The same again, along rows that are one term each.
+        std::vector<std::vector<float>> again = before;
+        std::vector<float> sources, factors(count, 1.0f);
+        std::vector<std::uint32_t> own(count), last(count, RowTerms::none);
+        for (std::size_t i = 0; i < count; ++i) {
+          sources.insert(sources.end(), directions[i].begin(), directions[i].end());
+          own[i] = static_cast<std::uint32_t>(i);
+          places[i] = again[i].data();
+        }
+        const RowTerms terms{width, width, sources.data(), factors.data(), own.data(), last.data(), own.data()};
+        entry.descend_rows(*kernels, {count, width, nullptr, &terms}, scalars, places.data());
+        for (std::size_t i = 0; i < count; ++i) CHECK(same_bits(again[i], rows[i]));
         for (std::size_t i = 0; i < count; ++i) {
           entry.apply(*kernels, {width}, {before[i].data(), moves[i]}, scalars, out.data());
           CHECK(same_bits(rows[i], out));
@@ -210,7 +222,7 @@ TEST_CASE("what a rule makes of zeros, and of rows at once, is what its sparse f
 }
 
 TEST_CASE("no rule descends along rows without saying how and when") {
-  const auto by = [](const Kernels&, std::size_t, std::size_t, const float* const*, const std::vector<double>&, float* const*) {};
+  const auto by = [](const Kernels&, const RowDirections&, const std::vector<double>&, float* const*) {};
   const auto always = [](const std::vector<double>&) { return true; };
   CHECK(SparseForm::descend(by, always)({}) == SparseRule::descend);
   CHECK_THROWS_AS(SparseForm::descend(nullptr, always), std::logic_error);

@@ -23,6 +23,9 @@ void line(const char* label, const std::string& value) {
 /// What training takes of the device's memory, if that is known.
 std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
+  if (!group.counts_activations)
+    return fmt::format("; training takes {} of its {} and the activations, of which workload.cost.bytes does not tell",
+                       readable_bytes(group.memory_used), readable_bytes(*group.memory));
   return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
 }

@@ -1,0 +1,39 @@
+// Device memory where it was told wrong.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+/// What `check` would know, or the refusal.
+std::pair<Explanation::Group, std::string> explained(const std::string& cost, const std::string& memory) {
+  RunOptions options;
+  options.timing_only = true;
+  try {
+    const Experiment experiment(read_scenario_text(cluster(2), "test.yaml", {"workload.cost=" + cost, "devices.node.memory=" + memory}),
+                                options);
+    return {experiment.explain().groups.at(0), ""};
+  } catch (const ScenarioErrors& errors) {
+    return {{}, errors.lines.front()};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a model of which only the bytes are known has no activations to count: that is said, where it looked as if it needed none") {
+  const auto layers = explained("{model: resnet18}", "1000GB"), roomy = explained("{bytes: 44MB}", "1000GB");
+  CHECK_MESSAGE(layers.second.empty(), layers.second);
+  CHECK(layers.first.counts_activations);
+  CHECK_MESSAGE(roomy.second.empty(), roomy.second);
+  CHECK_FALSE(roomy.first.counts_activations);
+  const std::string refused = explained("{bytes: 44MB}", "50MB").second, known = explained("{model: resnet18}", "50MB").second;
+  CHECK_MESSAGE(
+      refused.find("and the inputs of a batch; workload.cost.bytes tells of no activations, which come on top") != std::string::npos,
+      refused);
+  CHECK_MESSAGE(known.find("and the activations of a batch)") != std::string::npos, known);
+}
