@@ -277,7 +277,12 @@ TEST_CASE("a run in mixed precision tells of its loss scale, others do not") {
   REQUIRE_MESSAGE(done.code == 0, done.err);
   CHECK(place.summary("r")["skipped_updates"] == 0);
   CHECK(place.summary("r")["final_loss_scale"] == 1024);
-  CHECK(done.out.find("1024 at the end; 0 updates skipped, because a gradient overflowed") != std::string::npos);
+  CHECK(done.out.find("1024 at the end; no update skipped") != std::string::npos);
+  const auto high =
+      place.shell("straggler run small.yaml --out high --set workload.precision=mixed --set workload.loss_scale.initial=1099511627776");
+  REQUIRE_MESSAGE(high.code == 0, high.err);
+  CHECK(place.summary("high")["skipped_updates"].get<int>() > 0);
+  CHECK(high.out.find("skipped, because a gradient overflowed") != std::string::npos);
   CHECK(place.read("r/report.html").find("loss scale at the end") != std::string::npos);
   const auto plain = place.shell("straggler run small.yaml --out plain");
   CHECK(place.summary("plain")["skipped_updates"].is_null());

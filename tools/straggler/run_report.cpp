@@ -90,8 +90,10 @@ std::string final_text(const RunRecord& record) {
 /// Empty where the scale is not dynamic.
 std::string loss_scale_text(const RunRecord& record) {
   if (!record.skipped_updates || !record.final_loss_scale) return {};
-  return fmt::format("{} at the end; {} update{} skipped, because a gradient overflowed", number_text(*record.final_loss_scale),
-                     readable_count(*record.skipped_updates), *record.skipped_updates == 1 ? "" : "s");
+  const std::string scale = number_text(*record.final_loss_scale) + " at the end; ";
+  if (*record.skipped_updates == 0) return scale + "no update skipped";
+  return scale + fmt::format("{} update{} skipped, because a gradient overflowed", readable_count(*record.skipped_updates),
+                             *record.skipped_updates == 1 ? "" : "s");
 }
 
 }  // namespace
