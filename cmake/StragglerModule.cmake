@@ -25,6 +25,7 @@ function(straggler_together target)
   if(NOT STRAGGLER_SANITIZE)
     return()
   endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # one may begin to register itself
   foreach(source ${ARGN})
     file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> " LIMIT_COUNT 1)
     if(registers)

@@ -126,16 +126,17 @@ class Reader {
 
 constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
 
-/// A quantity is no class: numbers with fractions, or hardly two rows that have the same.
+/// Many different numbers are a quantity and no classes, if some have fractions or hardly two rows have the same.
 void refuse_quantities(const Table& table, const std::map<std::string, std::int32_t>& classes) {
   const auto number = [](const auto& label) { return as_number(label.first).has_value(); };
+  if (classes.size() <= few_classes || !std::all_of(classes.begin(), classes.end(), number)) return;
   const auto fraction = [](const std::string& label) { return as_number(label).value_or(0) != std::round(as_number(label).value_or(0)); };
   const auto broken = std::find_if(table.labels.begin(), table.labels.end(), fraction);
-  if (broken != table.labels.end() && std::all_of(classes.begin(), classes.end(), number))
+  if (broken != table.labels.end())
     fail(table.path, table.label_line[static_cast<std::size_t>(broken - table.labels.begin())],
          fmt::format("column {}, the labels', has '{}', as if it were a quantity; classes are words or whole numbers: {}", table.label + 1,
                      *broken, label_remedy));
-  if (classes.size() > few_classes && 2 * classes.size() > table.rows())
+  if (2 * classes.size() > table.rows())
     throw DataError(fmt::format("{}: {} different labels in column {} of {} rows, as if it were a quantity; {}", table.path.string(),
                                 classes.size(), table.label + 1, table.rows(), label_remedy));
 }

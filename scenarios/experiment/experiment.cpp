@@ -179,7 +179,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   RunRecord& record = recorder.record();
   compare_with_replayed(record);
   if (executor) {
-    evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, lineage, recorder.latest()->value);
+    evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, lineage, recorder.latest()->value, blueprint);
     const std::span<const float> values = executor->value(recorder.latest()->value).first(executor->model_length());  // without registers
     final_weights.assign(values.begin(), values.end());
     computed = executor->statistics();
@@ -194,7 +194,7 @@ Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListene
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        &known, nullptr, false);
   simulate(lineage, recorder, &known, progress, {});
-  evaluate_final(recorder.record(), known, lineage, recorder.latest()->value);
+  evaluate_final(recorder.record(), known, lineage, recorder.latest()->value, blueprint);
   known_version = known.known_version();
   known_root = lineage.root();
   final_root = value_root(lineage.root(), math_stamp());

@@ -16,17 +16,20 @@ void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataI
     throw_error(scenario, "workload.data", files_changed);
 }
 
-/// The initial weights are evaluated for this only where the loss could be that much worse: guessing one of two classes costs ln 2.
+/// Where nothing else wants the initial weights evaluated they are for this only if the loss could be that much worse: drawn weights
+/// guess, and guessing one of two classes costs ln 2.
 constexpr double suspicious_loss = far_worse * std::numbers::ln2;
 
-void warn_of_loss(RunRecord& record, Evaluator& evaluator, Lineage& lineage) {
-  if (record.curve.empty() || !record.curve.back().train_loss || !std::isfinite(*record.curve.back().train_loss)) return;
+void warn_of_loss(RunRecord& record, Evaluator& evaluator, Lineage& lineage, bool drawn) {
+  // An interrupted run was not evaluated at its end.
+  if (record.curve.empty() || !record.curve.back().train_loss || record.curve.back().update != record.updates) return;
+  if (!std::isfinite(*record.curve.back().train_loss)) return;
   const CurvePoint& first = record.curve.front();
   const double last = *record.curve.back().train_loss;
   std::optional<double> start;
   if (first.update == 0)
     start = first.train_loss;
-  else if (last > suspicious_loss)
+  else if (!drawn || last > suspicious_loss)
     start = evaluator.evaluate(lineage.initial(), EvaluationSet::train_subset).loss;
   if (const std::optional<std::string> warning = start ? loss_warning(*start, last) : std::nullopt) record.warnings.push_back(*warning);
 }
@@ -62,7 +65,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }
 
-void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights) {
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const Blueprint& blueprint) {
   const Evaluation train = evaluator.evaluate(weights, EvaluationSet::train);
   const Evaluation test = evaluator.evaluate(weights, EvaluationSet::test);
   record.final_train_loss = train.loss;
@@ -73,8 +76,9 @@ void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, c
     record.skipped_updates = scale->skipped;
     record.final_loss_scale = scale->scale;
   }
-  if (!std::isfinite(train.loss) && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
-  warn_of_loss(record, evaluator, lineage);
+  const bool finite = std::isfinite(train.loss) && std::isfinite(test.loss);
+  if (!finite && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
+  warn_of_loss(record, evaluator, lineage, blueprint.start.values.empty());
 }
 
 }  // namespace straggler

@@ -28,6 +28,6 @@ struct MathPlane {
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint);
 /// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above that of the
 /// initial weights.
-void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights);
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const Blueprint& blueprint);
 
 }  // namespace straggler

@@ -13,6 +13,7 @@
 #include "scenarios/report/result_table.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/reader.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/xml_text.hpp"
@@ -94,7 +95,7 @@ class RunPage {
     body_ += html_figure(title, drawing.inside(), caption);
   }
 
-  bool with_math() const { return summary_.number("final_test_accuracy") || summary_.text("outcome") == "diverged"; }
+  bool with_math() const { return summary_.number("final_test_accuracy") || has_losses(folder_); }
 
   /// Where the initial weights were evaluated.
   static std::optional<std::string> warning_of_loss(const ResultTable& curve) {

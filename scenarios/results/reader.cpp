@@ -169,6 +169,19 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 
 }  // namespace
 
+bool has_losses(const fs::path& folder) {
+  std::ifstream file(folder / "curve.csv", std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = cells_of(line);
+  const auto column = static_cast<std::size_t>(std::find(header.begin(), header.end(), "train_loss") - header.begin());
+  while (std::getline(file, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (column < cells.size() && !cells[column].empty()) return true;
+  }
+  return false;
+}
+
 RunResult read_run_result(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder, error))
@@ -188,6 +201,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.scheme = summary.text("scheme");
   run.outcome = summary.text("outcome");
   run.real = is_real(folder);
+  run.with_math = has_losses(folder);
   run.workers = summary.number("workers");
   run.simulated_seconds = summary.number("simulated_seconds");
   run.updates = summary.number("updates");

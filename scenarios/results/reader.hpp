@@ -21,6 +21,7 @@ struct RunResult {
   std::filesystem::path folder;
   std::string name, scheme, outcome;
   bool real = false;        // of real ranks: its times are measured
+  bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
   std::string data_path;    // where it was; empty if that was not said
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
@@ -32,5 +33,8 @@ struct RunResult {
 
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
+
+/// Whether curve.csv of a result folder has a loss, be it nan: a run of the timing alone has none. False without such a file.
+bool has_losses(const std::filesystem::path& folder);
 
 }  // namespace straggler

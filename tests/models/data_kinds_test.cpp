@@ -316,7 +316,11 @@ TEST_CASE("csv: what is wrong is told with its line") {
   folder.write("many.csv", many);
   CHECK(has(refusal("csv", {{"path", folder.path("many.csv")}}), "more than 1000 different labels in column 2"));
   // Of a regression's target neighbouring rows may differ by fractions, or by whole numbers.
-  folder.write("prices.csv", "size,price\n1,2\n2,3.5\n3,3.5\n");
+  std::string prices = "size,price\n1,2\n2,3.5\n3,3.5\n";
+  folder.write("stars.csv", prices);  // few enough to be classes
+  CHECK(refusal("csv", {{"path", folder.path("stars.csv")}}).empty());
+  for (int i = 0; i < 40; ++i) prices += "4," + std::to_string(i % 9 + 10) + "\n";
+  folder.write("prices.csv", prices);
   CHECK(has(refusal("csv", {{"path", folder.path("prices.csv")}}), "prices.csv:3: column 2, the labels', has '3.5', as if it were a"));
   folder.write("written.csv", "size,class\n1,2.0\n2,3.0\n3,2.0\n");  // whole numbers, as some programs write them
   CHECK(refusal("csv", {{"path", folder.path("written.csv")}}).empty());
@@ -328,9 +332,12 @@ TEST_CASE("csv: what is wrong is told with its line") {
     folder.write("counts.csv", table);
     const std::string said = refusal("csv", {{"path", folder.path("counts.csv")}});
     CHECK(said.empty() == (rows == 22));
-    if (rows == 20)
-      CHECK(has(said, "counts.csv: 11 different labels in column 2 of 20 rows, as if it were a quantity; name a column"));
+    if (rows == 20) CHECK(has(said, "counts.csv: 11 different labels in column 2 of 20 rows, as if it were a quantity; name a column"));
   }
+  std::string animals;
+  for (int i = 0; i < 20; ++i) animals += std::to_string(i) + "," + std::string(1, static_cast<char>('a' + i % 12)) + "\n";
+  folder.write("animals.csv", animals);  // words are classes, however many
+  CHECK(refusal("csv", {{"path", folder.path("animals.csv")}}).empty());
   folder.write("binary.csv", std::string("1,2\n\0\1,3\n", 9));
   CHECK(has(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
 }

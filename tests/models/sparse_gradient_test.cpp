@@ -14,7 +14,7 @@
 namespace straggler::test {
 namespace {
 
-constexpr std::size_t words = 90, width = 13;
+constexpr std::size_t words = 2200, width = 13;
 
 DataInfo info() {
   auto vocabulary = std::make_shared<WordList>();
@@ -67,12 +67,13 @@ class Watched final : public Model {
   GradientPattern row_pattern() const override { return sparse_ ? inner_->row_pattern() : GradientPattern{}; }
   void sparse_gradient(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const override {
     ++sparse_calls;
+    calls_in_terms += gradient.in_terms();
     inner_->sparse_gradient(weights, rows, gradient, workspace);
   }
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override {
     return inner_->evaluate(weights, rows, correct, workspace);
   }
-  mutable std::atomic<int> dense_calls = 0, sparse_calls = 0;
+  mutable std::atomic<int> dense_calls = 0, sparse_calls = 0, calls_in_terms = 0;
 
  private:
   const std::unique_ptr<Model> inner_;
@@ -150,6 +151,7 @@ void joined(World& world, std::vector<std::vector<float>>& seen, const Rule& rul
 
 const std::pair<const char*, Story> stories[] = {
     {"steps of SGD", [](World& world, std::vector<std::vector<float>>& seen) { steps(world, seen, 0, 0, 7); }},
+    {"batches of several calls of the model", [](World& world, std::vector<std::vector<float>>& seen) { steps(world, seen, 0, 0, 1024); }},
     {"large batches, in lanes", [](World& world, std::vector<std::vector<float>>& seen) { steps(world, seen, 0, 0, 2000); }},
     {"weight decay", [](World& world, std::vector<std::vector<float>>& seen) { steps(world, seen, 0, 0.1, 7); }},
     {"momentum", [](World& world, std::vector<std::vector<float>>& seen) { steps(world, seen, 0.9, 0.1, 7); }},
@@ -185,6 +187,8 @@ TEST_CASE("sparse gradients: all that follows from them has the bits of dense on
         for (std::size_t i = 0; i < seen.size(); ++i) CHECK(same_bits(seen[i], expected[i]));
         CHECK(sparse.model.sparse_calls == dense.model.dense_calls);
         CHECK(sparse.model.dense_calls == 0);
+        CHECK(sparse.model.calls_in_terms ==
+              (std::string_view(story.first) == "large batches, in lanes" ? 0 : sparse.model.sparse_calls.load()));
       }
     }
 }
@@ -223,7 +227,8 @@ TEST_CASE("sparse gradients: what is written out in full counts in the memory bu
     const Handle weights = world.lineage.initial();
     world.value(sgd(momentum, 0)->step(world.lineage, weights, world.lineage.gradient(weights, World::batch(0, 0, 4)), 0, 1, state));
   };
-  const std::size_t scratch = skipgram(select_kernels("auto"))->workspace_bytes(4) + 2000;  // samples and slots are less than these
+  const std::size_t scratch =
+      skipgram(select_kernels("auto"))->workspace_bytes(4) + 2 * words * 4 + 2000;  // slots; samples are less than that
   CHECK_NOTHROW(run(0, 3 * value + scratch));
   CHECK_THROWS_AS(run(0.9, 3 * value + scratch), MemoryBudgetExceeded);
   CHECK_NOTHROW(run(0.9, 5 * value + scratch));

@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "results_support.hpp"
+#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/results.hpp"
 
@@ -55,6 +58,23 @@ TEST_CASE("what a run wrote is read back") {
   CHECK(run.thresholds[1].epochs == 1.25);
   CHECK(run.thresholds[0].last_below_seconds == std::nullopt);
   CHECK_FALSE(run.thresholds[3].seconds);
+}
+
+TEST_CASE("a run that failed and had lost its numbers was none of the timing alone") {
+  for (const bool learned : {true, false}) {
+    const ScratchFolder scratch;
+    RunRecord record = sample_record();
+    record.outcome = Outcome::aborted;
+    record.target_accuracy.reset();
+    record.thresholds.clear();
+    for (CurvePoint& point : record.curve) {
+      point.train_loss = point.test_loss = std::nullopt;
+      if (learned) point.train_loss = point.test_loss = std::nan("");
+    }
+    const RunResult run = read_run_result(written(scratch, record));
+    CHECK(run.with_math == learned);
+    CHECK(timing_alone(run) == !learned);
+  }
 }
 
 TEST_CASE("a run is measured if run.json says that it was of real ranks") {

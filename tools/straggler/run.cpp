@@ -8,6 +8,7 @@
 #include "models/kernels/kernels.hpp"
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
@@ -138,7 +139,7 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
     throw UsageError(fmt::format("{}: is where checkpoints go, but no file; move it away, or use another --out", request.file.string()));
   if (every) request.interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
   request.resume = arguments.flag("resume");
-  request.build = fmt::format("straggler {} ({})", version(), compiler());
+  request.build = fmt::format("straggler {} ({}, math {:08x})", version(), compiler(), math_stamp().low >> 32);
   return request;
 }
 

@@ -38,6 +38,13 @@ class ServedRanks final : public Ranks {
   const unsigned cores_;
 };
 
+/// MPI's own end waits for all ranks, for those that are not there any more as well.
+int end(int code, bool all_there) {
+  std::fflush(nullptr);
+  if (!all_there) ::_exit(code);
+  return code;
+}
+
 int lead(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cores) {
   const auto warn = [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); };
   SweepServer server(mpi, {identity_of(arguments), request_interrupt, warn});
@@ -45,16 +52,13 @@ int lead(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cor
   set_ranks(&ranks);
   const int code = run_program(arguments);
   set_ranks(nullptr);
-  const bool all_there = server.close(code);
-  std::fflush(nullptr);
-  if (!all_there) ::_exit(code);  // MPI's own end would wait for those that are not
-  return code;
+  return end(code, server.close(code));
 }
 
 int follow(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cores) {
   catch_interrupts();
   SweepRank rank(mpi, {identity_of(arguments), cores, interrupt_requested});
-  if (const std::optional<int> code = rank.run()) return *code;
+  if (const std::optional<int> code = rank.run()) return end(*code, rank.all_there());
   fmt::print(stderr, "straggler: rank {} has heard nothing of rank 0 for {} minutes, and ends\n", mpi.rank(),
              SweepRank::lost_after.count());
   ::_exit(Exit::cannot_go_on);

@@ -155,7 +155,7 @@ class RankRun {
       for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
-    evaluate_final(record, *executor_, *lineage_, recorder.latest()->value);
+    evaluate_final(record, *executor_, *lineage_, recorder.latest()->value, *blueprint_);
     const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
     const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);

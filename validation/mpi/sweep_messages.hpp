@@ -23,7 +23,7 @@ enum class Talk : std::uint8_t {
   found,     // number, an evaluation or none
   promised,  // number, whether
   stop,      // what is under way is given up
-  close,     // exit code: nothing more will come
+  close,     // exit code, whether a rank is lost: nothing more will come
   // to rank 0
   ready,      // who it is; what hinders it, if anything
   want,       // number: another point

@@ -93,6 +93,7 @@ void SweepRank::arrived(Rank /*from*/, MessageKind /*kind*/, Bytes bytes) {
     case Talk::close:
       ended_ = true;
       closed_ = unpacker.get<std::int32_t>();
+      all_there_ = unpacker.get<std::uint8_t>() == 0;
       break;
     default:  // alive
       return;

@@ -36,6 +36,8 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
 
   /// Until rank 0 says that it was all; its exit code. None: rank 0 is lost.
   std::optional<int> run();
+  /// After it: whether rank 0 had heard of all ranks to the end.
+  bool all_there() const { return all_there_; }
 
   // For the workers of this rank.
   std::optional<PointWork> next() override;
@@ -82,6 +84,7 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   std::uint64_t next_number_ = 1;
   std::unordered_map<Key, Evaluation, KeyHash> known_;  // what was found or made here
   std::optional<int> closed_;
+  bool all_there_ = true;
 };
 
 }  // namespace straggler

@@ -280,6 +280,7 @@ bool SweepServer::close(int code) {
 void SweepServer::send_close(Rank to) {
   Packer packer = message(Talk::close);
   packer.put(std::int32_t{*closed_});
+  packer.put(static_cast<std::uint8_t>(std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.lost; })));
   send(to, std::move(packer));
 }
 
