@@ -9,8 +9,7 @@ namespace straggler {
 
 SparseRule Arithmetic::sparse_rule(const LineageNode& node) const {
   const bool known = row_floats_ > 0 && node.formula.kind == Formula::Kind::elementwise;
-  const SparseForm rule = known ? entry_of(node.formula.rule).sparse : SparseForm();
-  return rule ? rule(node.formula.scalars) : SparseRule::densify;
+  return known ? entry_of(node.formula.rule).sparse(node.formula.scalars) : SparseRule::densify;
 }
 
 bool Arithmetic::sparse(const LineageNode& node) const {

@@ -57,7 +57,7 @@ class SparseForm {
                                float* const* rows);
 
   /// Densifies, whatever the scalars.
-  SparseForm(std::nullptr_t = nullptr) {}
+  SparseForm() = default;
   static SparseForm rows() { return SparseForm(SparseRule::rows, nullptr, nullptr); }
   /// Throws std::logic_error without either.
   static SparseForm descend(DescendRows by, Holds holds) {
@@ -65,7 +65,6 @@ class SparseForm {
     return SparseForm(SparseRule::descend, by, holds);
   }
 
-  explicit operator bool() const { return rule_ != SparseRule::densify; }
   SparseRule operator()(const std::vector<double>& scalars) const { return !holds_ || holds_(scalars) ? rule_ : SparseRule::densify; }
 
  private:
