@@ -5,19 +5,18 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/data/dataset.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {
 
-void check_augmentation(const Augmentation& augmentation, const DataInfo& data) {
+void check_augmentation(const Augmentation& augmentation, const std::vector<std::size_t>& shape) {
   if (!augmentation.any()) return;
-  if (data.shape.size() != 3)
+  if (shape.size() != 3)
     throw std::invalid_argument(
         "the samples are no images (channels, height, width), so that there is nothing to crop or flip; leave it out");
-  if (augmentation.crop >= std::min(data.shape[1], data.shape[2]))
+  if (augmentation.crop >= std::min(shape[1], shape[2]))
     throw std::invalid_argument(fmt::format("a crop by up to {} pixels could miss an image of {} x {}; take less than {}",
-                                            augmentation.crop, data.shape[1], data.shape[2], std::min(data.shape[1], data.shape[2])));
+                                            augmentation.crop, shape[1], shape[2], std::min(shape[1], shape[2])));
 }
 
 Augmenter::Augmenter(const Augmentation& augmentation, const std::vector<std::size_t>& shape, std::vector<float> border)

@@ -7,16 +7,14 @@
 
 namespace straggler {
 
-struct DataInfo;
-
 struct Augmentation {
   std::size_t crop = 0;  // pixels of border, of which the image's size is cut out again at random: moves by up to so many
   bool flip = false;     // left and right change places, or not, at even odds
   bool any() const { return crop > 0 || flip; }
 };
 
-/// Throws std::invalid_argument where the samples are no images or the border is wider than they are.
-void check_augmentation(const Augmentation& augmentation, const DataInfo& data);
+/// `shape`: that of a sample. Throws std::invalid_argument where the samples are no images or the border is wider than they are.
+void check_augmentation(const Augmentation& augmentation, const std::vector<std::size_t>& shape);
 
 class Augmenter {
  public:

@@ -7,7 +7,7 @@
 
 #include "models/executor/arithmetic.hpp"
 #include "models/executor/buffer_pool.hpp"
-#include "models/executor/executor.hpp"
+#include "models/executor/executor_options.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {

@@ -90,7 +90,7 @@ void Blueprint::resolve_data(const Scenario& scenario) {
   check_against_data(scenario, data);
   augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
   at_place(scenario, "workload.data.augment", [&] {
-    check_augmentation(augment, data);
+    check_augmentation(augment, data.shape);
     return 0;
   });
 }

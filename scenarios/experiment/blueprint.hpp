@@ -13,13 +13,13 @@
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
-#include "sim/backend/run_recorder.hpp"
-#include "sim/backend/simulated_cluster.hpp"
+#include "sim/record/run_recorder.hpp"
+#include "sim/simulated/simulated_cluster.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/schemes/node.hpp"
+#include "sim/training/node.hpp"
 
 namespace straggler {
 

@@ -9,7 +9,7 @@
 #include "scenarios/experiment/stored_trajectory.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
-#include "sim/backend/simulated_backend.hpp"
+#include "sim/simulated/simulated_backend.hpp"
 
 namespace straggler {
 

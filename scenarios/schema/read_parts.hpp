@@ -1,6 +1,7 @@
 // The parts of a scenario, one reader each. Problems go to the context; what could not be read keeps its default.
 #pragma once
-#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/read_options.hpp"
+#include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/section.hpp"
 
 namespace straggler {

@@ -8,19 +8,10 @@
 
 #include "models/data/dataset.hpp"
 #include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/read_options.hpp"
 #include "scenarios/schema/scenario.hpp"
-#include "scenarios/schema/vocabulary.hpp"
 
 namespace straggler {
-
-struct ReadOptions {
-  const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
-  std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
-  std::uint64_t bytes_per_worker = 1024;   // what a worker takes at least, timing alone
-  // The first so many sets stand in a file of that folder (a sweep's): relative paths in them start there.
-  int sets_of_file = 0;
-  std::filesystem::path sets_folder = {};
-};
 
 /// Reads a scenario, with `sets` ("PATH=VALUE") applied in order before anything is checked. Every default is filled in, and every path
 /// that is given is absolute and lexically normal: a relative one starts from the file's folder if it stands in the file, from the current

@@ -13,7 +13,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 

@@ -4,7 +4,7 @@
 // Damped by staleness: s(τ) = 1/τ, Zhang et al., Staleness-aware Async-SGD, 2016, or 1/√τ; a fresh gradient (τ ≤ 1) counts whole.
 #include <cmath>
 
-#include "sim/schemes/node.hpp"
+#include "sim/training/node.hpp"
 
 namespace straggler {
 namespace {

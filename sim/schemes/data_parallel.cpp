@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/schemes/node.hpp"
+#include "sim/training/node.hpp"
 
 namespace straggler {
 namespace {

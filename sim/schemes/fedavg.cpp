@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "sim/schemes/momentum_at_sync.hpp"
-#include "sim/schemes/node.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler {
 namespace {

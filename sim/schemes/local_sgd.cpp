@@ -2,7 +2,7 @@
 //   w_i ← w_i - lr g_i(w_i)  (H times),   w ← (1/p) Σ_i w_i
 // Stich, Local SGD Converges Fast and Communicates Little, 2019; Zinkevich et al. 2010.
 #include "sim/schemes/momentum_at_sync.hpp"
-#include "sim/schemes/node.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "sim/schemes/node.hpp"
+#include "sim/training/node.hpp"
 
 namespace straggler {
 

@@ -5,7 +5,7 @@
 // the new version; completed ones are kept.
 // The rule and its options: docs/model.md, "Non-blocking SGD".
 #include "sim/schemes/momentum_at_sync.hpp"
-#include "sim/schemes/node.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler {
 namespace {

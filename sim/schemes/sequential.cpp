@@ -1,7 +1,7 @@
 // Plain SGD on one worker (centralized SGD):
 //   w ← w - lr g(w)
 // Robbins & Monro, A Stochastic Approximation Method, 1951; mini-batches as in Bottou, Curtis & Nocedal 2018.
-#include "sim/schemes/node.hpp"
+#include "sim/training/node.hpp"
 
 namespace straggler {
 namespace {

@@ -2,7 +2,7 @@
 //   w ← w - lr (1/p) Σ_i g_i(w),
 // exchanged by all-reduce (every worker steps, identically) or by a parameter server (the server steps).
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016; all-reduce: Goyal et al. 2017.
-#include "sim/schemes/node.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "books.hpp"
 #include "sim/base/random.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/base/registry.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 #include "support/run.hpp"
 
 namespace straggler::test {

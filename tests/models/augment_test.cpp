@@ -149,9 +149,9 @@ TEST_CASE("augment: what is no image, or smaller than its border, is refused") {
   DataInfo points, image;
   points.shape = {2};
   image.shape = {3, 8, 6};
-  CHECK_NOTHROW(check_augmentation({}, points));
-  CHECK_THROWS_AS(check_augmentation({1, false}, points), std::invalid_argument);
-  CHECK_THROWS_AS(check_augmentation({0, true}, points), std::invalid_argument);
-  CHECK_NOTHROW(check_augmentation({5, true}, image));
-  CHECK_THROWS_AS(check_augmentation({6, true}, image), std::invalid_argument);
+  CHECK_NOTHROW(check_augmentation({}, points.shape));
+  CHECK_THROWS_AS(check_augmentation({1, false}, points.shape), std::invalid_argument);
+  CHECK_THROWS_AS(check_augmentation({0, true}, points.shape), std::invalid_argument);
+  CHECK_NOTHROW(check_augmentation({5, true}, image.shape));
+  CHECK_THROWS_AS(check_augmentation({6, true}, image.shape), std::invalid_argument);
 }

@@ -11,7 +11,7 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/sweep/statistics.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 using namespace straggler;

@@ -8,7 +8,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/device_profile.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {

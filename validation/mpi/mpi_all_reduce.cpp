@@ -13,7 +13,7 @@ Payload MpiBackend::ring_mean() {
     parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
     if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
   }
-  T mean = node_.mean(parts, rules::ring_mean);
+  T mean = node_.algebra().mean(parts, rules::ring_mean);
   values_.give(mean->value, ring_.mean(0));
   if constexpr (std::is_same_v<T, Weights>)
     for (std::size_t k = 0; k < mean->optimizer().size(); ++k) values_.give(mean->optimizer()[k], ring_.mean(k + 1));

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "sim/backend/run_recorder.hpp"
+#include "sim/record/run_recorder.hpp"
 #include "validation/mpi/wire.hpp"
 
 namespace straggler {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sim/schemes/payload.hpp"
+#include "sim/training/payload.hpp"
 
 namespace straggler {
 

@@ -1,0 +1,19 @@
+// What reading a scenario depends on beside its text.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+
+#include "scenarios/schema/vocabulary.hpp"
+
+namespace straggler {
+
+struct ReadOptions {
+  const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
+  std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
+  std::uint64_t bytes_per_worker = 1024;   // what a worker takes at least, timing alone
+  // The first so many sets stand in a file of that folder (a sweep's): relative paths in them start there.
+  int sets_of_file = 0;
+  std::filesystem::path sets_folder = {};
+};
+
+}  // namespace straggler

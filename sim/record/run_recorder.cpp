@@ -1,0 +1,203 @@
+#include "sim/record/run_recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace straggler {
+
+namespace {
+
+RunRecord with_workers(std::size_t workers) {
+  RunRecord record;
+  record.workers.resize(workers);
+  return record;
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
+                         RecordSink* sink, bool trace)
+    : epoch_samples_(epoch_samples),
+      stop_(stop),
+      evaluation_(std::move(evaluation)),
+      schedule_(evaluation_),
+      evaluator_(evaluator),
+      sink_(sink),
+      trace_(trace ? sink : nullptr),
+      record_(with_workers(workers)),
+      times_(record_.workers, trace_) {
+  record_.thresholds = evaluation_.thresholds;
+  record_.sustain = evaluation_.sustain;
+  record_.target_accuracy = stop_.target_accuracy;
+}
+
+bool RunRecorder::begin(const Weights& initial) {
+  latest_ = initial;
+  return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
+}
+
+bool EvaluationSchedule::due(std::uint64_t version, double epochs) {
+  if (!every_epochs_) return every_updates_ && version % *every_updates_ == 0;
+  const double done = epochs / *every_epochs_ * (1 + 1e-12);  // a multiple may fall short by rounding
+  if (done < static_cast<double>(next_)) return false;
+  next_ = static_cast<std::uint64_t>(done) + 1;
+  return true;
+}
+
+void RunRecorder::count_contributions(std::uint64_t version, const Contributions& made, Time now) {
+  for (const Contribution& each : made) {
+    const std::uint64_t staleness = version - 1 - each.read_version;
+    if (staleness < few_versions) {
+      StalenessHistogram& histogram = record_.staleness;
+      for (std::uint64_t next = histogram.size(); next <= staleness; ++next) histogram.emplace_back(next, 0);
+      ++histogram[staleness].second;
+    } else {
+      ++stalest_[staleness];
+    }
+    WorkerRecord& from = worker(each.worker);
+    ++from.updates;
+    from.samples += each.samples;
+    from.staleness_sum += staleness;
+    from.staleness_max = std::max(from.staleness_max, staleness);
+    if (sink_)
+      sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
+                          each.samples);
+  }
+}
+
+bool RunRecorder::published(const Weights& weights, const Contributions& made, Time now) {
+  count_contributions(weights->version, made, now);
+  latest_ = weights;
+  if (latest_->progress / epoch_samples_ > epochs_closed_) close_epoch(now);
+
+  if (schedule_.due(latest_->version, epochs()) && evaluate(now)) return true;
+  if (stop_.updates && latest_->version >= *stop_.updates) return true;
+  return stop_.epochs && epochs() >= *stop_.epochs;
+}
+
+bool RunRecorder::evaluate_now(Time now) { return evaluate(now); }
+
+bool RunRecorder::evaluate(Time now) {
+  CurvePoint point;
+  point.time = now;
+  point.update = point.round = latest_->version;
+  point.samples = latest_->progress;
+  point.epoch = epochs();
+  point.bytes_sent = bytes_.sent;
+  if (evaluator_) {
+    const Evaluation train = evaluator_->evaluate(latest_->value, EvaluationSet::train_subset);
+    const Evaluation test = evaluator_->evaluate(latest_->value, evaluation_.set);
+    point.train_loss = train.loss;
+    point.train_accuracy = train.accuracy;
+    point.test_loss = test.loss;
+    point.test_accuracy = test.accuracy;
+    diverged_ = !std::isfinite(train.loss) || !std::isfinite(test.loss);
+  }
+  record_.curve.push_back(point);
+  target_reached_ = target_reached_ || target_sustained();
+  return diverged_ || (target_reached_ && stop_.at_target);
+}
+
+bool RunRecorder::target_sustained() const {
+  if (!stop_.target_accuracy) return false;
+  const auto needed = static_cast<std::size_t>(evaluation_.sustain);
+  if (record_.curve.size() < needed) return false;
+  return std::all_of(record_.curve.end() - static_cast<std::ptrdiff_t>(needed), record_.curve.end(),
+                     [&](const CurvePoint& point) { return point.test_accuracy && *point.test_accuracy >= *stop_.target_accuracy; });
+}
+
+void RunRecorder::close_epoch(Time now) {
+  const std::array<WideTicks, phase_count> sums = times_.sums(now);
+  EpochRecord epoch;
+  epochs_closed_ = std::max(latest_->progress / epoch_samples_, epochs_closed_ + 1);
+  epoch.epoch = epochs_closed_;
+  epoch.start = epoch_start_;
+  epoch.end = now;
+  for (std::size_t k = 0; k < phase_count; ++k)
+    epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) /
+                            static_cast<double>(record_.workers.size());
+  epoch.bytes_sent = bytes_.sent - epoch_bytes_;
+  record_.epochs_record.push_back(epoch);
+  epoch_sums_ = sums;
+  epoch_bytes_ = bytes_.sent;
+  epoch_start_ = now;
+}
+
+void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
+  if (now > epoch_start_ || record_.epochs_record.empty()) close_epoch(now);
+  if ((record_.curve.empty() || record_.curve.back().update != latest_->version) && failure != Outcome::interrupted) evaluate(now);
+  record_.outcome = failure ? *failure : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
+  record_.end = now;
+  record_.updates = record_.rounds = latest_->version;
+  record_.samples = latest_->progress;
+  record_.epochs = epochs();
+  record_.bytes_sent = bytes_.sent;
+  record_.bytes_received = bytes_.received;
+  record_.bytes_lost = bytes_.lost;
+  record_.statistics_bytes = bytes_.statistics;
+  record_.weights_key = latest_->value.key().text();
+  std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
+  record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
+  times_.finish(now);
+  for (const WorkerRecord& worker : record_.workers) {
+    record_.bytes_up += worker.bytes_sent;
+    record_.bytes_down += worker.bytes_received;
+  }
+  warn();
+  check_accounts();
+}
+
+void RunRecorder::warn() {
+  if (evaluator_ && (stop_.target_accuracy || !evaluation_.thresholds.empty()) &&
+      record_.curve.size() < static_cast<std::size_t>(evaluation_.sustain))
+    record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) +
+                               " evaluations, and there were " + std::to_string(record_.curve.size()) +
+                               ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
+  const auto wasteful = std::count_if(record_.workers.begin(), record_.workers.end(), [](const WorkerRecord& worker) {
+    // A crash wastes what was under way, too, and says nothing about the scheme.
+    return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
+  });
+  if (wasteful > 0)
+    record_.warnings.push_back(
+        std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
+        " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
+        "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
+}
+
+/// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.
+void RunRecorder::check_accounts() const {
+  const auto require = [](bool holds, const char* what, std::optional<std::size_t> of = std::nullopt) {
+    if (holds) return;
+    const std::string whose = of ? " (worker " + std::to_string(*of) + ")" : "";
+    throw std::logic_error(what + whose + ": the simulator contradicts itself; please report it with the scenario");
+  };
+  std::uint64_t samples = 0;
+  std::array<WideTicks, phase_count> sums{};
+  for (std::size_t i = 0; i < record_.workers.size(); ++i) {
+    const WorkerRecord& worker = record_.workers[i];
+    require(worker.split.total() == record_.end, "a worker's time account does not sum to the simulated time", i);
+    require(worker.overlapped <= worker.bytes_in_flight && worker.bytes_in_flight <= record_.end,
+            "a worker's bytes are in flight for longer than the run", i);
+    for (std::size_t k = 0; k < phase_count; ++k) {
+      require(worker.split.parts[k] >= Time(), "an account of time is below 0", i);
+      sums[k] += worker.split.parts[k].ticks();
+    }
+    samples += worker.samples;
+  }
+  require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
+  require(samples == record_.samples, "the workers' samples do not sum to those counted");
+  require(record_.samples <= record_.samples_drawn, "more samples were counted than drawn");
+  require(record_.statistics_bytes <= record_.bytes_sent, "more bytes of running statistics were sent than bytes");
+  require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
+}
+
+double RunRecorder::fraction_done(Time now) const {
+  double fraction = 0;
+  if (stop_.epochs) fraction = std::max(fraction, epochs() / *stop_.epochs);
+  if (stop_.updates) fraction = std::max(fraction, static_cast<double>(latest_->version) / static_cast<double>(*stop_.updates));
+  if (stop_.simulated_time) fraction = std::max(fraction, now.seconds() / stop_.simulated_time->seconds());
+  return std::min(fraction, 1.0);
+}
+
+}  // namespace straggler

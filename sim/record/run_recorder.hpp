@@ -1,0 +1,108 @@
+// What a run leaves behind: told of every published version, it keeps the curve, the accounts and the stops.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/lineage/evaluator.hpp"
+#include "sim/record/record.hpp"
+#include "sim/record/time_accounts.hpp"
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+/// When a run ends; whichever comes first.
+struct StopRule {
+  std::optional<double> epochs, target_accuracy;
+  std::optional<std::uint64_t> updates;
+  std::optional<Time> simulated_time;
+  bool at_target = true;  // false: a target that was reached is only noted
+};
+
+/// When weights are evaluated, and what counts as having reached an accuracy.
+struct EvaluationRule {
+  std::optional<double> every_epochs;
+  std::optional<std::uint64_t> every_updates;
+  std::optional<Time> every_time;
+  std::vector<double> thresholds;
+  std::int64_t sustain = 2;
+  EvaluationSet set = EvaluationSet::test;  // what `test` columns and the target refer to
+};
+
+/// Which published versions are evaluated; those that are due by time are somebody else's business.
+class EvaluationSchedule {
+ public:
+  explicit EvaluationSchedule(const EvaluationRule& rule) : every_epochs_(rule.every_epochs), every_updates_(rule.every_updates) {}
+  /// To be asked about each version once, in order.
+  bool due(std::uint64_t version, double epochs);
+
+ private:
+  std::optional<double> every_epochs_;
+  std::optional<std::uint64_t> every_updates_;
+  std::uint64_t next_ = 1;  // in units of every_epochs
+};
+
+/// Bytes as they stand, for rows of the record.
+struct ByteCounters {
+  std::uint64_t sent = 0, received = 0;
+  std::uint64_t statistics = 0;  // of those sent: running statistics
+  std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those under way
+};
+
+class RunRecorder {
+ public:
+  /// `evaluator` null: timing alone. `sink` may be null. All outlive this.
+  RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopRule stop, EvaluationRule evaluation, Evaluator* evaluator,
+              RecordSink* sink, bool trace);
+
+  TimeAccounts& times() { return times_; }
+  WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }
+  RecordSink* trace() const { return trace_; }
+  RecordSink* sink() const { return sink_; }
+  ByteCounters& bytes() { return bytes_; }
+
+  /// The first curve point: the initial weights at time 0. True: the run stops here.
+  bool begin(const Weights& initial);
+  /// A published version and what went into it. True: the run stops here.
+  bool published(const Weights& weights, const Contributions& made, Time now);
+  /// An evaluation that is due by time. True: the run stops here.
+  bool evaluate_now(Time now);
+  /// Closes all accounts at `now`. `failure`: why the run could not go on; none: it could.
+  void finish(Time now, std::optional<Outcome> failure);
+
+  std::uint64_t epochs_closed() const { return epochs_closed_; }
+  const Weights& latest() const { return latest_; }
+  RunRecord& record() { return record_; }
+  double fraction_done(Time now) const;
+  double epochs() const { return static_cast<double>(latest_->progress) / static_cast<double>(epoch_samples_); }
+
+ private:
+  void count_contributions(std::uint64_t version, const Contributions& made, Time now);
+  void close_epoch(Time now);
+  bool evaluate(Time now);
+  bool target_sustained() const;
+  void warn();
+  void check_accounts() const;
+
+  std::uint64_t epoch_samples_;
+  StopRule stop_;
+  EvaluationRule evaluation_;
+  EvaluationSchedule schedule_;
+  Evaluator* evaluator_;
+  RecordSink *sink_, *trace_;
+  ByteCounters bytes_;
+  Weights latest_;
+  RunRecord record_;
+  TimeAccounts times_;
+  std::map<std::uint64_t, std::uint64_t> stalest_;  // contributions by staleness; below `few_versions` they are counted in the record
+  static constexpr std::uint64_t few_versions = 1u << 22;
+  bool diverged_ = false, target_reached_ = false;
+  // State at the end of the last closed epoch.
+  std::array<WideTicks, phase_count> epoch_sums_{};
+  std::uint64_t epoch_bytes_ = 0, epochs_closed_ = 0;
+  Time epoch_start_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,30 @@
+// Flows that come and go whatever training does, and share its links.
+#pragma once
+#include <vector>
+
+#include "sim/simulated/world.hpp"
+
+namespace straggler {
+
+/// Ends by itself when nothing else is going to happen: a deadlock is not hidden by traffic that goes on for ever.
+class Background final {
+ public:
+  /// `world` outlives this.
+  explicit Background(World& world) : world_(world) {}
+  ~Background();
+  void begin();
+
+ private:
+  /// A flow that is taken off before it could end.
+  struct Endless final : Arrival {
+    void arrived() override {}
+  };
+  Process story(const BackgroundTraffic& traffic, std::size_t number);
+  bool alone() const;
+
+  World& world_;
+  Endless endless_;
+  std::vector<FlowId> on_;  // by number; 0: off
+};
+
+}  // namespace straggler

@@ -1,0 +1,41 @@
+// The accounts that messages and reductions keep: bytes, and the time for which a worker's bytes are in flight. Servers have none of
+// their own.
+#pragma once
+#include <cstdint>
+
+#include "sim/record/run_recorder.hpp"
+#include "sim/simulated/world.hpp"
+
+namespace straggler {
+
+class Books {
+ public:
+  /// Both outlive this.
+  Books(const World& world, RunRecorder& recorder) : world_(world), recorder_(recorder) {}
+
+  void sent(Rank rank, std::uint64_t bytes) {
+    recorder_.bytes().sent += bytes;
+    if (world_.is_worker(rank)) recorder_.worker(rank).bytes_sent += bytes;
+  }
+  void received(Rank rank, std::uint64_t bytes) {
+    recorder_.bytes().received += bytes;
+    if (world_.is_worker(rank)) recorder_.worker(rank).bytes_received += bytes;
+  }
+  void lost(std::uint64_t bytes) { recorder_.bytes().lost += bytes; }
+  /// Of those sent: running statistics.
+  void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }
+  void begin_flight(Rank rank) {
+    if (world_.is_worker(rank)) times().begin_flight(static_cast<std::uint32_t>(rank), world_.now());
+  }
+  void end_flight(Rank rank) {
+    if (world_.is_worker(rank)) times().end_flight(static_cast<std::uint32_t>(rank), world_.now());
+  }
+  TimeAccounts& times() { return recorder_.times(); }
+  RunRecorder& recorder() { return recorder_; }
+
+ private:
+  const World& world_;
+  RunRecorder& recorder_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,46 @@
+// What timing decided: whom a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/record/record.hpp"
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+class Choices {
+ public:
+  /// `sink` may be null; outlives this.
+  explicit Choices(RecordSink* sink) : sink_(sink) {}
+
+  /// One sequence a rank, in its program order; free once they are used up.
+  void force(std::vector<std::vector<std::int32_t>> choices) {
+    forced_ = std::move(choices);
+    used_.assign(forced_.size(), 0);
+    made_.assign(forced_.size(), 0);
+  }
+  /// -1: free.
+  std::int32_t next(Rank rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (at >= forced_.size() || used_[at] >= forced_[at].size()) return -1;
+    return forced_[at][used_[at]++];
+  }
+  void made(Rank rank, std::int32_t choice) {
+    if (static_cast<std::size_t>(rank) < forced_.size()) ++made_[static_cast<std::size_t>(rank)];
+    if (sink_) sink_->choice(static_cast<std::uint32_t>(rank), choice);
+  }
+  /// What it looked up and did not live to make is its next life's.
+  void life_ended(Rank rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (at < forced_.size()) used_[at] = std::min(used_[at], made_[at]);
+  }
+
+ private:
+  RecordSink* sink_;
+  std::vector<std::vector<std::int32_t>> forced_;  // [ranks]
+  std::vector<std::size_t> used_, made_;           // [ranks]: of those, looked up, and made since
+};
+
+}  // namespace straggler

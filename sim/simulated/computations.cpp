@@ -1,0 +1,252 @@
+#include "sim/simulated/computations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace straggler {
+
+Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan)
+    : simulation_(simulation), times_(times), plan_(std::move(plan)) {
+  managed_ = plan_.speeds_change || !plan_.hosts.empty();
+  if (managed_) jobs_.resize(plan_.compute_of.size());
+  for (std::size_t h = 0; h < plan_.hosts.size(); ++h) {
+    const SharedHost& host = plan_.hosts[h];
+    for (const Rank worker : host.workers) jobs_[static_cast<std::size_t>(worker)].host = static_cast<std::uint32_t>(h);
+    active_.push_back(host.busy_waiting ? static_cast<double>(host.workers.size()) : 0);
+  }
+  if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
+}
+
+std::span<const double> Computations::milestones(const ComputeOperation& operation) const {
+  static constexpr double whole[] = {1};
+  if (operation.kind() == Operation::Kind::gradient) return whole;
+  return class_of(operation.node().self()).milestones;
+}
+
+void Computations::start(ComputeOperation& operation, std::uint64_t call) {
+  const Rank rank = operation.node().self();
+  const DrawnBatch& batch = operation.batch();
+  const Time there = loaded(operation);
+  operation.span = plan_.compute[plan_.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call, there);
+  if (there == now()) return begin(operation);
+  operation.milestone = loading;
+  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  simulation_.queue().at(there, operation);
+}
+
+/// When the batch lies on the device.
+Time Computations::loaded(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  const ComputeClass& own = class_of(rank);
+  if (plan_.load_apart || !loads(own)) return now();
+  Loader& loader = loaders_[static_cast<std::size_t>(rank)];
+  if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
+  loader.work = operation.batch().work;
+  return fetched(own, loader, operation.node().epoch_of(operation.batch()), operation.batch().size);
+}
+
+bool Computations::load(LoadOperation& operation) {
+  const Rank rank = operation.node().self();
+  const ComputeClass& own = class_of(rank);
+  if (!loads(own)) return true;
+  const Time there =
+      fetched(own, loaders_[static_cast<std::size_t>(rank)], operation.node().epoch_of(operation.first()), operation.samples());
+  if (there == now()) return true;
+  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  simulation_.queue().at(there, operation);
+  return false;
+}
+
+void Computations::loaded_or_given_up(const LoadOperation& operation) noexcept {
+  times_.set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
+}
+
+/// The next batch is taken from the loader and copied to the device: when it lies there.
+Time Computations::fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count) {
+  const auto samples = static_cast<double>(count);
+  Time taken = now();
+  if (own.load_seconds_per_sample > 0) {
+    const Time preparing = Time::from_seconds(own.load_seconds_per_sample * samples);
+    taken = own.loaders == 0 ? now() + preparing : taken_from_process(own, loader, epoch, preparing) + own.hand_over;
+  }
+  loader.last_ready = taken + Time::from_seconds(own.copy_seconds_per_sample * samples);
+  return loader.last_ready;
+}
+
+/// In `ready` and `taken` the clock stands while the loader does.
+Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing) {
+  const Time clock = now() - loader.stood;
+  if (loader.ready.empty() || (own.loader_start > Time() && loader.epoch != epoch)) {
+    const Time started = clock + Time::from_ticks(own.loader_start.ticks() * own.loaders);
+    loader.ready.assign(own.loaders, started);
+    loader.taken.assign(std::size_t{own.loaders} * own.prefetch, started);
+    loader.batches = 0;
+    loader.epoch = epoch;
+  }
+  Time& process = loader.ready[loader.batches % loader.ready.size()];
+  Time& room = loader.taken[loader.batches % loader.taken.size()];
+  process = std::max(process, room) + preparing;
+  room = std::max(clock, process);
+  ++loader.batches;
+  return room + loader.stood;
+}
+
+void Computations::stall_loader(Rank worker, Time span) {
+  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)].stood += span;
+}
+
+bool Computations::start_host_work(HostOperation& operation) {
+  const HostWork& work = operation.work();
+  if (work.loader_stands) stall_loader(operation.node().self(), work.span);
+  const Time done = (work.ahead ? host_free_ : now()) + work.span;
+  host_free_ = std::max(now(), done);
+  if (done <= now()) return true;
+  simulation_.queue().at(done, operation);
+  return false;
+}
+
+void Computations::begin(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  operation.milestone = 0;
+  times_.begin_compute(static_cast<std::uint32_t>(rank), now());
+  if (!managed_) return schedule_next(operation);
+  Job& job = jobs_[static_cast<std::size_t>(rank)];
+  job.operation = &operation;
+  job.done = 0;
+  job.since = now();
+  if (paused_) times_.set_paused(static_cast<std::uint32_t>(rank), now(), true);
+  if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
+    ++active_[job.host];
+    change_host(job);
+  } else {
+    reschedule(job);
+  }
+}
+
+/// At full speed.
+void Computations::schedule_next(ComputeOperation& operation) {
+  const std::span<const double> shares = milestones(operation);
+  const auto end_of = [&](std::size_t milestone) {
+    return shares[milestone] >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * shares[milestone]);
+  };
+  const Time before = operation.milestone == 0 ? Time() : end_of(operation.milestone - 1);
+  simulation_.queue().after(end_of(operation.milestone) - before, operation);
+}
+
+std::size_t Computations::due(ComputeOperation& operation) {
+  const Rank rank = operation.node().self();
+  const auto worker = static_cast<std::uint32_t>(rank);
+  if (operation.milestone == loading) {
+    times_.set_loading(worker, now(), false);
+    begin(operation);
+    return 0;
+  }
+  const std::size_t passed = ++operation.milestone;
+  if (passed < milestones(operation).size()) {
+    if (managed_) {
+      settle(jobs_[worker]);
+      reschedule(jobs_[worker]);
+    } else {
+      schedule_next(operation);
+    }
+    return passed;
+  }
+  times_.end_compute(worker, now());
+  if (managed_) {
+    Job& job = jobs_[worker];
+    job.operation = nullptr;
+    if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
+      --active_[job.host];
+      change_host(job);
+    }
+  }
+  return passed;
+}
+
+void Computations::stop(ComputeOperation& operation) noexcept {
+  const auto worker = static_cast<std::uint32_t>(operation.node().self());
+  if (operation.milestone == loading) return times_.set_loading(worker, now(), false);
+  times_.discard_compute(worker, now());
+  if (!managed_) return;
+  Job& job = jobs_[worker];
+  if (paused_) times_.set_paused(worker, now(), false);
+  job.operation = nullptr;
+  if (job.host == ~0u || plan_.hosts[job.host].busy_waiting) return;
+  --active_[job.host];
+  change_host(job);
+}
+
+double Computations::rate_of(const Job& job) const {
+  if (paused_) return 0;
+  double rate = 1 / job.slowness;
+  if (job.host != ~0u) rate *= std::min(1.0, plan_.hosts[job.host].cores / active_[job.host]);
+  return rate;
+}
+
+void Computations::settle(Job& job) {
+  job.done += static_cast<double>((now() - job.since).ticks()) * job.rate;
+  job.since = now();
+}
+
+/// After settle().
+void Computations::reschedule(Job& job) {
+  if (!job.operation) return;
+  job.rate = rate_of(job);
+  job.operation->cancel();
+  if (job.rate == 0) return;
+  const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone];
+  simulation_.queue().after(Time::round_up(std::max(0.0, work - job.done) / job.rate), *job.operation);
+}
+
+/// The number of workers that want a core has changed there.
+void Computations::change_host(const Job& changed) {
+  for (const Rank worker : plan_.hosts[changed.host].workers) {
+    Job& job = jobs_[static_cast<std::size_t>(worker)];
+    if (!job.operation) continue;
+    settle(job);
+    reschedule(job);
+  }
+}
+
+void Computations::set_slowness(Rank worker, double times_slower) {
+  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  settle(job);
+  job.slowness = times_slower;
+  reschedule(job);
+}
+
+void Computations::set_down(Rank worker, bool down) {
+  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)] = Loader();
+  if (!managed_) return;
+  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  if (job.down == down) return;
+  job.down = down;
+  if (job.host == ~0u || !plan_.hosts[job.host].busy_waiting) return;
+  active_[job.host] += down ? -1 : 1;
+  change_host(job);
+}
+
+void Computations::pause() {
+  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
+    Job& job = jobs_[worker];
+    if (!job.operation) continue;
+    settle(job);
+    job.rate = 0;
+    job.operation->cancel();
+    times_.set_paused(static_cast<std::uint32_t>(worker), now(), true);
+  }
+  paused_ = true;
+}
+
+void Computations::resume() {
+  paused_ = false;
+  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
+    Job& job = jobs_[worker];
+    if (!job.operation) continue;
+    settle(job);
+    times_.set_paused(static_cast<std::uint32_t>(worker), now(), false);
+    reschedule(job);
+  }
+}
+
+}  // namespace straggler

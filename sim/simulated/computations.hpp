@@ -1,0 +1,97 @@
+// Who computes, and until when: batches that must be loaded first, cores that are shared, slow spells and pauses.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/simulation.hpp"
+#include "sim/record/time_accounts.hpp"
+#include "sim/simulated/compute_plan.hpp"
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+/// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
+///
+/// A worker's computation is `span` of work; its event comes at each milestone, a share of that work, the last one at 1 (an averaged
+/// gradient has one a bucket, others have just the end). At speed 1
+/// for ever, which is so unless hosts are shared or speeds_change, that is a sum; else work done is kept up with at every change of speed.
+class Computations {
+ public:
+  /// `times` outlives this.
+  Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan);
+
+  /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
+  void start(ComputeOperation& operation, std::uint64_t call);
+  /// Its event has come. Returns how many milestones have been passed now; all of them: it is done.
+  std::size_t due(ComputeOperation& operation);
+  /// It is given up: what was computed is wasted.
+  void stop(ComputeOperation& operation) noexcept;
+
+  /// True: the samples are there.
+  bool load(LoadOperation& operation);
+  void loaded_or_given_up(const LoadOperation& operation) noexcept;
+  /// True: the host's process is done already.
+  bool start_host_work(HostOperation& operation);
+
+  std::span<const double> milestones(const ComputeOperation& operation) const;
+  std::size_t class_number(Rank worker) const { return plan_.class_of[static_cast<std::size_t>(worker)]; }
+  /// A slow spell begins or ends: times slower than otherwise, all spells together.
+  void set_slowness(Rank worker, double times_slower);
+  /// It is down (its cores are free, its loader starts anew), or up again.
+  void set_down(Rank worker, bool down);
+  /// Nobody computes from now on; what is under way goes on afterwards.
+  void pause();
+  void resume();
+
+ private:
+  static constexpr std::uint32_t loading = ~0u;
+  struct Job {
+    ComputeOperation* operation = nullptr;  // computing, not loading
+    double done = 0;                        // ticks of work, at `since`
+    double rate = 1;                        // work per tick
+    double slowness = 1;
+    Time since;
+    std::uint32_t host = ~0u;
+    bool down = false;
+  };
+  /// Loader processes take turns; batch k waits for the process that prepared batch k - loaders, and for room: batch k - loaders · prefetch
+  /// must have been taken.
+  struct Loader {
+    std::vector<Time> ready, taken;  // rings: [loaders], [loaders · prefetch]
+    std::uint64_t batches = 0;
+    std::uint64_t work = ~std::uint64_t{0};  // the batch loaded last: one that was interrupted is neither loaded nor copied twice
+    Time last_ready;                         // when that lay on the device
+    Time stood;                              // `ready` and `taken` are this much behind the clock: the time for which it stood still
+    std::uint64_t epoch = 0;                 // for which its processes were started
+  };
+
+  const ComputeClass& class_of(Rank worker) const { return plan_.classes[class_number(worker)]; }
+  static bool loads(const ComputeClass& each) { return each.load_seconds_per_sample > 0 || each.copy_seconds_per_sample > 0; }
+  Time loaded(ComputeOperation& operation);
+  Time fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count);
+  Time taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing);
+  void begin(ComputeOperation& operation);
+  void schedule_next(ComputeOperation& operation);
+  void settle(Job& job);
+  void reschedule(Job& job);
+  void change_host(const Job& job);
+  double rate_of(const Job& job) const;
+  /// The worker's loader prepares nothing for the next `span`.
+  void stall_loader(Rank worker, Time span);
+  Time now() const { return simulation_.now(); }
+
+  Simulation& simulation_;
+  TimeAccounts& times_;
+  ComputePlan plan_;
+  bool managed_;  // speeds are not always 1
+  bool paused_ = false;
+  Time host_free_;               // when the process that drives all workers was done with what they last waited for
+  std::vector<Job> jobs_;        // [workers]; empty if not managed
+  std::vector<double> active_;   // [hosts]: workers that want a core
+  std::vector<Loader> loaders_;  // [workers]; empty if nobody loads
+};
+
+}  // namespace straggler

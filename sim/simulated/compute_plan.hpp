@@ -1,0 +1,38 @@
+// What computing is like on each worker of the cluster: times, loaders, shared cores.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster/compute.hpp"
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+/// How a group's workers come by their batches, and what computing is like on their hosts.
+struct ComputeClass {
+  std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
+  double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
+  std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
+  Time loader_start;                        // of each process, one after the other, when an epoch begins
+  Time hand_over;                           // the worker's own time to take a batch from a process
+  double copy_seconds_per_sample = 0;       // host to device
+};
+
+/// Workers that share cores. All of them are on it, whether or not there are enough.
+struct SharedHost {
+  double cores = 1;
+  bool busy_waiting = false;  // a worker that waits occupies a core, too
+  std::vector<Rank> workers;
+};
+
+struct ComputePlan {
+  std::vector<WorkerCompute> compute;
+  std::vector<std::uint32_t> compute_of;  // [workers]: workers that are alike and have no luck of their own share one
+  std::vector<ComputeClass> classes;
+  std::vector<std::uint32_t> class_of;  // [workers]
+  std::vector<SharedHost> hosts;        // only those where cores may run short
+  bool speeds_change = false;           // slow spells or pauses may come
+  bool load_apart = false;              // computations find their batch there: loading is an operation of its own
+};
+
+}  // namespace straggler

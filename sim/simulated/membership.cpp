@@ -1,0 +1,181 @@
+#include "sim/simulated/membership.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace straggler {
+
+Membership::Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reduction* reduction,
+                       Computations& computations, Publications& publications)
+    : world_(world),
+      books_(books),
+      workers_(workers),
+      post_office_(post_office),
+      reduction_(reduction),
+      computations_(computations),
+      publications_(publications),
+      slow_(static_cast<std::size_t>(world.workers)),
+      to_come_(static_cast<std::size_t>(world.workers)) {
+  post_office_.watch_state_transfers(*this);
+  for (const Fault& fault : world_.cluster.faults) {
+    if (fault.kind == Fault::Kind::link) links_.resize(world_.cluster.fabric->links());
+    if (fault.kind != Fault::Kind::join) continue;
+    workers_.set_state(fault.worker, State::absent);
+    books_.times().set_down(static_cast<std::uint32_t>(fault.worker), Time(), true);
+    computations_.set_down(fault.worker, true);
+  }
+}
+
+void Membership::begin() {
+  for (const Fault& fault : world_.cluster.faults) {
+    switch (fault.kind) {
+      case Fault::Kind::crash:
+        world_.simulation.spawn(crash(fault));
+        break;
+      case Fault::Kind::slow:
+        world_.simulation.spawn(slow(fault));
+        break;
+      case Fault::Kind::link:
+        world_.simulation.spawn(fail_link(fault));
+        break;
+      case Fault::Kind::join:
+        to_come_[static_cast<std::size_t>(fault.worker)] = true;
+        world_.simulation.spawn(join(fault));
+        break;
+      case Fault::Kind::leave:
+        world_.simulation.spawn(leave(fault));
+        break;
+    }
+  }
+}
+
+Process Membership::crash(const Fault& fault) {
+  co_await world_.simulation.delay(fault.at);
+  if (!workers_.is_up(fault.worker)) co_return;  // it is down already, or not there
+  if (fault.until) to_come_[static_cast<std::size_t>(fault.worker)] = true;
+  take_out(fault.worker, State::crashed);
+  if (world_.cluster.on_failure == OnFailure::abort) {
+    publications_.end_run(Outcome::aborted);
+    co_return;
+  }
+  if (!fault.until) co_return;
+  co_await world_.simulation.delay(*fault.until - fault.at);
+  if (workers_.state(fault.worker) == State::crashed) fetch_state(fault.worker);
+}
+
+Process Membership::slow(const Fault& fault) {
+  std::vector<double>& spells = slow_[static_cast<std::size_t>(fault.worker)];
+  co_await world_.simulation.delay(fault.at);
+  spells.push_back(fault.factor);
+  const auto product = [&spells] {
+    double all = 1;
+    for (const double factor : spells) all *= factor;
+    return all;
+  };
+  computations_.set_slowness(fault.worker, product());
+  co_await world_.simulation.delay(*fault.until - fault.at);
+  spells.erase(std::find(spells.begin(), spells.end(), fault.factor));
+  computations_.set_slowness(fault.worker, product());
+}
+
+Process Membership::fail_link(const Fault& fault) {
+  co_await world_.simulation.delay(fault.at);
+  set_bandwidth(fault, true);
+  co_await world_.simulation.delay(*fault.until - fault.at);
+  set_bandwidth(fault, false);
+}
+
+void Membership::set_bandwidth(const Fault& fault, bool failing) {
+  for (const LinkId link : fault.links) {
+    std::vector<double>& factors = links_[link];
+    if (failing)
+      factors.push_back(fault.factor);
+    else
+      factors.erase(std::find(factors.begin(), factors.end(), fault.factor));
+    double bandwidth = world_.cluster.fabric->bytes_per_second(link);
+    for (const double factor : factors) bandwidth *= factor;
+    world_.network.set_capacity(link, bandwidth);
+  }
+}
+
+Process Membership::join(const Fault& fault) {
+  co_await world_.simulation.delay(fault.at);
+  if (workers_.state(fault.worker) == State::absent) fetch_state(fault.worker);
+}
+
+Process Membership::leave(const Fault& fault) {
+  co_await world_.simulation.delay(fault.at);
+  if (workers_.state(fault.worker) == State::gone) co_return;
+  to_come_[static_cast<std::size_t>(fault.worker)] = false;
+  take_out(fault.worker, State::gone);
+}
+
+void Membership::take_out(Rank worker, State becomes) {
+  const bool was_in = workers_.is_member(worker), was_up = workers_.is_up(worker);
+  workers_.set_state(worker, becomes);
+  if (was_in) workers_.kill(worker);
+  ready_.erase(std::remove(ready_.begin(), ready_.end(), worker), ready_.end());
+  // What it was sending breaks off, unless it leaves in good order; what has left arrives; what comes finds nobody.
+  post_office_.worker_went(worker, becomes == State::crashed);
+  if (was_up) {
+    books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), true);
+    computations_.set_down(worker, true);
+  }
+  if (reduction_) reduction_->membership_changed(worker);
+  post_office_.notify_server();
+  start_ready();  // what they waited for may have broken off
+  const auto comes = [this](Rank rank) { return workers_.state(rank) == State::coming || to_come_[static_cast<std::size_t>(rank)]; };
+  bool any = workers_.members() > 0;
+  for (Rank rank = 0; rank < world_.workers && !any; ++rank) any = comes(rank);
+  if (!any) publications_.end_run(Outcome::all_workers_down);
+}
+
+void Membership::fetch_state(Rank worker) {
+  workers_.set_state(worker, State::coming);
+  to_come_[static_cast<std::size_t>(worker)] = false;
+  books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), false);
+  computations_.set_down(worker, false);
+  state_lost(worker);
+}
+
+void Membership::state_lost(Rank worker) {
+  if (workers_.state(worker) != State::coming) return;
+  const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
+  if (source == anyone) return state_arrived(worker);
+  Weights weights = publications_.latest();
+  if (!world_.has_server()) weights.edit().more.edit().optimizer = optimizer_;
+  post_office_.transfer_state(source, worker, Payload(weights));
+}
+
+void Membership::state_arrived(Rank worker) {
+  ready_.push_back(worker);
+  start_ready();
+}
+
+/// Workers that reduce together must start from the version at which the others are: not while an update is under way.
+bool Membership::may_start() const {
+  return !reduction_ || reduction_->between_updates(publications_.latest()->version);
+}
+
+void Membership::published(Rank by) {
+  if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer();
+  start_ready();
+}
+
+void Membership::start_ready() {
+  if (ready_.empty() || !may_start()) return;
+  const std::vector<Rank> ready = std::exchange(ready_, {});
+  for (const Rank worker : ready) start(worker);
+}
+
+void Membership::start(Rank worker) {
+  if (world_.has_server()) post_office_.forget_former_life(worker);
+  Node& node = workers_.node(worker);
+  node.start_from(publications_.latest());
+  node.optimizer() = optimizer_;
+  workers_.set_state(worker, State::member);
+  workers_.spawn_worker(worker);
+  post_office_.notify_server();
+}
+
+}  // namespace straggler

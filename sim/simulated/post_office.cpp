@@ -1,0 +1,303 @@
+#include "sim/simulated/post_office.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace straggler {
+
+/// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
+/// by side; it has arrived when the last of them has. Running statistics are a second message, which leaves when the last byte of what
+/// they belong to has left; the two are handed over together.
+class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
+ public:
+  Delivery(PostOffice& office, Rank sender, Rank receiver, Payload what)
+      : InFlightMessage(sender, receiver, std::move(what)), office_(office) {}
+  ~Delivery() override {
+    if (stage == Stage::flowing) {
+      if (!sharded) office_.world_.network.cancel(flow);
+      for (std::size_t s = 0; sharded && s < office_.world_.cluster.servers; ++s) office_.world_.network.cancel(shards[s]);
+    }
+    if (sharded) delete[] shards;
+  }
+  /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
+  /// travelling: the last byte is on its way.
+  enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
+  bool second = false;          // the running statistics have begun to leave
+  bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
+  bool sharded = false;         // to or from several servers
+  std::uint32_t flows_left = 0;
+  SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
+  union {
+    FlowId flow = 0;
+    FlowId* shards;  // [servers], owned; if sharded
+  };
+  Time latency;         // after the last byte has left
+  Time second_handled;  // when the sender has handled the second message
+  Time first_arrival;   // of the first message, where there are two
+
+ private:
+  void arrived() override {
+    if (--flows_left == 0) office_.drained(*this);
+  }
+  void happen() override {
+    if (stage == Stage::handled)
+      office_.transmit(*this);
+    else if (stage == Stage::between)
+      office_.transmit_statistics(*this);
+    else
+      office_.delivered(*this);
+  }
+  PostOffice& office_;
+};
+
+PostOffice::PostOffice(World& world, Books& books, Workers& workers)
+    : world_(world),
+      books_(books),
+      workers_(workers),
+      wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
+      processors_(world),
+      signals_(world.simulation, *world.cluster.fabric, static_cast<std::size_t>(world.workers)),
+      mail_(static_cast<std::size_t>(world.workers) + (world.has_server() ? 1 : 0)) {}
+
+PostOffice::~PostOffice() { take_down(); }
+
+void PostOffice::take_down() {
+  mail_ = std::vector<Mailbox<MessagePointer>>();
+  while (!in_flight_.empty()) {
+    auto& delivery = static_cast<Delivery&>(in_flight_.front());
+    in_flight_.pop_front();
+    delete &delivery;
+  }
+}
+
+MessagePointer PostOffice::make_message(Rank from, Rank to, Payload payload) {
+  return std::make_unique<Delivery>(*this, from, to, std::move(payload));
+}
+
+std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
+  if (delivery.stage == Delivery::Stage::handled) return 0;
+  return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
+}
+
+void PostOffice::dispatch(MessagePointer message, SendOperation* operation) {
+  const bool state_transfer = static_cast<Delivery&>(*message).state_transfer;
+  const bool answers_former_life = operation && message->to == no_answer_to_ && !world_.is_worker(message->from);
+  if (world_.is_worker(message->to) && (!workers_.is_member(message->to) || answers_former_life) &&
+      !state_transfer) {  // nobody to take it: nothing is sent
+    if (operation) operation->complete();
+    return;
+  }
+  auto& delivery = static_cast<Delivery&>(*message.release());
+  in_flight_.push_back(delivery);
+  delivery.operation = operation;
+  if (operation) operation->in_flight = &delivery;
+  if (!processors_.occupies(delivery.from)) return transmit(delivery);
+  world_.queue().at(processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload)), delivery);
+  if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
+    delivery.second_handled = processors_.handled(delivery.from, statistics);
+}
+
+void PostOffice::transmit(Delivery& delivery) {
+  books_.begin_flight(delivery.from);
+  books_.begin_flight(delivery.to);
+  start_flows(delivery, wire_bytes_.main_of(delivery.payload));
+}
+
+void PostOffice::transmit_statistics(Delivery& delivery) {
+  const std::uint64_t bytes = wire_bytes_.statistics_of(delivery.payload);
+  delivery.second = true;
+  books_.statistics(bytes);
+  start_flows(delivery, bytes);
+}
+
+void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
+  delivery.stage = Delivery::Stage::flowing;
+  books_.sent(delivery.from, bytes);
+  if (world_.cluster.servers > 1 && !(world_.is_worker(delivery.from) && world_.is_worker(delivery.to))) return start_shards(delivery, bytes);
+  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
+  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
+  world_.network.prefetch(carriage_.links);
+  prefetch_worker(delivery.to);
+  delivery.flows_left = 1;
+  delivery.latency = carriage_.after;
+  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
+  if (carriage_.plain())
+    delivery.flow = world_.network.start(carriage_.links, carriage_.bytes, carriage_.before, delivery);
+  else
+    delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
+}
+
+void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
+  const std::uint64_t servers = world_.cluster.servers;
+  delivery.flows_left = static_cast<std::uint32_t>(servers);
+  delivery.latency = Time();
+  if (!delivery.sharded) delivery.shards = new FlowId[servers]();
+  delivery.sharded = true;
+  const bool pushed = world_.is_worker(delivery.from);
+  for (std::uint64_t s = 0; s < servers; ++s) {
+    const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
+    const auto worker = static_cast<std::uint32_t>(pushed ? delivery.from : delivery.to);
+    const auto server = static_cast<std::uint32_t>(world_.workers) + static_cast<std::uint32_t>(s);
+    world_.transport.plan(pushed ? worker : server, pushed ? server : worker, static_cast<double>(shard), carriage_);
+    delivery.latency = std::max(delivery.latency, carriage_.after);
+    delivery.shards[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
+  }
+}
+
+void PostOffice::drained(Delivery& delivery) {
+  if (wire_bytes_.statistics > 0 && !delivery.second && wire_bytes_.statistics_of(delivery.payload) > 0) {
+    delivery.first_arrival = world_.now() + delivery.latency;
+    if (delivery.second_handled <= world_.now()) return transmit_statistics(delivery);
+    delivery.stage = Delivery::Stage::between;
+    world_.queue().at(delivery.second_handled, delivery);
+    return;
+  }
+  delivery.stage = Delivery::Stage::travelling;
+  if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
+    sender->in_flight = nullptr;
+    sender->complete();
+  }
+  // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
+  const Time rest = std::max(delivery.latency, delivery.second ? delivery.first_arrival - world_.now() : Time());
+  if (rest == Time()) return delivered(delivery);
+  prefetch_waiter(delivery.to);
+  world_.queue().after(rest, delivery);
+}
+
+void PostOffice::delivered(Delivery& delivery) {
+  books_.received(delivery.to, sent_bytes(delivery));
+  books_.end_flight(delivery.from);
+  books_.end_flight(delivery.to);
+  delivery.unlink();
+  MessagePointer message(&delivery);
+  if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
+  mail_of(delivery.to).put(std::move(message));
+}
+
+/// It will not arrive.
+void PostOffice::lose(Delivery& delivery) {
+  if (delivery.stage != Delivery::Stage::handled) {
+    books_.lost(sent_bytes(delivery));
+    books_.end_flight(delivery.from);
+    books_.end_flight(delivery.to);
+  }
+  if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
+    sender->in_flight = nullptr;
+    sender->complete();
+  }
+  delivery.unlink();
+  const MessagePointer message(&delivery);
+  if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
+}
+
+void PostOffice::prefetch_worker(Rank rank) noexcept {
+  if (!world_.is_worker(rank)) return;
+  workers_.node(rank).prefetch();
+  books_.times().prefetch(static_cast<std::uint32_t>(rank));
+  __builtin_prefetch(&mail_of(rank));
+}
+
+/// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
+void PostOffice::prefetch_waiter(Rank rank) noexcept {
+  if (!world_.is_worker(rank)) return;
+  if (const auto* receiver = mail_of(rank).first_waiting())
+    static_cast<const MailOperation*>(receiver)->prefetch_waiter();
+}
+
+/// A server's messages may have waited for long: the next but one, then what the next one carries and its sender's account.
+void PostOffice::prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept {
+  if (const MessagePointer* later = mail.item(1)) {
+    const char* const message = reinterpret_cast<const char*>(later->get());
+    __builtin_prefetch(message);
+    __builtin_prefetch(message + 64);
+  }
+  if (const MessagePointer* next = mail.item(0)) {
+    if (const auto* gradient = std::get_if<Gradient>(&(*next)->payload)) __builtin_prefetch(gradient->operator->());
+    if (world_.is_worker((*next)->from)) books_.times().prefetch(static_cast<std::uint32_t>((*next)->from));
+  }
+}
+
+namespace {
+/// Control words take no processor time.
+bool is_notice(const Message& message) { return std::holds_alternative<MembershipNotice>(message.payload); }
+}  // namespace
+
+bool PostOffice::receive(MailOperation& operation) {
+  const Rank rank = operation.node().self();
+  const bool server = !world_.is_worker(rank);
+  std::optional<MessagePointer> item = mail_of(rank).receive(operation);
+  if (server) serving_ = no_answer_to_ = anyone;
+  if (!item) return false;
+  operation.message = std::move(*item);
+  if (server) {
+    serving_ = operation.message->from;
+    prefetch_messages(mail_.back());
+  }
+  if (!processors_.occupies(rank) || is_notice(*operation.message)) return true;
+  received(operation);
+  return false;
+}
+
+void PostOffice::received(MailOperation& operation) {
+  const Rank rank = operation.node().self();
+  if (!world_.is_worker(rank)) serving_ = operation.message->from;
+  if (!processors_.occupies(rank) || is_notice(*operation.message)) return operation.complete();
+  operation.settle();
+  const Payload& payload = operation.message->payload;
+  Time done = processors_.handled(rank, wire_bytes_.main_of(payload));
+  if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
+  world_.queue().at(done, operation);
+}
+
+void PostOffice::forget(SendOperation& operation) noexcept {
+  if (auto* delivery = static_cast<Delivery*>(operation.in_flight)) delivery->operation = nullptr;
+}
+
+void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
+  MessagePointer message = make_message(source, worker, std::move(state));
+  static_cast<Delivery&>(*message).state_transfer = true;
+  dispatch(std::move(message), nullptr);
+}
+
+void PostOffice::worker_went(Rank worker, bool crashed) {
+  mail_of(worker).clear();
+  std::vector<Delivery*> lost;
+  for (InFlightMessage& message : in_flight_) {
+    auto& delivery = static_cast<Delivery&>(message);
+    const bool broken_off = delivery.from == worker && crashed && delivery.stage != Delivery::Stage::travelling;
+    if (delivery.to == worker || broken_off) lost.push_back(&delivery);
+  }
+  for (Delivery* delivery : lost) lose(*delivery);
+  // Nor does a server look at what it sent before: the answer would find another life of it.
+  if (crashed && world_.has_server())
+    mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+}
+
+void PostOffice::forget_former_life(Rank worker) {
+  mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  std::vector<Delivery*> former;
+  for (InFlightMessage& message : in_flight_)
+    if (message.from == worker) former.push_back(static_cast<Delivery*>(&message));
+  for (Delivery* delivery : former) lose(*delivery);
+  if (serving_ == worker) no_answer_to_ = worker;
+}
+
+void PostOffice::notify_server() {
+  if (world_.has_server()) mail_.back().put(make_message(world_.workers, world_.workers, Payload(MembershipNotice())));
+}
+
+std::uint64_t PostOffice::bytes_in_flight() const {
+  std::uint64_t bytes = 0;
+  for (const InFlightMessage& message : in_flight_) bytes += sent_bytes(static_cast<const Delivery&>(message));
+  return bytes;
+}
+
+void PostOffice::describe_waiting(std::vector<std::string>& who) const {
+  for (const Mailbox<MessagePointer>& mail : mail_)
+    if (const auto* receiver = mail.first_waiting()) who.push_back(static_cast<const MailOperation*>(receiver)->describe());
+  signals_.describe_waiting(who);
+}
+
+}  // namespace straggler

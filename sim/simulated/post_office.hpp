@@ -1,0 +1,103 @@
+// Messages in simulated time: from dispatch over the network, or over several links side by side to and from sharded servers, into the
+// receiver's mailbox; what is lost on the way is counted.
+#pragma once
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/simulated/books.hpp"
+#include "sim/simulated/processors.hpp"
+#include "sim/simulated/signal_board.hpp"
+#include "sim/simulated/wire_bytes.hpp"
+#include "sim/simulated/workers.hpp"
+
+namespace straggler {
+
+/// A message that has been dispatched and not delivered.
+struct InFlightMessage : Message, boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+  using Message::Message;
+};
+
+/// Told what became of a state transfer.
+class StateTransferWatch {
+ public:
+  virtual void state_arrived(Rank worker) = 0;
+  virtual void state_lost(Rank worker) = 0;
+
+ protected:
+  ~StateTransferWatch() = default;
+};
+
+class PostOffice {
+ public:
+  /// All outlive this.
+  PostOffice(World& world, Books& books, Workers& workers);
+  ~PostOffice();
+  PostOffice(const PostOffice&) = delete;
+  PostOffice& operator=(const PostOffice&) = delete;
+
+  MessagePointer make_message(Rank from, Rank to, Payload payload);
+  /// `operation` waits until it has left; null: nobody does. To a worker that is not in, nothing is sent.
+  void dispatch(MessagePointer message, SendOperation* operation);
+  /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
+  void transfer_state(Rank source, Rank worker, Payload state);
+  void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
+  /// True: a message is there and handled.
+  bool receive(MailOperation& operation);
+  /// A waiting receive was given its message.
+  void received(MailOperation& operation);
+  /// Nobody waits for the message to have left any more.
+  static void forget(SendOperation& operation) noexcept;
+
+  /// `worker` is in no more. Messages to it are lost; those from it too if it `crashed` before their last byte had left.
+  void worker_went(Rank worker, bool crashed);
+  /// It is about to start again: nothing that it sent before is looked at or answered any more.
+  void forget_former_life(Rank worker);
+  /// The server learns that members have changed.
+  void notify_server();
+
+  SignalBoard& signals() { return signals_; }
+  Processors& processors() { return processors_; }
+  const WireBytes& wire_bytes() const { return wire_bytes_; }
+  /// Sent, and neither received nor lost.
+  std::uint64_t bytes_in_flight() const;
+  void describe_waiting(std::vector<std::string>& who) const;
+  /// All messages go.
+  void take_down();
+
+ private:
+  class Delivery;
+  using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
+
+  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[static_cast<std::size_t>(rank)]; }
+  void transmit(Delivery& delivery);
+  void transmit_statistics(Delivery& delivery);
+  void start_flows(Delivery& delivery, std::uint64_t bytes);
+  void start_shards(Delivery& delivery, std::uint64_t bytes);
+  void drained(Delivery& delivery);
+  void delivered(Delivery& delivery);
+  void lose(Delivery& delivery);
+  /// What of it has begun to leave.
+  std::uint64_t sent_bytes(const Delivery& delivery) const;
+
+  // Among many workers everything that belongs to one is out of the cache when its turn comes: it is fetched some events ahead.
+  void prefetch_worker(Rank rank) noexcept;
+  void prefetch_waiter(Rank rank) noexcept;
+  void prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept;
+
+  World& world_;
+  Books& books_;
+  Workers& workers_;
+  WireBytes wire_bytes_;
+  Processors processors_;
+  SignalBoard signals_;
+  StateTransferWatch* state_watch_ = nullptr;  // null: no worker is ever sent its state
+  Carriage carriage_;                          // scratch
+  InFlight in_flight_;
+  std::vector<Mailbox<MessagePointer>> mail_;  // [workers], and the server
+  // Whose message the server took last; if its sender has started anew since, the same.
+  Rank serving_ = anyone, no_answer_to_ = anyone;
+};
+
+}  // namespace straggler

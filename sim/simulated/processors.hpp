@@ -1,0 +1,42 @@
+// Processor time of messages: a rank handles one after the other, the sender before a message leaves, the receiver before it is looked at.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/cluster/core_pool.hpp"
+#include "sim/simulated/world.hpp"
+
+namespace straggler {
+
+class Processors {
+ public:
+  /// `world` outlives this.
+  explicit Processors(const World& world);
+
+  /// A message takes the rank's processor, or waits for it.
+  bool occupies(Rank rank) const {
+    return handling(rank) > Time() || world_.cluster.handling_seconds_per_byte > 0 ||
+           (server_may_be_held_ && !world_.is_worker(rank) && free_.front() > world_.now());
+  }
+  /// The moment at which the rank's processor has handled a message of this many bytes too.
+  Time handled(Rank rank, std::uint64_t bytes);
+  /// Until when the server's is busy; an update or the serial part of an epoch sets it.
+  Time& server_free() { return free_.front(); }
+  /// Cores that handle the messages of all ranks; null: each rank has its own.
+  CorePool* shared_cores() { return shared_.get(); }
+
+ private:
+  /// Of one message, beside that for its bytes: per_message of every rank, and a server's own.
+  Time handling(Rank rank) const {
+    const SimulatedCluster& cluster = world_.cluster;
+    return world_.is_worker(rank) ? cluster.per_message : cluster.per_message + cluster.server_per_message;
+  }
+
+  const World& world_;
+  bool server_may_be_held_;  // by the serial part of an epoch
+  std::vector<Time> free_;   // [server, workers]: until when each is busy; workers only if messages take time
+  std::unique_ptr<CorePool> shared_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,106 @@
+#include "sim/simulated/publications.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace straggler {
+
+/// Evaluates at fixed intervals of simulated time, as long as anything else is going to happen.
+class Publications::EvaluationClock final : public Event {
+ public:
+  EvaluationClock(World& world, RunRecorder& recorder, Time every) : world_(world), recorder_(recorder), every_(every) {
+    world_.queue().after(every_, *this);
+    world_.bystanders.clock = true;
+  }
+
+ private:
+  void happen() override {
+    if (recorder_.evaluate_now(world_.now())) return world_.simulation.stop();
+    if (world_.queue().pending() > world_.bystanders.timers || world_.network.flows() > world_.bystanders.flows)
+      world_.queue().after(every_, *this);
+  }
+  World& world_;
+  RunRecorder& recorder_;
+  Time every_;
+};
+
+/// The serial part of an epoch: until it is over nobody computes, and no server takes or sends a message.
+class Publications::SerialPart final : public Event {
+ public:
+  SerialPart(World& world, RunRecorder& recorder, Computations& computations, Processors& processors)
+      : world_(world), recorder_(recorder), computations_(computations), processors_(processors) {}
+  /// A version was published.
+  void published() {
+    const std::uint64_t epochs = recorder_.epochs_closed();
+    if (epochs == epochs_) return;
+    epochs_ = epochs;
+    if (scheduled())
+      cancel();  // one follows the other
+    else
+      computations_.pause();
+    end_ = std::max(end_, world_.now()) + world_.cluster.serial_per_epoch;
+    processors_.server_free() = std::max(processors_.server_free(), end_);
+    world_.queue().at(end_, *this);
+  }
+
+ private:
+  void happen() override { computations_.resume(); }
+  World& world_;
+  RunRecorder& recorder_;
+  Computations& computations_;
+  Processors& processors_;
+  Time end_;
+  std::uint64_t epochs_ = 0;
+};
+
+Publications::Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations,
+                           Processors& processors, Lineage& lineage, Evaluator* evaluator)
+    : world_(world), books_(books), workers_(workers), reduction_(reduction), lineage_(lineage), evaluator_(evaluator) {
+  if (world.cluster.serial_per_epoch > Time())
+    serial_part_ = std::make_unique<SerialPart>(world, books.recorder(), computations, processors);
+}
+
+Publications::~Publications() = default;
+
+void Publications::evaluate_every(Time span) { clock_ = std::make_unique<EvaluationClock>(world_, books_.recorder(), span); }
+
+void Publications::end_run(Outcome failure) {
+  failure_ = failure;
+  world_.simulation.stop();
+}
+
+void Publications::run_ended() {
+  if (evaluator_ && failure_ != Outcome::interrupted) evaluator_->stopped(latest()->value, latest()->version);
+}
+
+bool Publications::is_recorded(const PublishOperation& operation) const {
+  const Rank rank = operation.node().self();
+  if (world_.has_server()) return !world_.is_worker(rank);
+  return workers_.change() ? operation.weights()->version > latest()->version : rank == 0;
+}
+
+Publications::Result Publications::publish(const PublishOperation& operation) {
+  if (reduction_ && reduction_->run_ends()) return Result::last;
+  const Weights& weights = operation.weights();
+  if (!is_recorded(operation)) {
+    if (!world_.has_server() && weights->version == latest()->version && !(weights->value.key() == latest()->value.key()))
+      throw std::logic_error(operation.node().name() + " has other weights than the others at version " + std::to_string(weights->version) +
+                             ": the simulator contradicts itself; please report it with the scenario");
+    return Result::known;
+  }
+  if (books_.recorder().published(weights, operation.made(), world_.now())) {
+    // Where messages move one by one, others may still receive: the run ends with the last of them.
+    if (reduction_ && reduction_->finishing())
+      reduction_->end_run_when_done();
+    else
+      world_.simulation.stop();
+    return Result::last;
+  }
+  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(weights->value);
+  if (evaluator_) evaluator_->published(weights->value, weights->version);
+  if (serial_part_) serial_part_->published();
+  return Result::recorded;
+}
+
+}  // namespace straggler

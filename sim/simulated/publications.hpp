@@ -1,0 +1,58 @@
+// The versions of a run: recorded, evaluated, followed by what an epoch's end brings; and why the run ends.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "sim/lineage/evaluator.hpp"
+#include "sim/simulated/books.hpp"
+#include "sim/simulated/computations.hpp"
+#include "sim/simulated/processors.hpp"
+#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/workers.hpp"
+
+namespace straggler {
+
+class Publications {
+ public:
+  /// Live nodes of lineage without a value above which the math plane is asked to catch up.
+  static constexpr std::size_t lineage_window = 2048;
+
+  /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
+  Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations, Processors& processors,
+               Lineage& lineage, Evaluator* evaluator);
+  ~Publications();
+
+  enum class Result {
+    recorded,  // a new version
+    known,     // one that somebody else has published, or will
+    last,      // the run ends: whoever published it waits for ever
+  };
+  /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail.
+  Result publish(const PublishOperation& operation);
+  void evaluate_every(Time span);
+
+  /// The run ends now, for a reason of its own.
+  void end_run(Outcome failure);
+  void note_failure(Outcome failure) { failure_ = failure; }
+  /// After the record is closed: the evaluator learns where it ended.
+  void run_ended();
+  std::optional<Outcome> failure() const { return failure_; }
+  const Weights& latest() const { return books_.recorder().latest(); }
+
+ private:
+  class EvaluationClock;
+  class SerialPart;
+  bool is_recorded(const PublishOperation& operation) const;
+
+  World& world_;
+  Books& books_;
+  Workers& workers_;
+  Reduction* reduction_;
+  Lineage& lineage_;
+  Evaluator* evaluator_;
+  std::unique_ptr<EvaluationClock> clock_;   // null: none by time
+  std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
+  std::optional<Outcome> failure_;
+};
+
+}  // namespace straggler

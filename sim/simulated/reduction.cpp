@@ -1,0 +1,86 @@
+#include "sim/simulated/reduction.hpp"
+
+#include <algorithm>
+
+
+namespace straggler {
+
+Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
+    : world_(world), books_(books), workers_(workers), wire_bytes_(post_office.wire_bytes()) {
+  costs_.reduce_seconds_per_byte = world.cluster.reduce_seconds_per_byte;
+  costs_.per_message = world.cluster.per_message;
+  costs_.per_byte = world.cluster.handling_seconds_per_byte;
+  costs_.cores = post_office.processors().shared_cores();
+}
+
+/// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
+std::size_t Reduction::pieces_of(const Payload& payload) const {
+  const std::size_t main = std::holds_alternative<Gradient>(payload) ? std::max<std::size_t>(1, world_.cluster.buckets.size()) : 1;
+  return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
+}
+
+std::uint64_t Reduction::bytes_of_piece(const Payload& payload, std::size_t piece) const {
+  const std::uint64_t statistics = wire_bytes_.statistics_of(payload);
+  if (statistics > 0 && piece + 1 == pieces_of(payload)) return statistics;
+  const bool buckets = std::holds_alternative<Gradient>(payload) && !world_.cluster.buckets.empty();
+  return buckets ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
+}
+
+std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members) const {
+  std::vector<std::uint32_t> ranks(members.begin(), members.end());
+  for (std::size_t server = 0; server < world_.cluster.shape.servers; ++server)
+    ranks.push_back(static_cast<std::uint32_t>(count() + server));
+  return ranks;
+}
+
+std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes,
+                                                                               const std::vector<Rank>& members) const {
+  const SimulatedCluster& cluster = world_.cluster;
+  CollectiveShape shape = cluster.shape;
+  shape.workers = members.size();
+  if (!shape.host_of.empty()) {
+    shape.host_of.clear();
+    for (const Rank member : members) shape.host_of.push_back(cluster.shape.host_of[static_cast<std::size_t>(member)]);
+  }
+  // Without a failed worker the hosts may not have equally many any more.
+  const CollectiveEntry& entry =
+      cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
+  return entry.make(bytes, shape, cluster.uniform,
+                    complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
+}
+
+namespace {
+template <class T>
+void drop_contributions(T& payload) {
+  payload.edit().more.edit().made.clear();
+}
+}  // namespace
+
+template <class T>
+std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>& payloads) const {
+  std::vector<T> parts;
+  parts.reserve(payloads.size());
+  for (const Payload* payload : payloads) parts.push_back(std::get<T>(*payload));
+  T mean = workers_.algebra().mean(parts, workers_.algebra().all_reduce_rule());
+  if constexpr (std::is_same_v<T, Gradient>) {
+    if (mean->more.there())
+      mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key
+  }
+  T others = mean;
+  if (!workers_.change()) drop_contributions(others);
+  return {std::move(mean), std::move(others)};
+}
+
+std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>& parts) const {
+  return std::holds_alternative<Gradient>(*parts.front()) ? mean_of<Gradient>(parts) : mean_of<Weights>(parts);
+}
+
+void Reduction::describe_waiting(const std::vector<bool>& waiting, std::vector<std::string>& who) const {
+  const auto joined = std::count(waiting.begin(), waiting.end(), true);
+  for (std::size_t rank = 0; rank < waiting.size(); ++rank)
+    if (waiting[rank])
+      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " +
+                    std::to_string(static_cast<std::ptrdiff_t>(waiting.size()) - joined) + " other workers");
+}
+
+}  // namespace straggler

@@ -1,0 +1,131 @@
+#include "sim/simulated/reduction_skewed.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+namespace straggler {
+
+ReductionSkewed::ReductionSkewed(World& world, Books& books, Workers& workers, PostOffice& post_office)
+    : Reduction(world, books, workers, post_office),
+      slots_(count()),
+      all_(count()),
+      run_(world.simulation, world.network, world.transport, costs_, world.cluster.eager_most.value_or(SkewedRun::any_size),
+           *this) {
+  std::iota(all_.begin(), all_.end(), Rank{0});
+  ranks_ = ranks_of(all_);
+}
+
+bool ReductionSkewed::join(Operation& operation, Payload& payload, std::size_t pieces) {
+  if (count() == 1) return pieces == pieces_of(payload);
+  const Rank rank = operation.node().self();
+  Slot& slot = slots_[static_cast<std::size_t>(rank)];
+  slot.operation = &operation;
+  slot.payload = &payload;
+  slot.pieces = pieces;
+  begin_next(rank);
+  return false;
+}
+
+/// Only as the run is taken down: nobody gives up an all-reduce.
+void ReductionSkewed::cancel(Operation& operation) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(operation.node().self())];
+  if (slot.operation != &operation) return;
+  slot.operation = nullptr;
+  slot.payload = nullptr;
+  slot.pieces = 0;
+}
+
+void ReductionSkewed::membership_changed(Rank worker) {
+  throw std::logic_error("worker " + std::to_string(worker) + " is in no more, and all-reduces that start as they come need all workers");
+}
+
+const CollectiveSchedule& ReductionSkewed::schedule_for(std::uint64_t bytes) {
+  for (const Schedule& known : schedules_)
+    if (known.bytes == bytes) return *known.schedule;
+  return *schedules_.emplace_back(Schedule{bytes, make_schedule(bytes, all_)}).schedule;
+}
+
+void ReductionSkewed::begin_next(Rank worker) {
+  Slot& slot = slots_[static_cast<std::size_t>(worker)];
+  if (slot.running || slot.piece >= slot.pieces || run_ends_) return;
+  if (slot.begun == opened_) open(slot);
+  slot.running = true;
+  run_.begin(slot.begun++, static_cast<CollectiveRank>(worker));
+}
+
+/// Its first worker comes. Servers are there already.
+void ReductionSkewed::open(const Slot& slot) {
+  const CollectiveSchedule& schedule = schedule_for(bytes_of_piece(*slot.payload, slot.piece));
+  Piece& piece = pieces_.emplace_back();
+  piece.last = slot.piece + 1 == pieces_of(*slot.payload);
+  piece.statistics = piece.last && wire_bytes_.statistics_of(*slot.payload) > 0;
+  piece.unfinished = schedule.ranks();
+  const std::uint64_t number = run_.open(schedule, ranks_);
+  ++opened_;
+  for (std::size_t server = count(); server < schedule.ranks(); ++server) run_.begin(number, static_cast<CollectiveRank>(server));
+}
+
+void ReductionSkewed::posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) {
+  books_.sent(static_cast<Rank>(from), bytes);
+  if (piece(collective).statistics) books_.recorder().bytes().statistics += bytes;
+  under_way_ += bytes;
+  books_.begin_flight(static_cast<Rank>(from));
+  books_.begin_flight(static_cast<Rank>(to));
+}
+
+void ReductionSkewed::arrived(CollectiveRank from, CollectiveRank to, std::uint64_t bytes) {
+  books_.received(static_cast<Rank>(to), bytes);
+  under_way_ -= bytes;
+  books_.end_flight(static_cast<Rank>(from));
+  books_.end_flight(static_cast<Rank>(to));
+}
+
+void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
+  Piece& now_done = piece(collective);
+  const bool last = now_done.last;
+  --now_done.unfinished;
+  while (!pieces_.empty() && pieces_.front().unfinished == 0) pieces_.pop_front();
+  if (rank >= count()) return;
+  Slot& slot = slots_[rank];
+  slot.running = false;
+  ++slot.piece;
+  if (!last) return begin_next(static_cast<Rank>(rank));
+  if (without_result_ == 0) average();
+  give_result(slot, rank == 0);
+}
+
+/// The first to be done has the last contribution to the sum, so everybody's is there.
+void ReductionSkewed::average() {
+  std::vector<const Payload*> parts;
+  for (const Slot& slot : slots_) {
+    if (slot.payload == nullptr || slot.pieces < pieces_of(*slot.payload))
+      throw std::logic_error(
+          "a worker is done with an all-reduce that another has not begun: the simulator contradicts itself; please report it "
+          "with the scenario");
+    parts.push_back(slot.payload);
+  }
+  std::tie(result_, result_of_others_) = mean_of(parts);
+  without_result_ = count();
+}
+
+void ReductionSkewed::give_result(Slot& slot, bool first) {
+  *slot.payload = first ? result_ : result_of_others_;
+  Operation& operation = *slot.operation;
+  slot = {.begun = slot.begun};
+  if (--without_result_ == 0) {
+    result_ = Payload();
+    result_of_others_ = Payload();
+    if (run_ends_) world_.simulation.stop();
+  }
+  operation.complete();
+}
+
+void ReductionSkewed::describe_waiting(std::vector<std::string>& who) const {
+  std::vector<bool> waiting;
+  for (const Slot& slot : slots_) waiting.push_back(slot.operation != nullptr);
+  Reduction::describe_waiting(waiting, who);
+}
+
+}  // namespace straggler

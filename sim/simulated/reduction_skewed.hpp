@@ -1,0 +1,68 @@
+// All-reduces that each worker begins when it comes and leaves when it has the result.
+#pragma once
+#include <deque>
+
+#include "sim/simulated/reduction.hpp"
+#include "sim/collectives/skewed.hpp"
+
+namespace straggler {
+
+/// A worker begins a piece as soon as it has it and is through with the one before, whatever the others do. So two may be under way at
+/// once, but no more: nobody is done before all have come.
+///
+/// A worker communicates while a message to or from it is under way, and is idle while it waits for one that is not. All workers are in,
+/// always: who asks for this checks it.
+class ReductionSkewed final : public Reduction, private CollectiveWatch {
+ public:
+  ReductionSkewed(World& world, Books& books, Workers& workers, PostOffice& post_office);
+  using Reduction::join;
+  bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
+  void cancel(Operation& operation) noexcept override;
+  void membership_changed(Rank worker) override;
+  bool between_updates(std::uint64_t) const override { return true; }
+  bool finishing() const override { return without_result_ > 0; }
+  std::uint64_t bytes_under_way() const override { return under_way_; }
+  void describe_waiting(std::vector<std::string>& who) const override;
+
+ private:
+  struct Slot {
+    Operation* operation = nullptr;
+    Payload* payload = nullptr;
+    std::size_t pieces = 0;   // that are there
+    std::size_t piece = 0;    // under way, or next
+    bool running = false;     // that one is under way
+    std::uint64_t begun = 0;  // of all updates
+  };
+  /// Under way, in the order of beginning: what all workers' n-th piece is.
+  struct Piece {
+    bool last = false, statistics = false;
+    std::size_t unfinished = 0;  // ranks, servers too
+  };
+
+  Piece& piece(std::uint64_t number) { return pieces_[number - (opened_ - pieces_.size())]; }
+  const CollectiveSchedule& schedule_for(std::uint64_t bytes);
+  void begin_next(Rank worker);
+  void open(const Slot& slot);
+  void average();
+  void posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
+  void arrived(CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
+  void done(std::uint64_t collective, CollectiveRank rank) override;
+  void give_result(Slot& slot, bool first);
+
+  std::vector<Slot> slots_;  // [workers]
+  std::vector<Rank> all_;    // workers
+  std::vector<std::uint32_t> ranks_;
+  std::deque<Piece> pieces_;
+  std::uint64_t opened_ = 0;        // pieces, those of pieces_ included
+  std::size_t without_result_ = 0;  // workers, of the update whose result some have
+  std::uint64_t under_way_ = 0;
+  Payload result_, result_of_others_;
+  struct Schedule {
+    std::uint64_t bytes;
+    std::unique_ptr<CollectiveSchedule> schedule;
+  };
+  std::vector<Schedule> schedules_;  // the same sizes come again and again
+  SkewedRun run_;                    // refers to schedules_
+};
+
+}  // namespace straggler

@@ -1,0 +1,58 @@
+// Control signals between workers: numbered words that carry no bytes.
+#pragma once
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/fabric.hpp"
+#include "sim/engine/simulation.hpp"
+#include "sim/training/operations.hpp"
+
+namespace straggler {
+
+/// Each worker keeps the highest number that has reached it. A broadcast is one event for each distinct latency, not one a
+/// receiver: where all workers finish together, each of p broadcasts would otherwise be p - 1 messages.
+class SignalBoard {
+ public:
+  SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers);
+  SignalBoard(const SignalBoard&) = delete;
+  SignalBoard& operator=(const SignalBoard&) = delete;
+  ~SignalBoard();
+
+  void broadcast(Rank from, std::uint64_t number);
+  /// True: such a signal has come already.
+  bool wait(SignalOperation& operation);
+  void leave(SignalOperation& operation) noexcept;
+  void describe_waiting(std::vector<std::string>& who) const;
+
+ private:
+  class Wave;
+  struct Worker {
+    std::optional<std::uint64_t> highest;
+    SignalOperation* waiting = nullptr;
+  };
+  void arrive(Rank at, std::uint64_t number);
+  void arrive_at_all_but(Rank from, std::uint64_t number);
+
+  /// Made when first needed: most schemes send no signals.
+  Worker& worker(Rank rank) {
+    if (workers_.empty()) workers_.resize(count_);
+    return workers_[static_cast<std::size_t>(rank)];
+  }
+
+  Simulation& simulation_;
+  const Fabric& fabric_;
+  std::size_t count_;
+  std::vector<Worker> workers_;  // [count_], or empty
+  /// All workers but `except` (anyone: none lacks it) have got a signal of at least this number.
+  struct {
+    std::optional<std::uint64_t> number;
+    Rank except = anyone;
+  } known_;
+  struct WaveHook : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
+  boost::intrusive::list<WaveHook, boost::intrusive::constant_time_size<false>> waves_;
+};
+
+}  // namespace straggler

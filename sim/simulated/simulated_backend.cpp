@@ -1,0 +1,190 @@
+#include "sim/simulated/simulated_backend.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "sim/simulated/reduction_skewed.hpp"
+#include "sim/simulated/reduction_together.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// As the cluster asks for it; null where a server averages.
+std::unique_ptr<Reduction> make_reduction(World& world, Books& books, Workers& workers, PostOffice& post_office) {
+  const bool alone = world.workers == 1 && !world.has_server();
+  if (!world.cluster.all_reduce && !alone) return nullptr;
+  if (world.cluster.as_they_come) return std::make_unique<ReductionSkewed>(world, books, workers, post_office);
+  return std::make_unique<ReductionTogether>(world, books, workers, post_office);
+}
+
+}  // namespace
+
+SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan& plan, const Scheme& scheme, Lineage& lineage,
+                                   RunRecorder& recorder, Evaluator* evaluator)
+    : world_(std::move(cluster), plan.workers),
+      books_(world_, recorder),
+      choices_(recorder.sink()),
+      workers_(world_, choices_, scheme, *this, lineage, plan),
+      post_office_(world_, books_, workers_),
+      reduction_(make_reduction(world_, books_, workers_, post_office_)),
+      computations_(world_.simulation, recorder.times(), std::move(world_.cluster.compute)),
+      updates_(world_, books_, post_office_.processors(), computations_),
+      publications_(world_, books_, workers_, reduction_.get(), computations_, post_office_.processors(), lineage, evaluator) {
+  world_.simulation.add(*this);
+  if (!world_.cluster.faults.empty())
+    events_.membership =
+        std::make_unique<Membership>(world_, books_, workers_, post_office_, reduction_.get(), computations_, publications_);
+  if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
+}
+
+SimulatedBackend::~SimulatedBackend() {
+  take_down();
+  world_.simulation.remove(*this);
+}
+
+/// Frames refer to nodes, mailboxes and the network: they go first. What a million workers leave is given back before results are written.
+void SimulatedBackend::take_down() {
+  world_.simulation.kill_all();
+  post_office_.take_down();
+  reduction_.reset();
+  workers_.take_down();
+}
+
+void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
+  const Weights initial = workers_.node(0).initial_weights();
+  if (books_.recorder().begin(initial)) return close_record(world_.now());
+  for (Rank worker = 0; worker < world_.workers; ++worker)
+    if (is_member(worker)) workers_.spawn_worker(worker);
+  if (world_.has_server()) workers_.spawn_server();
+  if (events_.membership) events_.membership->begin();
+  if (events_.background) events_.background->begin();
+  if (evaluate_every) publications_.evaluate_every(*evaluate_every);
+  bool stopped = true;
+  try {
+    stopped = world_.simulation.run(until.value_or(Time::never()));
+  } catch (const Deadlock& deadlock) {
+    if (!workers_.change()) throw;
+    publications_.note_failure(Outcome::stalled);
+    books_.recorder().record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
+  }
+  close_record(stopped || !until ? world_.now() : *until);
+  publications_.run_ended();
+  take_down();
+}
+
+void SimulatedBackend::close_record(Time when) {
+  RunRecorder& recorder = books_.recorder();
+  recorder.record().events = world_.simulation.events();
+  recorder.record().samples_drawn += workers_.drawn();
+  books_.lost(post_office_.bytes_in_flight());
+  if (reduction_) books_.lost(reduction_->bytes_under_way());
+  recorder.finish(when, publications_.failure());
+  if (const double overload = world_.network.worst_overload(); overload > 1e-8)
+    throw std::logic_error("a link carried " + std::to_string(overload * 100) +
+                           " % more than its bandwidth: the simulator contradicts itself; please report it with the scenario");
+}
+
+bool SimulatedBackend::start(Operation& operation) {
+  switch (operation.kind()) {
+    case Operation::Kind::gradient:
+    case Operation::Kind::averaged_gradient:
+      computations_.start(static_cast<ComputeOperation&>(operation), operation.node().next_call());
+      return false;
+    case Operation::Kind::step:
+      return updates_.start(static_cast<StepOperation&>(operation));
+    case Operation::Kind::send: {
+      auto& send = static_cast<SendOperation&>(operation);
+      post_office_.dispatch(send.take_message(), &send);
+      return false;
+    }
+    case Operation::Kind::receive:
+      return post_office_.receive(static_cast<MailOperation&>(operation));
+    case Operation::Kind::signal:
+      return post_office_.signals().wait(static_cast<SignalOperation&>(operation));
+    case Operation::Kind::proceed:
+      return true;
+    case Operation::Kind::load:
+      return computations_.load(static_cast<LoadOperation&>(operation));
+    case Operation::Kind::host:
+      return computations_.start_host_work(static_cast<HostOperation&>(operation));
+    case Operation::Kind::all_reduce: {
+      auto& reduction = static_cast<AllReduceOperationBase&>(operation);
+      return reduction_->join(reduction, reduction.payload);
+    }
+    case Operation::Kind::publish:
+      return publish(static_cast<PublishOperation&>(operation));
+  }
+  return true;
+}
+
+void SimulatedBackend::cancel(Operation& operation) noexcept {
+  if (operation.state() != Operation::State::pending) return;
+  switch (operation.kind()) {
+    case Operation::Kind::gradient:
+      return computations_.stop(static_cast<ComputeOperation&>(operation));
+    case Operation::Kind::averaged_gradient: {
+      auto& compute = static_cast<AveragedGradientOperation&>(operation);
+      if (!compute.computed) computations_.stop(compute);
+      return reduction_->cancel(compute);
+    }
+    case Operation::Kind::step:
+      return updates_.cancel(static_cast<StepOperation&>(operation));
+    case Operation::Kind::send:
+      return PostOffice::forget(static_cast<SendOperation&>(operation));
+    case Operation::Kind::receive:
+      return static_cast<MailOperation&>(operation).leave();
+    case Operation::Kind::signal:
+      return post_office_.signals().leave(static_cast<SignalOperation&>(operation));
+    case Operation::Kind::all_reduce:
+      return reduction_->cancel(operation);
+    case Operation::Kind::load:
+      return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
+    case Operation::Kind::host:
+    case Operation::Kind::proceed:
+    case Operation::Kind::publish:
+      return;
+  }
+}
+
+void SimulatedBackend::due(Operation& operation) {
+  switch (operation.kind()) {
+    case Operation::Kind::gradient:
+      if (computations_.due(static_cast<ComputeOperation&>(operation)) == 1) operation.complete_from_event();
+      return;
+    case Operation::Kind::averaged_gradient:
+      return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
+    case Operation::Kind::step:
+      return updates_.due(static_cast<StepOperation&>(operation));
+    case Operation::Kind::load:
+      computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
+      return operation.complete_from_event();
+    default:
+      return operation.complete_from_event();
+  }
+}
+
+void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operation) {
+  const std::size_t passed = computations_.due(operation), all = computations_.milestones(operation).size();
+  if (passed == 0) return;
+  operation.computed = passed == all;
+  // The gradient is known in full only at the end; until then the payload just says what it is.
+  operation.payload = operation.computed ? operation.gradient() : Gradient();
+  if (!operation.computed)
+    reduction_->join(operation, operation.payload, passed);
+  else if (reduction_->join(operation, operation.payload))
+    operation.complete_from_event();
+}
+
+bool SimulatedBackend::publish(PublishOperation& operation) {
+  const Publications::Result result = publications_.publish(operation);
+  if (result == Publications::Result::recorded && events_.membership) events_.membership->published(operation.node().self());
+  return result != Publications::Result::last;
+}
+
+void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {
+  post_office_.describe_waiting(who);
+  if (reduction_) reduction_->describe_waiting(who);
+}
+
+}  // namespace straggler

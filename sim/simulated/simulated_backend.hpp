@@ -1,0 +1,74 @@
+// The simulated back end: the Node surface in simulated time, on a cluster of the description given. Composes the parts of this folder.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulated/background.hpp"
+#include "sim/simulated/membership.hpp"
+#include "sim/simulated/post_office.hpp"
+#include "sim/simulated/publications.hpp"
+#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/updates.hpp"
+
+namespace straggler {
+
+class SimulatedBackend final : public Backend, private WaitingPlace {
+ public:
+  SimulatedBackend(SimulatedCluster cluster, const TrainingPlan& plan, const Scheme& scheme, Lineage& lineage, RunRecorder& recorder,
+                   Evaluator* evaluator);
+  ~SimulatedBackend() override;
+
+  /// Choices to force, one sequence a rank, in its program order; free once they are used up.
+  void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
+  /// Runs to the stop, `until` at the latest, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
+  /// what the scheme throws.
+  void run(std::optional<Time> until, std::optional<Time> evaluate_every);
+  void interrupt() { publications_.end_run(Outcome::interrupted); }
+
+  Simulation& simulation() { return world_.simulation; }
+  const Network& network() const { return world_.network; }
+
+ private:
+  // Backend
+  bool start(Operation& operation) override;
+  void cancel(Operation& operation) noexcept override;
+  void due(Operation& operation) override;
+  void wake(Operation& operation) override { world_.queue().after(Time(), operation); }
+  void received(MailOperation& operation) override { post_office_.received(operation); }
+  MessagePointer make_message(Rank from, Rank to, Payload payload) override {
+    return post_office_.make_message(from, to, std::move(payload));
+  }
+  void post(MessagePointer message) override { post_office_.dispatch(std::move(message), nullptr); }
+  void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
+  bool is_member(Rank worker) const override { return workers_.is_member(worker); }
+  bool awaits(Rank worker) const override { return workers_.awaits(worker); }
+  bool members_change() const override { return workers_.change(); }
+  std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
+  void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }
+  // WaitingPlace
+  void describe_waiting(std::vector<std::string>& who) const override;
+
+  void averaged_gradient_due(AveragedGradientOperation& operation);
+  bool publish(PublishOperation& operation);
+  void close_record(Time when);
+  void take_down();
+
+  World world_;
+  Books books_;
+  Choices choices_;
+  Workers workers_;
+  PostOffice post_office_;
+  std::unique_ptr<Reduction> reduction_;  // null: the scheme has a server
+  Computations computations_;
+  Updates updates_;
+  Publications publications_;
+  struct {
+    std::unique_ptr<Membership> membership;  // null: all workers are in, always
+    std::unique_ptr<Background> background;  // null: none
+  } events_;  // what happens to the cluster, whatever training does
+};
+
+}  // namespace straggler

@@ -1,0 +1,79 @@
+// The cluster as the simulated back end needs it: all names looked up, all units gone.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/simulated/compute_plan.hpp"
+#include "sim/cluster/transport.hpp"
+#include "sim/collectives/buckets.hpp"
+#include "sim/collectives/collective.hpp"
+#include "sim/collectives/stepwise.hpp"
+
+namespace straggler {
+
+/// What goes wrong, and when.
+struct Fault {
+  enum class Kind { crash, slow, link, join, leave } kind = Kind::crash;
+  Rank worker = -1;                // whom it strikes, but for Kind::link
+  Time at;                         // crash, join, leave; slow, link: the beginning
+  std::optional<Time> until;       // crash: when it restarts (none: never); slow, link: the end
+  double factor = 1;               // slow: times slower; link: times its bandwidth
+  std::vector<LinkId> links = {};  // Kind::link
+};
+
+/// What the others do when a worker crashes (sim/training/scheme.hpp).
+enum class OnFailure { wait, drop, abort };
+
+/// A flow between two ranks that is on for a while and off for a while.
+struct BackgroundTraffic {
+  std::uint32_t from = 0, to = 0;  // of the fabric
+  Time start, on, off;
+  bool random = false;               // on and off are means of exponential draws
+  double most_bytes_per_second = 0;  // 0: its fair share
+};
+
+/// A link that lets bursts pass (Network::set_bucket).
+struct TokenBucket {
+  LinkId link = 0;
+  double burst_bytes = 0, peak_bytes_per_second = 0;
+};
+
+/// Referred-to objects outlive the back end.
+struct SimulatedCluster {
+  const Fabric* fabric = nullptr;  // ranks: workers, then servers
+  const SharingModel* sharing = nullptr;
+  std::vector<ProtocolSegment> segments;
+  std::vector<TokenBucket> token_buckets;
+  ComputePlan compute;
+  std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
+  std::uint64_t model_bytes = 0;                // on the wire: one gradient or one model
+  std::uint64_t statistics_bytes = 0;           // of running statistics, which follow each gradient or model; 0: they stay
+  std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
+  Time per_message;                      // of processor time, on each side
+  double handling_seconds_per_byte = 0;  // the same, for each byte
+  std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
+
+  std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
+  double server_update_seconds_per_byte = 0;
+  Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
+
+  const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
+  Parameters all_reduce_parameters;
+  CollectiveShape shape;
+  UniformLinks uniform;
+  bool stepwise = false;
+  bool as_they_come = false;                // stepwise, each rank from when it comes
+  std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
+  double reduce_seconds_per_byte = 0;
+  std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
+  bool overlap = false;         // a bucket leaves when backward has it
+
+  Time serial_per_epoch;  // nobody computes for so long when the epoch counter passes
+  std::vector<Fault> faults;
+  OnFailure on_failure = OnFailure::wait;
+  std::vector<BackgroundTraffic> background;
+  std::uint64_t seed = 1;
+};
+
+}  // namespace straggler

@@ -1,0 +1,38 @@
+#include "sim/simulated/updates.hpp"
+
+#include <algorithm>
+
+namespace straggler {
+
+bool Updates::start(StepOperation& operation) {
+  const Rank rank = operation.node().self();
+  const SimulatedCluster& cluster = world_.cluster;
+  const bool server = !world_.is_worker(rank);
+  // Each server steps on its own shard.
+  const double per_byte = server ? cluster.server_update_seconds_per_byte / static_cast<double>(cluster.servers)
+                                 : cluster.update_seconds_per_byte[computations_.class_number(rank)];
+  if (per_byte == 0) return true;
+  const Time now = world_.now();
+  const Time begin = server ? std::max(now, processors_.server_free()) : now;
+  const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(cluster.state_bytes));
+  if (end == now) return true;
+  if (server)
+    processors_.server_free() = end;
+  else
+    books_.times().begin_compute(static_cast<std::uint32_t>(rank), now);
+  world_.queue().at(end, operation);
+  return false;
+}
+
+void Updates::due(StepOperation& operation) {
+  const Rank rank = operation.node().self();
+  if (world_.is_worker(rank)) books_.times().end_compute(static_cast<std::uint32_t>(rank), world_.now());
+  operation.complete_from_event();
+}
+
+void Updates::cancel(StepOperation& operation) noexcept {
+  const Rank rank = operation.node().self();
+  if (world_.is_worker(rank)) books_.times().discard_compute(static_cast<std::uint32_t>(rank), world_.now());
+}
+
+}  // namespace straggler

@@ -1,0 +1,63 @@
+#include "sim/simulated/workers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace straggler {
+
+Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& backend, Lineage& lineage, const TrainingPlan& plan)
+    : world_(world),
+      choices_(choices),
+      scheme_(scheme),
+      context_(backend, lineage, plan),
+      members_(plan.workers),
+      waits_(world.cluster.on_failure == OnFailure::wait) {
+  const auto workers = static_cast<std::size_t>(plan.workers);
+  const std::size_t processes = workers + (world.has_server() ? 1 : 0);
+  nodes_ = FixedArray<Node>(processes);
+  for (std::size_t rank = 0; rank < processes; ++rank) nodes_.emplace_back(context_, static_cast<Rank>(rank));
+  if (world.cluster.faults.empty()) return;
+  processes_.resize(workers);
+  states_.assign(workers, State::member);
+}
+
+std::uint64_t Workers::drawn() const {
+  std::uint64_t samples = 0;
+  for (const Node& node : nodes_) samples += node.drawn();
+  return samples;
+}
+
+void Workers::spawn_worker(Rank worker) {
+  Process process = scheme_.worker(node(worker));
+  const bool first = world_.now() == Time() && !change();
+  const Simulation::ProcessId id =
+      first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process));
+  if (change()) processes_[static_cast<std::size_t>(worker)] = id;
+}
+
+void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
+
+void Workers::kill(Rank worker) {
+  world_.simulation.kill(processes_[static_cast<std::size_t>(worker)]);
+  choices_.life_ended(worker);
+}
+
+void Workers::take_down() {
+  world_.simulation.kill_all();
+  nodes_ = FixedArray<Node>();
+}
+
+void Workers::set_state(Rank worker, State state) {
+  State& now = states_[static_cast<std::size_t>(worker)];
+  if (now == State::member) --members_;
+  if (state == State::member) ++members_;
+  now = state;
+}
+
+Rank Workers::first_member() const {
+  for (Rank worker = 0; worker < world_.workers; ++worker)
+    if (is_member(worker)) return worker;
+  return anyone;
+}
+
+}  // namespace straggler

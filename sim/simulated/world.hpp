@@ -1,0 +1,44 @@
+// Where everything happens: a clock with its events, a network, and how a message becomes flows on it.
+#pragma once
+#include <cstddef>
+#include <utility>
+
+#include "sim/cluster/transport.hpp"
+#include "sim/engine/simulation.hpp"
+#include "sim/network/network.hpp"
+#include "sim/simulated/simulated_cluster.hpp"
+
+namespace straggler {
+
+struct World {
+  explicit World(SimulatedCluster its_cluster, Rank its_workers)
+      : cluster(std::move(its_cluster)),
+        workers(its_workers),
+        network(simulation.queue()),
+        transport(*cluster.fabric, network, *cluster.sharing, cluster.segments) {
+    build_links(*cluster.fabric, network);
+    simulation.attach(network);
+    for (const TokenBucket& bucket : cluster.token_buckets)
+      network.set_bucket(bucket.link, bucket.burst_bytes, bucket.peak_bytes_per_second);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Time now() const { return simulation.now(); }
+  EventQueue& queue() { return simulation.queue(); }
+  bool is_worker(Rank rank) const { return rank < workers; }
+  bool has_server() const { return cluster.servers > 0; }
+
+  SimulatedCluster cluster;  // as it was described; `compute` moves on to Computations
+  const Rank workers;
+  Simulation simulation;
+  Network network;
+  Transport transport;
+  /// What goes on whatever training does: a run in which nothing else is left has come to a standstill.
+  struct {
+    std::size_t timers = 0, flows = 0;  // of background traffic
+    bool clock = false;                 // evaluations by time
+  } bystanders;
+};
+
+}  // namespace straggler

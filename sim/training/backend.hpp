@@ -1,0 +1,40 @@
+// What stands behind a Node: simulated time (sim/simulated) or real ranks (validation/mpi).
+#pragma once
+#include <cstdint>
+
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+class Operation;
+class MailOperation;
+
+/// Carries out operations. An operation that `start` does not complete at once is completed later, from an event or a message.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// True: completed at once. Otherwise it completes later, by Operation::complete.
+  virtual bool start(Operation& operation) = 0;
+  /// A pending operation is given up.
+  virtual void cancel(Operation& operation) noexcept = 0;
+  /// The operation's event has come (it was scheduled by start).
+  virtual void due(Operation& operation) = 0;
+  /// Resume the operation's coroutine from the queue at this instant: schedule its event now.
+  virtual void wake(Operation& operation) = 0;
+  /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
+  virtual void received(MailOperation& operation) = 0;
+  virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
+  virtual void post(MessagePointer message) = 0;
+  /// To every worker but `from`; each gets it one route latency later.
+  virtual void signal_workers(Rank from, SyncSignal signal) = 0;
+  /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
+  virtual bool is_member(Rank worker) const = 0;
+  virtual bool awaits(Rank worker) const = 0;
+  /// False: members are always all workers.
+  virtual bool members_change() const = 0;
+  /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
+  virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
+  virtual void chosen(Rank rank, std::int32_t choice) = 0;
+};
+
+}  // namespace straggler

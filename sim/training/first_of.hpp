@@ -1,0 +1,69 @@
+// Waiting for whichever of two operations completes first.
+#pragma once
+#include <utility>
+#include <variant>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+/// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
+/// start: put what interrupts there. The choice is recorded; a replay forces it.
+template <class A, class B>
+class FirstOf final : OperationParent {
+ public:
+  FirstOf(Pending<A>&& a, Pending<B>&& b) : a_(std::move(a)), b_(std::move(b)) {}
+  FirstOf(const FirstOf&) = delete;
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter);
+  using Result = std::variant<decltype(std::declval<A&>().await_resume()), decltype(std::declval<B&>().await_resume())>;
+  Result await_resume();
+
+ private:
+  void completed(Operation& operation) override {
+    winner_ = &operation;
+    if (winner_ == &*a_)
+      b_->give_up();
+    else
+      a_->give_up();
+  }
+  Pending<A> a_;
+  Pending<B> b_;
+  Operation* winner_ = nullptr;
+};
+
+template <class A, class B>
+FirstOf<A, B> first_of(Pending<A> a, Pending<B> b) {
+  return FirstOf<A, B>(std::move(a), std::move(b));
+}
+
+template <class A, class B>
+bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
+  a_->set_waiter(waiter, this);
+  b_->set_waiter(waiter, this);
+  const std::int32_t forced = a_->node().backend().forced_choice(a_->node().self());
+  if (forced > 1)
+    throw ReplayMismatch(a_->node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
+  if (forced != 0) {
+    if (b_->begin()) {
+      winner_ = &*b_;
+      return false;
+    }
+    if (winner_) return true;  // settled already, resumes later
+  }
+  if (forced != 1 && a_->begin()) {
+    winner_ = &*a_;
+    b_->give_up();
+    return false;
+  }
+  return true;
+}
+
+template <class A, class B>
+typename FirstOf<A, B>::Result FirstOf<A, B>::await_resume() {
+  a_->node().backend().chosen(a_->node().self(), winner_ == &*b_ ? 1 : 0);
+  if (winner_ == &*a_) return Result(std::in_place_index<0>, a_->await_resume());
+  return Result(std::in_place_index<1>, b_->await_resume());
+}
+
+}  // namespace straggler

@@ -1,0 +1,95 @@
+// Collecting one contribution from each of several workers, while members may change.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/training/first_of.hpp"
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+/// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: what a worker
+/// sent before it failed or joined, or sent twice, is dropped. Members may change meanwhile; there is at least one part, unless none will
+/// do.
+enum class GatherUntil {
+  one_at_least,  // members and those whose return is awaited; if there are none, whoever comes
+  nobody_left,   // the same; but none will do
+  first_lives,   // those who have been in all the time; none will do
+};
+
+template <class T>
+class Gathering {
+  static std::uint64_t version_of(const Weights& weights) { return weights->version; }
+  static std::uint64_t version_of(const Gradient& gradient) { return gradient->version(); }
+
+ public:
+  Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
+    parts_.resize(static_cast<std::size_t>(node.workers()));
+    missing_ = from_.size();
+  }
+  void take(From<T> arrived) {
+    std::optional<T>& part = parts_[static_cast<std::size_t>(arrived.sender)];
+    if (part || version_of(arrived) != version_) return;
+    part.emplace(std::move(static_cast<T&>(arrived)));
+    --missing_;
+  }
+  /// `until`: who is waited for.
+  bool complete(GatherUntil until) {
+    if (until == GatherUntil::first_lives) forget_the_dead();
+    if (missing_ == 0) return true;
+    if (!node_.members_change() || (missing_ == from_.size() && until == GatherUntil::one_at_least)) return false;
+    for (const Rank rank : from_)
+      if (!parts_[static_cast<std::size_t>(rank)] && node_.awaits(rank)) return false;
+    return true;
+  }
+  /// One that was down in between is not waited for: its new life has not been asked.
+  void forget_the_dead() {
+    std::erase_if(from_, [this](Rank rank) {
+      const bool dead = !parts_[static_cast<std::size_t>(rank)] && !node_.is_member(rank);
+      if (dead) --missing_;
+      return dead;
+    });
+  }
+  std::vector<T> parts() {
+    std::vector<T> all;
+    for (std::optional<T>& part : parts_)
+      if (part) all.push_back(std::move(*part));
+    return all;
+  }
+
+ private:
+  const Node& node_;
+  std::uint64_t version_;
+  std::vector<Rank> from_;
+  std::vector<std::optional<T>> parts_;  // [workers]
+  std::size_t missing_;
+};
+
+template <class T>
+Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank> from, GatherUntil until = GatherUntil::one_at_least) {
+  Gathering<T> gathering(node, version, std::move(from));
+  while (!gathering.complete(until)) {
+    if (!node.members_change()) {
+      From<T> arrived = co_await node.receive<T>();
+      gathering.take(std::move(arrived));
+      continue;
+    }
+    auto arrived = co_await first_of(node.receive<T>(), node.receive<MembershipNotice>());
+    if (arrived.index() == 0) gathering.take(std::get<0>(std::move(arrived)));
+  }
+  co_return gathering.parts();
+}
+
+/// From every worker.
+template <class T>
+Task<std::vector<T>> gather(Node& node, std::uint64_t version) {
+  std::vector<Rank> everyone(static_cast<std::size_t>(node.workers()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return gather<T>(node, version, std::move(everyone));
+}
+
+}  // namespace straggler

@@ -1,0 +1,152 @@
+// The Node surface: all that a scheme sees of the world. Two back ends stand behind it: simulated time (sim/simulated) and MPI.
+//
+// Rules that make one source run on both:
+//  - `co_await node.send` returns when the last byte has left; `post` does not wait; receives are buffered.
+//  - `co_await node.publish` once per update; it stamps the version and does not return at the stop.
+//  - Timing reaches a scheme only through receive-from-anyone and first_of: these choices are recorded, and a replay forces them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/training/operations.hpp"
+#include "sim/training/scheme.hpp"
+
+namespace straggler {
+
+/// What one worker has drawn so far.
+struct Drawing {
+  SampleStream stream;
+  std::uint64_t work = 0;  // samples, whatever the stream
+};
+
+/// Beside what it has as a Participant (self, workers, server, plan):
+class Node final : public Participant {
+ public:
+  using Participant::Participant;
+
+  /// Samples of this worker's batch.
+  std::int64_t batch_size() const { return batch_size(self_); }
+  std::int64_t batch_size(Rank worker) const { return plan().batch + (worker < plan().larger_batches ? 1 : 0); }
+  /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
+  std::uint64_t part_samples(Rank worker) const;
+  /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
+  std::vector<Rank> sample_workers(std::int64_t count, std::uint64_t round) const;
+
+  /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
+  /// after a crash, the weights that it was sent.
+  Weights initial_weights();
+  /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
+  DrawnBatch next_batch(std::int64_t samples);
+  /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
+  DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
+
+  /// Mean gradient of the batch's loss. Takes the worker's time; may be interrupted in first_of: then nothing has happened.
+  Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
+    return Pending<GradientOperation>(slot_, *this, weights, batch);
+  }
+  /// The mean over all workers of their gradients at their weights, known to all of them at the end: gradient, then all-reduce, or bucket
+  /// by bucket while backward still runs if the cluster overlaps them (collective.overlap). Every worker calls it.
+  Pending<AveragedGradientOperation> averaged_gradient(const Weights& weights, const DrawnBatch& batch) {
+    return Pending<AveragedGradientOperation>(slot_, *this, weights, batch);
+  }
+  /// One optimizer step. The state (momentum) is this node's; it changes only when the step completes.
+  Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) {
+    return Pending<StepOperation>(slot_, *this, weights, gradient);
+  }
+  /// Loading that is a step of its own, for schemes where one process loads for others (SchemeEntry::one_process).
+  Pending<LoadOperation> load(const DrawnBatch& first, std::int64_t samples) {
+    return Pending<LoadOperation>(slot_, *this, first, samples);
+  }
+  /// Work of the process that drives this worker, which waits until it is done.
+  Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
+  void reset_optimizer() { optimizer_.reset(); }
+  /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
+  void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }
+  void adopt_optimizer(const Weights& weights) { optimizer() = weights->optimizer(); }
+
+  // Algebra (sim/training/algebra.hpp): takes no time. Summed in the order given.
+  Gradient mean(const std::vector<Gradient>& parts) { return algebra().mean(parts); }
+  Weights mean(const std::vector<Weights>& parts) { return algebra().mean(parts); }
+  /// Σ shares[i] parts[i].
+  Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
+    return algebra().weighted_mean(parts, shares);
+  }
+  Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) {
+    return algebra().weighted_sum(parts, shares);
+  }
+  Gradient add(const Gradient& sum, const Gradient& next) { return algebra().add(sum, next); }
+  /// The contribution of a worker that took no step: no value, zero steps.
+  Gradient no_gradient(const Weights& weights) const;
+
+  /// From a worker, a send is a contribution: weights without steps count as one of zero steps.
+  template <class T>
+  Pending<SendOperation> send(Rank to, const T& payload) {
+    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+  }
+  template <class T>
+  void post(Rank to, const T& payload) {
+    backend().post(make_message(to, payload));
+  }
+  /// Posts to every member but this node, in rank order.
+  template <class T>
+  void broadcast(const T& payload) {
+    for (Rank rank = 0; rank < workers(); ++rank)
+      if (rank != self_ && is_member(rank)) post(rank, payload);
+  }
+  void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
+  template <class T>
+  Pending<ReceiveOperation<T>> receive(Rank from = anyone) {
+    return Pending<ReceiveOperation<T>>(slot_, *this, from);
+  }
+  /// Waits for a signal of that number or later, which may have come already.
+  Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }
+  /// Completes at once: the other branch of a first_of that only asks whether something has come.
+  Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
+  /// Mean over all workers, known to all of them at the end. Every worker calls it.
+  template <class T>
+  Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine) {
+    return Pending<AllReduceOperation<T>>(slot_, *this, as_contribution(mine));
+  }
+  /// Counts one update and stamps it; at the stop it never returns.
+  Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
+
+  /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice.
+  bool is_member(Rank worker) const { return backend().is_member(worker); }
+  /// Members, and those that are down but whose return the others wait for (on_failure: wait).
+  bool awaits(Rank worker) const { return backend().awaits(worker); }
+  bool members_change() const { return backend().members_change(); }
+
+  // For operations and back ends.
+  void start_from(const Weights& weights) { start_ = weights; }
+  void prefetch() const noexcept {
+    __builtin_prefetch(this, 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
+  }
+  std::uint64_t drawn() const { return drawn_; }
+
+ private:
+  Contribution contribution_of(const WeightsState& weights) const;
+  Weights as_contribution(Weights weights) const;
+  Gradient as_contribution(Gradient gradient) const { return gradient; }
+  Samples as_contribution(Samples samples) const { return samples; }
+  DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
+  template <class T>
+  MessagePointer make_message(Rank to, const T& payload) {
+    return backend().make_message(self_, to, Payload(as_contribution(payload)));
+  }
+
+  SampleStream own_;
+  std::uint64_t drawn_ = 0;          // samples of work, whatever the stream
+  std::uint64_t last_position_ = 0;  // of the batch drawn last
+  Weights start_;                    // of a worker that came later
+};
+
+}  // namespace straggler

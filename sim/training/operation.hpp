@@ -1,0 +1,133 @@
+// What a scheme awaits, and who owns it.
+//
+// The awaiting coroutine's frame owns the operation, through a Pending; the node has room for one, where it lies beside what it works
+// on. When the frame dies, or when it loses a first_of, it takes itself out of whatever it waits in: nothing of it is left. A completed
+// operation wakes its coroutine through the back end's queue.
+#pragma once
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "sim/engine/event_queue.hpp"
+
+namespace straggler {
+
+class Participant;
+class Operation;
+
+/// The other side of a first_of.
+class OperationParent {
+ public:
+  virtual void completed(Operation& operation) = 0;
+
+ protected:
+  ~OperationParent() = default;
+};
+
+class Operation : public Event {
+ public:
+  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, publish, load, host };
+  enum class State : std::uint8_t { idle, pending, woken, done };
+
+  Operation(Participant& owner, Kind what) : kind_(what), node_(&owner) {}
+  ~Operation() = default;
+
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    return !begin();
+  }
+  /// True: done at once.
+  bool begin();
+  /// Whether or not it has begun: afterwards nothing refers to it. Derived destructors call it.
+  void give_up() noexcept;
+  /// For back ends: it is done; the waiter resumes through the queue at this instant.
+  void complete();
+  /// For back ends, called from this operation's own event: the waiter resumes at once.
+  void complete_from_event();
+  /// For back ends: nothing can change the outcome any more (first_of gives up the other branch), but the waiter resumes later,
+  /// when this operation's event comes, which the back end schedules.
+  void settle();
+  void set_waiter(std::coroutine_handle<> waiter, OperationParent* parent) {
+    waiter_ = waiter;
+    parent_ = parent;
+  }
+  Participant& node() const { return *node_; }
+  /// For back ends: its coroutine will soon be resumed.
+  void prefetch_waiter() const noexcept {
+    const char* const frame = static_cast<const char*>(waiter_.address());
+    __builtin_prefetch(frame);
+    __builtin_prefetch(frame + 64);
+    __builtin_prefetch(frame + 128);
+  }
+  Kind kind() const { return kind_; }
+  State state() const { return state_; }
+
+ private:
+  void happen() final;
+  /// Called before it starts: a forced choice is looked up here.
+  virtual void prepare() {}
+
+  Kind kind_;  // first: these lie in what Event leaves free at its end
+  State state_ = State::idle;
+  Participant* node_;
+  std::coroutine_handle<> waiter_;
+  OperationParent* parent_ = nullptr;
+};
+
+/// Room for one operation, since a process mostly waits in one at a time; others, and large ones, are allocated.
+class OperationSlot {
+ public:
+  template <class T, class... Arguments>
+  T* make(Arguments&&... arguments) {
+    if constexpr (sizeof(T) <= sizeof(bytes_)) {
+      if (!used_) {
+        T* made = new (bytes_) T(std::forward<Arguments>(arguments)...);
+        used_ = true;
+        return made;
+      }
+    }
+    return new T(std::forward<Arguments>(arguments)...);
+  }
+  template <class T>
+  void destroy(T* operation) {
+    if (static_cast<void*>(operation) != static_cast<void*>(bytes_)) {
+      delete operation;
+      return;
+    }
+    operation->~T();
+    used_ = false;
+  }
+
+ private:
+  alignas(8) std::byte bytes_[96];
+  bool used_ = false;
+};
+
+/// Of the operation's node.
+OperationSlot& slot_of(const Operation& operation);
+
+/// What a scheme awaits: owns the operation.
+template <class T>
+class [[nodiscard]] Pending {
+ public:
+  template <class... Arguments>
+  Pending(OperationSlot& slot, Participant& node, Arguments&&... arguments)
+      : operation_(slot.make<T>(node, std::forward<Arguments>(arguments)...)) {}
+  Pending(Pending&& o) noexcept : operation_(std::exchange(o.operation_, nullptr)) {}
+  Pending& operator=(Pending&&) = delete;
+  ~Pending() {
+    if (operation_) slot_of(*operation_).destroy(operation_);
+  }
+  T& operator*() const { return *operation_; }
+  T* operator->() const { return operation_; }
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter) { return operation_->await_suspend(waiter); }
+  decltype(auto) await_resume() { return operation_->await_resume(); }
+
+ private:
+  T* operation_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,81 @@
+#include "sim/training/operations.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace straggler {
+
+Gradient ComputeOperation::gradient() const {
+  Gradient result;
+  GradientState& gradient = result.edit();
+  gradient.value = node().lineage().gradient(weights_->value, batch_);
+  gradient.at = weights_;
+  gradient.stream = batch_.stream;
+  gradient.worker = node().self();
+  gradient.steps = 1;
+  gradient.batch_samples = batch_.size;
+  gradient.first_position = batch_.position;
+  return result;
+}
+
+StepOperation::StepOperation(Participant& node, const Weights& weights, const Gradient& gradient)
+    : Operation(node, Kind::step), weights_(weights), gradient_(gradient) {}
+
+Weights StepOperation::await_resume() {
+  Participant& here = node();
+  const double epochs = here.epochs_at(weights_);
+  WeightsState& weights = weights_.edit();
+  weights.value =
+      here.plan().optimizer->step(here.lineage(), weights.value, gradient_->value, epochs, gradient_->averaged, here.optimizer());
+  weights.local_samples += gradient_->samples();
+  Contributions& all = weights.more.edit().made;
+  for (const Contribution& made : gradient_->made()) {
+    // A worker's local steps are one contribution; what a server applies are one each.
+    if (!here.is_server() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
+      all.back().steps += made.steps;
+      all.back().samples += made.samples;
+    } else {
+      all.push_back(made);
+    }
+  }
+  return std::move(weights_);
+}
+
+void MailOperation::take(MessagePointer item) {
+  message = std::move(item);
+  node().backend().received(*this);
+}
+
+void ReceiveOperationBase::prepare() {
+  if (!anyone_) return;
+  const std::int32_t forced = node().backend().forced_choice(node().self());
+  if (forced >= 0) from_ = forced;
+}
+
+void ReceiveOperationBase::note_choice() const {
+  if (anyone_) node().backend().chosen(node().self(), message->from);
+}
+
+std::string ReceiveOperationBase::describe() const {
+  static constexpr std::array<const char*, 4> what = {"weights", "a gradient", "a change of members", "samples"};
+  std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
+  if (from_ == anyone) return text + "anyone";
+  return text + (from_ >= node().workers() ? "server " + std::to_string(from_ - node().workers()) : "worker " + std::to_string(from_));
+}
+
+std::string SignalOperation::describe() const { return node().name() + " waits for signal " + std::to_string(number_); }
+
+PublishOperation::PublishOperation(Participant& node, const Weights& given) : Operation(node, Kind::publish), weights_(given) {
+  WeightsState& weights = weights_.edit();
+  ++weights.version;
+  weights.progress += weights.local_samples;
+  weights.local_samples = 0;
+  if (!weights.more.there()) return;
+  made_ = std::move(weights.more.edit().made);
+  weights.more.edit().made.clear();
+  if (weights.optimizer().empty()) weights.more.reset();
+}
+
+Weights PublishOperation::await_resume() { return std::move(weights_); }
+
+}  // namespace straggler

@@ -1,0 +1,224 @@
+// The operations that Node hands out: one class a kind.
+#pragma once
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/engine/mailbox.hpp"
+#include "sim/training/participant.hpp"
+
+namespace straggler {
+
+/// Computes the gradient of a batch.
+class ComputeOperation : public Operation {
+ public:
+  const DrawnBatch& batch() const { return batch_; }
+  const Weights& weights() const { return weights_; }
+  /// What has been computed.
+  Gradient gradient() const;
+  // Back end's own.
+  std::uint32_t milestone = 0;
+  Time span;
+
+ protected:
+  ComputeOperation(Participant& owner, Kind what, const Weights& weights, const DrawnBatch& batch)
+      : Operation(owner, what), batch_(batch), weights_(weights) {}
+  ~ComputeOperation() = default;
+
+ private:
+  DrawnBatch batch_;
+  Weights weights_;
+};
+
+class GradientOperation final : public ComputeOperation {
+ public:
+  GradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch) : ComputeOperation(node, Kind::gradient, weights, batch) {}
+  ~GradientOperation() { give_up(); }
+  Gradient await_resume() { return gradient(); }
+};
+
+class AveragedGradientOperation final : public ComputeOperation {
+ public:
+  AveragedGradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
+      : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {}
+  ~AveragedGradientOperation() { give_up(); }
+  Gradient await_resume() { return std::get<Gradient>(std::move(payload)); }
+  // Back end's own.
+  Payload payload;        // this worker's gradient, then the mean
+  bool computed = false;  // backward is through
+};
+
+class StepOperation final : public Operation {
+ public:
+  StepOperation(Participant& node, const Weights& weights, const Gradient& gradient);
+  ~StepOperation() { give_up(); }
+  Weights await_resume();
+
+ private:
+  Weights weights_;
+  Gradient gradient_;
+};
+
+class SendOperation final : public Operation {
+ public:
+  SendOperation(Participant& node, MessagePointer message) : Operation(node, Kind::send), message_(std::move(message)) {}
+  ~SendOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  MessagePointer take_message() { return std::move(message_); }
+  void* in_flight = nullptr;  // back end's own
+
+ private:
+  MessagePointer message_;
+};
+
+/// Waits in the node's mailbox.
+class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver {
+ public:
+  MailOperation(Participant& owner, Kind what) : Operation(owner, what) {}
+  virtual std::string describe() const = 0;
+  MessagePointer message;
+
+ protected:
+  ~MailOperation() { give_up(); }
+
+ private:
+  void take(MessagePointer item) final;
+};
+
+template <class T>
+constexpr std::size_t payload_kind() {
+  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : std::is_same_v<T, MembershipNotice> ? 2 : 3;
+}
+static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
+              std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient> &&
+              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice> &&
+              std::is_same_v<std::variant_alternative_t<3, Payload>, Samples>);
+
+class ReceiveOperationBase : public MailOperation {
+ public:
+  ReceiveOperationBase(Participant& owner, Rank from, std::size_t payload_kind)
+      : MailOperation(owner, Kind::receive), from_(from), anyone_(from == anyone), payload_kind_(static_cast<std::uint8_t>(payload_kind)) {}
+  std::string describe() const final;
+
+ protected:
+  ~ReceiveOperationBase() = default;
+  void note_choice() const;
+
+ private:
+  void prepare() final;
+  bool wants(const MessagePointer& item) const final {
+    return item->payload.index() == payload_kind_ && (from_ == anyone || item->from == from_);
+  }
+  Rank from_;
+  bool anyone_;
+  std::uint8_t payload_kind_;
+};
+
+template <class T>
+class ReceiveOperation final : public ReceiveOperationBase {
+ public:
+  ReceiveOperation(Participant& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
+  From<T> await_resume() {
+    note_choice();
+    return From<T>(std::get<T>(std::move(message->payload)), message->from);
+  }
+};
+
+class SignalOperation final : public Operation {
+ public:
+  SignalOperation(Participant& owner, std::uint64_t number) : Operation(owner, Kind::signal), number_(number) {}
+  ~SignalOperation() { give_up(); }
+  SyncSignal await_resume() const { return SyncSignal(number_); }
+  std::uint64_t number() const { return number_; }
+  /// For back ends: this is the signal that came; its number is at least the one waited for.
+  void came(std::uint64_t number) { number_ = number; }
+  std::string describe() const;
+
+ private:
+  std::uint64_t number_;
+};
+
+struct Proceed {};
+class ProceedOperation final : public Operation {
+ public:
+  explicit ProceedOperation(Participant& owner) : Operation(owner, Kind::proceed) {}
+  ~ProceedOperation() { give_up(); }
+  Proceed await_resume() const { return {}; }
+};
+
+/// Waits until this worker's loader has prepared so many samples, of which `first` is a part, and they lie on its device.
+class LoadOperation final : public Operation {
+ public:
+  LoadOperation(Participant& owner, const DrawnBatch& first, std::int64_t samples)
+      : Operation(owner, Kind::load), first_(first), samples_(samples) {}
+  ~LoadOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const DrawnBatch& first() const { return first_; }
+  std::int64_t samples() const { return samples_; }
+
+ private:
+  DrawnBatch first_;
+  std::int64_t samples_;
+};
+
+/// The process that drives this worker is busy with something else than computing.
+struct HostWork {
+  Time span;
+  bool ahead = false;          // it began when the last such work was over that the worker has waited for, and the worker with it
+  bool loader_stands = false;  // it takes the core on which the loader would prepare batches
+};
+
+class HostOperation final : public Operation {
+ public:
+  HostOperation(Participant& owner, const HostWork& work) : Operation(owner, Kind::host), work_(work) {}
+  ~HostOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const HostWork& work() const { return work_; }
+
+ private:
+  HostWork work_;
+};
+
+class AllReduceOperationBase : public Operation {
+ public:
+  AllReduceOperationBase(Participant& owner, Payload what) : Operation(owner, Kind::all_reduce), payload(std::move(what)) {}
+  Payload payload;  // in: mine; out: the mean
+
+ protected:
+  ~AllReduceOperationBase() { give_up(); }
+};
+
+template <class T>
+class AllReduceOperation final : public AllReduceOperationBase {
+ public:
+  AllReduceOperation(Participant& owner, T mine) : AllReduceOperationBase(owner, Payload(std::move(mine))) {}
+  T await_resume() { return std::get<T>(std::move(payload)); }
+};
+
+class PublishOperation final : public Operation {
+ public:
+  PublishOperation(Participant& node, const Weights& weights);
+  ~PublishOperation() { give_up(); }
+  Weights await_resume();
+  /// Stamped: version and progress are those of the new version.
+  const Weights& weights() const { return weights_; }
+  /// What went into it.
+  const Contributions& made() const { return made_; }
+
+ private:
+  Weights weights_;
+  Contributions made_;
+};
+
+/// A replay's choices do not fit the scheme: they are of another run.
+struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace straggler

@@ -1,0 +1,48 @@
+#include "sim/training/participant.hpp"
+
+namespace straggler {
+
+double Participant::epochs_at(const Weights& weights) const {
+  // Between two versions a worker reckons that the others have got as far as it has itself.
+  const std::uint64_t local = weights->local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights->participants));
+  return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
+}
+
+OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
+
+bool Operation::begin() {
+  prepare();
+  state_ = State::pending;
+  if (!node_->backend().start(*this)) return false;
+  state_ = State::done;
+  return true;
+}
+
+void Operation::give_up() noexcept {
+  if (state_ == State::pending || state_ == State::woken) node_->backend().cancel(*this);
+  Event::cancel();
+  state_ = State::idle;
+}
+
+void Operation::settle() {
+  if (parent_) parent_->completed(*this);
+  state_ = State::woken;
+}
+
+void Operation::complete() {
+  settle();
+  node_->backend().wake(*this);
+}
+
+void Operation::complete_from_event() {
+  settle();
+  happen();
+}
+
+void Operation::happen() {
+  if (state_ != State::woken) return node_->backend().due(*this);
+  state_ = State::done;
+  waiter_.resume();  // this operation may be gone after it
+}
+
+}  // namespace straggler

@@ -1,0 +1,73 @@
+// A process's place in a run: who it is, and what it shares with the others. Operations and back ends know a node as this.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/training/algebra.hpp"
+#include "sim/training/backend.hpp"
+#include "sim/training/operation.hpp"
+#include "sim/training/plan.hpp"
+
+namespace straggler {
+
+/// Where a worker, or all of them together, stand in their sequence of samples.
+struct SampleStream {
+  std::uint64_t position = 0;
+};
+
+/// What the nodes of one back end share; outlives them.
+struct NodeContext {
+  NodeContext(Backend& its_backend, Lineage& its_lineage, const TrainingPlan& its_plan)
+      : backend(its_backend), lineage(its_lineage), plan(its_plan), algebra(its_lineage, its_plan) {}
+  Backend& backend;
+  Lineage& lineage;
+  const TrainingPlan& plan;
+  Algebra algebra;
+  SampleStream shared_stream;  // where plan.shared_stream
+  Weights initial;             // made when first asked for
+};
+
+class Participant {
+ public:
+  Participant(NodeContext& context, Rank self) : context_(context), self_(self) {}
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
+
+  Rank self() const { return self_; }
+  Rank workers() const { return plan().workers; }
+  Rank server() const { return plan().workers; }
+  bool is_server() const { return self_ >= plan().workers; }
+  const TrainingPlan& plan() const { return context_.plan; }
+  std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
+
+  Backend& backend() const { return context_.backend; }
+  Lineage& lineage() const { return context_.lineage; }
+  Algebra& algebra() const { return context_.algebra; }
+  OperationSlot& slot() { return slot_; }
+  /// Passes over the training set, as schedules count them, at these weights.
+  double epochs_at(const Weights& weights) const;
+  /// In which pass over the data that it is drawn from the batch lies.
+  std::uint64_t epoch_of(const DrawnBatch& batch) const {
+    return batch.position / (plan().shared_stream ? plan().train_samples : plan().stream_samples[batch.stream]);
+  }
+  /// State of this node's optimizer.
+  std::vector<Handle>& optimizer() {
+    if (!optimizer_) optimizer_ = std::make_unique<std::vector<Handle>>();
+    return *optimizer_;
+  }
+  /// Number of a computation that starts.
+  std::uint64_t next_call() { return calls_++; }
+
+ protected:
+  ~Participant() = default;
+
+  NodeContext& context_;
+  OperationSlot slot_;
+  Rank self_;
+  std::uint32_t calls_ = 0;                         // computations started
+  std::unique_ptr<std::vector<Handle>> optimizer_;  // null: none yet
+};
+
+}  // namespace straggler
