@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -38,7 +39,7 @@ void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spe
     std::string lower = spec.device;
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (lower != meant) return;
-    context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, built_in));
+    context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, built_in));
     with.devices[spec.device] = *built_in_device(context, meant);
     return;
   }
@@ -46,7 +47,7 @@ void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spe
   for (const auto& [name, device] : with.devices) names.push_back(name);
   for (const std::string& name : context.vocabulary.names(KindGroup::device))
     if (!with.devices.contains(name)) names.push_back(name);
-  context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, names));
+  context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, names));
 }
 
 void read_rows(Section& group, const GroupContext& with, WorkerGroup& spec) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -39,6 +40,11 @@ ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::st
     key.type = YamlNode::Type::scalar;
     key.text = node.keys[i].name;
     key.place = node.keys[i].place;
+    if (const std::string spaced = with_blank_after_colon(key.text); !spaced.empty()) {
+      context.problems.add(key.place, path,
+                           "has " + in_quotes(key.text) + "; write " + in_quotes(spaced) + ", with a blank after the colon");
+      continue;
+    }
     const std::string where = path + "." + key.text.substr(0, 20);
     const std::optional<Value> samples = read_value(context, key, where, size), time = read_value(context, node.items[i], where, seconds);
     if (samples && time) compute.table.emplace_back(std::get<std::int64_t>(*samples), std::get<double>(*time));
@@ -145,8 +151,9 @@ bool read_profile(Section& device, DeviceSpec& spec) {
   if (built_in)
     spec = *built_in;
   else
-    device.context().problems.add(node->place, device.path_of("profile"),
-                                  unknown_name(name_of(KindGroup::device), name, device.context().vocabulary.names(KindGroup::device)));
+    device.context().problems.add(
+        node->place, device.path_of("profile"),
+        unknown_kind(KindGroup::device, name_of(KindGroup::device), name, device.context().vocabulary.names(KindGroup::device)));
   return built_in.has_value();
 }
 

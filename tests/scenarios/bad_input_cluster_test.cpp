@@ -30,7 +30,7 @@ const std::vector<Slip> devices = {
     {"    compute: {roofline: {peak",
      "    `compute: {affine: {overhead: 1ms}, roofline: {peak",
      {"devices.gpu.compute: has both affine and roofline; keep one"}},
-    {"profile: h100", "profile: `h10", {"devices.fast.profile: unknown built-in device 'h10'; did you mean 'h100'? known: cpu_core, h100"}},
+    {"profile: h100", "profile: `hh100", {"devices.fast.profile: unknown built-in device 'hh100'; did you mean 'h100'? known: cpu_core, h100"}},
     {"profile: h100", "profile: `[h100]", {"devices.fast.profile: is a list; write a text"}},
     {"profile: h100", "`profil: h100", {"devices.fast.profil: unknown key 'profil'; did you mean 'profile'?"}},
     {"per_sample: 100us", "per_sample: `0s", {"devices.node.loader.per_sample: 0s is out of range"}},
