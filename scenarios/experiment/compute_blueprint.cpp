@@ -16,13 +16,15 @@ std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, c
                 "a roofline counts the FLOPs of a model's layers, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or "
                 "an affine time or a table here");
   const TrainingCost training = training_cost(cost);
+  const HalfRates* half = spec.half_rates(scenario.workload.precision);
+  const double width = half != nullptr ? 0.5 : 1;  // of a number, in 4 bytes
   Roofline roofline;
-  roofline.launch = spec.launch;
+  roofline.launch = half != nullptr ? half->launch : spec.launch;
   roofline.flops_per_sample = training.flops_per_sample;
-  roofline.peak = spec.peak;
-  roofline.efficiency = spec.efficiency;
-  roofline.fixed_bytes = training.fixed_bytes;
-  roofline.bytes_per_sample = training.bytes_per_sample;
+  roofline.peak = half != nullptr ? half->peak : spec.peak;
+  roofline.efficiency = half != nullptr ? half->efficiency : spec.efficiency;
+  roofline.fixed_bytes = width * training.fixed_bytes;
+  roofline.bytes_per_sample = width * training.bytes_per_sample;
   roofline.memory_bandwidth = spec.memory_bandwidth;
   return at_place(scenario, place, [&] { return roofline_time(roofline); });
 }

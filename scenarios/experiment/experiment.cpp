@@ -1,6 +1,7 @@
 #include "scenarios/experiment/experiment.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -262,6 +263,26 @@ void Experiment::write_graph(const std::string& path) const {
   }
 }
 
+namespace {
+
+/// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
+void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
+  const std::string& precision = scenario.workload.precision;
+  if (precision == "fp32") return;
+  std::set<std::string> told;
+  for (const WorkerGroup& group : scenario.cluster.workers) {
+    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
+    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
+      continue;
+    const std::string format = precision == "bf16" ? "bf16" : "fp16";
+    warnings.push_back("device " + group.device + " has no " + format +
+                       " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
+                       format + ": {peak: ..., efficiency: ...}, or measured times as a table");
+  }
+}
+
+}  // namespace
+
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
   const Blueprint& blueprint = implementation_->blueprint;
@@ -319,6 +340,7 @@ Explanation Experiment::explain() const {
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
+  add_precision_warnings(scenario, out.warnings);
   out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;

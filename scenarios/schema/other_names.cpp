@@ -90,7 +90,7 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::device, "p100", ""},
     {KindGroup::device, "p40", ""},
     {KindGroup::device, "p4", ""},
-    {KindGroup::device, "m4", ""},
+    {KindGroup::device, "l40", ""},
     {KindGroup::device, "v100s", ""},
     {KindGroup::device, "a10g", ""},
     {KindGroup::device, "b100", ""},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct Kind {
 };
 
 /// Seconds for a mini-batch of b samples on a device, before jitter and slowdown.
+/// The rates of a roofline in one 16-bit format.
+struct HalfRates {
+  double peak = 0, efficiency = 1, launch = 0;  // FLOP per second; share; seconds
+  bool operator==(const HalfRates&) const = default;
+};
+
 struct ComputeSpec {
   enum class Form { affine, table, roofline } form = Form::affine;
   double overhead = 0, per_sample = 0;                 // affine: overhead + b · per_sample
@@ -29,7 +36,10 @@ struct ComputeSpec {
   double launch = 0;                                   // a table's value is never below it; roofline: added
   // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth), counted from the cost model's layers
   double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
+  std::optional<HalfRates> fp16, bf16;                    // in those precisions, with half the bytes; none: as in fp32
   double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
+  /// Those of a workload.precision, of a roofline; null: it has none, or is in fp32.
+  const HalfRates* half_rates(std::string_view precision) const;
   bool operator==(const ComputeSpec&) const = default;
 };
 

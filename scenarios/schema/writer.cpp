@@ -97,6 +97,12 @@ std::string link_override(const LinkSpec& spec, const LinkSpec& base) {
   return map.text();
 }
 
+std::string half_rates(const HalfRates& rates) {
+  FlowMap map;
+  map.add("peak", format_quantity(rates.peak, Dimension::compute)).add("efficiency", number(rates.efficiency));
+  return map.add("launch", time(rates.launch)).text();
+}
+
 std::string compute(const ComputeSpec& spec) {
   FlowMap map;
   if (spec.form == ComputeSpec::Form::affine) {
@@ -109,6 +115,8 @@ std::string compute(const ComputeSpec& spec) {
     FlowMap roofline;
     roofline.add("peak", format_quantity(spec.peak, Dimension::compute)).add("efficiency", number(spec.efficiency));
     roofline.add("memory_bandwidth", rate(spec.memory_bandwidth)).add("launch", time(spec.launch));
+    if (spec.fp16) roofline.add("fp16", half_rates(*spec.fp16));
+    if (spec.bf16) roofline.add("bf16", half_rates(*spec.bf16));
     map.add("roofline", roofline.text());
   }
   return map.add("forward_fraction", number(spec.forward_fraction)).text();

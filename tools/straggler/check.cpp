@@ -86,7 +86,8 @@ void print_layers(const Explanation& explanation) {
                readable_number(layer.activation_bytes));
 }
 
-std::string described_precision(const WorkloadSpec& workload) {
+std::string described_precision(const Scenario& scenario) {
+  const WorkloadSpec& workload = scenario.workload;
   const std::string format = workload.precision == "bf16" ? "bfloat16" : "FP16";
   std::string text = fmt::format("{}: computing and messages in {}, weights and updates in FP32", workload.precision, format);
   if (workload.growth_every > 0)
@@ -94,6 +95,11 @@ std::string described_precision(const WorkloadSpec& workload) {
         fmt::format("; loss scale {} at first, doubled after {} good updates", format_number(workload.loss_scale), workload.growth_every);
   else if (workload.loss_scale != 1)
     text += fmt::format("; loss scale {}", format_number(workload.loss_scale));
+  const auto measured = [&](const WorkerGroup& group) {
+    return scenario.devices.at(group.device).compute.form != ComputeSpec::Form::roofline;
+  };
+  if (std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), measured))
+    text += "; affine times and tables are the same in every precision";
   return text;
 }
 
@@ -110,7 +116,7 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
                            readable_count(explanation.test_samples), readable_count(explanation.classes),
                            explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   line("parameters", readable_count(explanation.parameters));
-  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario.workload));
+  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
     line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
   if (!explanation.bucket_bytes.empty()) {
