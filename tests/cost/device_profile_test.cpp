@@ -133,8 +133,9 @@ std::vector<Measurement> measurements() {
 /// peak, the further apart are ResNet-50 and BERT: most in 16 bits and on a B200.
 double worst_factor(const Measurement& each) {
   if (std::string(each.model) == "vgg16") return 3.2;
-  if (std::string(each.device) == "b200" || std::string(each.device) == "h100" || std::string(each.device) == "a100")
-    return each.half ? 4 : 2.5;
+  const std::string device = each.device;
+  if (each.half && (device == "a100" || device == "h100" || device == "b200")) return 4;
+  if (device == "b200") return 2.5;
   return 2.4;
 }
 
