@@ -30,6 +30,8 @@ class Silent final : public ProgressListener {
 
 struct Experiment::Implementation {
   Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
+    if (!options.timing_only && !blueprint.has_data())
+      throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;
     replay = read_replay(*options.replay, scenario);
     if (replay.real) follow(*replay.real);
@@ -314,12 +316,13 @@ Explanation Experiment::explain() const {
   out.batch_per_worker = blueprint.plan.batch;
   const double workers = static_cast<double>(blueprint.plan.workers);
   const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
-  out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
-                                                                    static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+  if (blueprint.plan.epoch_samples > 0)
+    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
+                                                                      static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
-  out.layers = blueprint.model->cost();
+  if (blueprint.model) out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;
     out.cost_parameters = blueprint.cost.parameters();
@@ -333,10 +336,11 @@ Explanation Experiment::explain() const {
   const std::size_t vectors =
       (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
       4;
-  out.memory_bytes =
-      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
-      12 * blueprint.data.train +
-      blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  if (blueprint.model)
+    out.memory_bytes = vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
+                       12 * blueprint.data.train +
+                       blueprint.model->workspace_bytes(
+                           static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
@@ -345,7 +349,8 @@ Explanation Experiment::explain() const {
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
-  if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)
+  const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
+  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
                            ": their batches are all they have");
   const EvaluateSpec& evaluate = scenario.training.evaluate;

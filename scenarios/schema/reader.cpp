@@ -187,6 +187,7 @@ void check_against_data(const Scenario& scenario, const DataInfo& data) {
   const BatchSpec& batch = scenario.training.batch;
   const auto train = static_cast<std::int64_t>(data.train);
   const std::int64_t size = batch.per_worker ? *batch.per_worker : batch.global.value_or(1);
+  if (train == 0) return;  // no data: an epoch has no size
   const std::string path = batch.per_worker ? "training.batch.per_worker" : "training.batch.global";
   if (size > train) {
     problems.add(path, "a batch of " + std::to_string(size) + " samples is larger than the data, which has " + std::to_string(train) +
