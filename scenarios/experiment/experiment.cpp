@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/data/blocks.hpp"
+#include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -49,6 +50,7 @@ struct Experiment::Implementation {
                 const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
   void describe(RunRecord& record, const Network& network) const;
+  PartitionFacts partition_facts() const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
   void compare_with_replayed(RunRecord& record) const;
 
@@ -264,6 +266,21 @@ void Experiment::write_graph(const std::string& path) const {
   }
 }
 
+/// Labels are looked at only where the partition follows them, and where there may be any.
+PartitionFacts Experiment::Implementation::partition_facts() const {
+  const StreamSizes& sizes = blueprint.streams;
+  PartitionFacts facts;
+  facts.pool = sizes.shared;
+  facts.parts = sizes.sizes.size();
+  facts.smallest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::min_element(sizes.sizes.begin(), sizes.sizes.end());
+  facts.largest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::max_element(sizes.sizes.begin(), sizes.sizes.end());
+  const bool random = sizes.shared || scenario.workload.partition.name == "iid";
+  if (options.timing_only || random || blueprint.data.vocabulary) return facts;
+  const MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
+  facts.labels = label_skew(*math.partition, math.data->train.labels, blueprint.data.classes);
+  return facts;
+}
+
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
   const Blueprint& blueprint = implementation_->blueprint;
@@ -307,9 +324,11 @@ Explanation Experiment::explain() const {
     }
   }
   out.data_origin = blueprint.data.origin;
+  out.learns = blueprint.has_data();
+  if (out.learns) out.partition = implementation_->partition_facts();
   out.classes = blueprint.data.classes;
   out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
-  out.parameters = blueprint.model->parameters();
+  out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
   out.message_bytes = blueprint.model_bytes;
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
@@ -358,6 +377,7 @@ Explanation Experiment::explain() const {
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
     out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
                            std::to_string(evaluate.sustain));
+  for (std::string& sentence : advice(scenario, blueprint)) out.warnings.push_back(std::move(sentence));
   return out;
 }
 
