@@ -133,9 +133,9 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
       const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
       const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
       if (!has_data())
-        throw std::invalid_argument(entry.name +
-                                    " costs what the shape of its samples makes it cost, and there is no data; name data, or a " +
-                                    "model that is known by its layers, such as resnet50_imagenet");
+        throw std::invalid_argument("the cost of " + entry.name +
+                                    " follows from the shape of its samples, and there is no data; name data, " +
+                                    "or a model that is known by its layers, such as resnet50_imagenet");
       cost = cost_table(*entry.make(kind.parameters, data, ModelSetting{*kernels, numerics.precision}));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }
