@@ -32,9 +32,9 @@ struct Blueprint {
   std::filesystem::path base;  // where relative paths start
 
   std::unique_ptr<Scheme> scheme;
-  std::unique_ptr<Model> model;
-  ModelWeights start;      // from workload.model.weights; empty: from the seed
-  std::string start_note;  // a sentence for the user; empty: all was there
+  std::unique_ptr<Model> model;  // null: there is no data, so that nothing learns
+  ModelWeights start;            // from workload.model.weights; empty: from the seed
+  std::string start_note;        // a sentence for the user; empty: all was there
   std::unique_ptr<UpdateRule> optimizer;
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
@@ -57,6 +57,8 @@ struct Blueprint {
   std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
   Numerics numerics;
 
+  /// False: timing alone.
+  bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
   std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
@@ -88,6 +90,9 @@ struct Blueprint {
 
  private:
   void resolve_data(const Scenario& scenario);
+  void resolve_model(const Scenario& scenario);
+  void refuse_epochs(const Scenario& scenario) const;
+  std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;
   void resolve_workload(const Scenario& scenario);
   void resolve_training(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/data/blocks.hpp"
+#include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -31,6 +32,8 @@ class Silent final : public ProgressListener {
 
 struct Experiment::Implementation {
   Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
+    if (!options.timing_only && !blueprint.has_data())
+      throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;
     replay = read_replay(*options.replay, scenario);
     if (replay.real) follow(*replay.real);
@@ -48,6 +51,7 @@ struct Experiment::Implementation {
                 const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
   void describe(RunRecord& record, const Network& network) const;
+  PartitionFacts partition_facts() const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
   void compare_with_replayed(RunRecord& record) const;
 
@@ -283,6 +287,21 @@ void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& 
 
 }  // namespace
 
+/// Labels are looked at only where the partition follows them, and where there may be any.
+PartitionFacts Experiment::Implementation::partition_facts() const {
+  const StreamSizes& sizes = blueprint.streams;
+  PartitionFacts facts;
+  facts.pool = sizes.shared;
+  facts.parts = sizes.sizes.size();
+  facts.smallest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::min_element(sizes.sizes.begin(), sizes.sizes.end());
+  facts.largest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::max_element(sizes.sizes.begin(), sizes.sizes.end());
+  const bool random = sizes.shared || scenario.workload.partition.name == "iid";
+  if (options.timing_only || random || blueprint.data.vocabulary) return facts;
+  const MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
+  facts.labels = label_skew(*math.partition, math.data->train.labels, blueprint.data.classes);
+  return facts;
+}
+
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
   const Blueprint& blueprint = implementation_->blueprint;
@@ -326,22 +345,25 @@ Explanation Experiment::explain() const {
     }
   }
   out.data_origin = blueprint.data.origin;
+  out.learns = blueprint.has_data();
+  if (out.learns) out.partition = implementation_->partition_facts();
   out.classes = blueprint.data.classes;
   out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
-  out.parameters = blueprint.model->parameters();
+  out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
   out.message_bytes = blueprint.model_bytes;
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
   out.batch_per_worker = blueprint.plan.batch;
   const double workers = static_cast<double>(blueprint.plan.workers);
   const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
-  out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
-                                                                    static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+  if (blueprint.plan.epoch_samples > 0)
+    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
+                                                                      static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   add_precision_warnings(scenario, out.warnings);
-  out.layers = blueprint.model->cost();
+  if (blueprint.model) out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;
     out.cost_parameters = blueprint.cost.parameters();
@@ -355,10 +377,11 @@ Explanation Experiment::explain() const {
   const std::size_t vectors =
       (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
       4;
-  out.memory_bytes =
-      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
-      12 * blueprint.data.train +
-      blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  if (blueprint.model)
+    out.memory_bytes = vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
+                       12 * blueprint.data.train +
+                       blueprint.model->workspace_bytes(
+                           static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
@@ -367,7 +390,8 @@ Explanation Experiment::explain() const {
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
-  if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)
+  const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
+  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
                            ": their batches are all they have");
   const EvaluateSpec& evaluate = scenario.training.evaluate;
@@ -375,6 +399,7 @@ Explanation Experiment::explain() const {
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
     out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
                            std::to_string(evaluate.sustain));
+  for (std::string& sentence : advice(scenario, blueprint)) out.warnings.push_back(std::move(sentence));
   return out;
 }
 

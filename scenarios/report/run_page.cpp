@@ -125,7 +125,8 @@ class RunPage {
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
     if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
     if (const std::string outcome = summary_.text("outcome"); outcome != "completed" && outcome != "target_reached")
-      said.push_back(fmt::format("Outcome: {}{}.", outcome, outcome == "diverged" ? ", the loss is no longer finite" : ""));
+      said.push_back(fmt::format("Outcome: {}{}.", outcome,
+                                 outcome == "diverged" ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
     if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";

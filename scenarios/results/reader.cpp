@@ -205,7 +205,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.workers = summary.number("workers");
   run.simulated_seconds = summary.number("simulated_seconds");
   run.updates = summary.number("updates");
-  run.epochs = summary.number("epochs");
+  run.epochs = summary.number_or_null("epochs");
   run.samples = summary.number("samples");
   run.bytes_sent = summary.number("bytes_sent");
   run.samples_per_second = summary.number_or_null("samples_per_second");

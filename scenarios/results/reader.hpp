@@ -24,8 +24,8 @@ struct RunResult {
   bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
   std::string data_path;    // where it was; empty if that was not said
-  double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
-  std::optional<double> samples_per_second, final_test_accuracy, target_accuracy;
+  double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
+  std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them

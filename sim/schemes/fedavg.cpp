@@ -110,8 +110,11 @@ const Register<SchemeEntry> entry({
          on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters& parameters, double,
-                            double) { return 1 / (parameters.number("fraction") * static_cast<double>(parameters.count("local_epochs"))); },
+    .updates_per_epoch =
+        [](const Parameters& parameters, double, double workers) {
+          const double clients = std::max(1.0, std::round(parameters.number("fraction") * workers));
+          return workers / (clients * static_cast<double>(parameters.count("local_epochs")));
+        },
 });
 
 }  // namespace

@@ -147,7 +147,7 @@ DrawnBatch Node::draw(Rank worker, SampleStream& own, std::uint64_t& work, std::
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
   SampleStream& stream = pool && !is_server() ? context_.shared_stream : own;
   const auto wanted = static_cast<std::uint64_t>(samples);
-  std::uint64_t left = epoch - stream.position % epoch;
+  std::uint64_t left = plan().endless ? wanted : epoch - stream.position % epoch;
   if (plan().drop_last && left < wanted && epoch >= wanted) {
     stream.position += left;
     left = epoch;
@@ -257,6 +257,7 @@ Gradient Node::no_gradient(const Weights& weights) const {
 }
 
 double Node::epochs_at(const Weights& weights) const {
+  if (plan().epoch_samples == 0) return 0;
   // Between two versions a worker reckons that the others have got as far as it has itself.
   const std::uint64_t local = weights->local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights->participants));
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);

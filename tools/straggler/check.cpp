@@ -86,6 +86,38 @@ void print_layers(const Explanation& explanation) {
                readable_number(layer.activation_bytes));
 }
 
+void print_partition(const Scenario& scenario, const PartitionFacts& facts) {
+  const std::string kind = write_partition(scenario.workload);
+  if (facts.pool) {
+    line("partition", fmt::format("{}: all workers draw from one pool of {} samples", kind, readable_count(facts.smallest)));
+    return;
+  }
+  line("partition", fmt::format("{}: {} part{} of {}{} samples", kind, readable_count(facts.parts), facts.parts == 1 ? "" : "s",
+                                readable_count(facts.smallest),
+                                facts.largest > facts.smallest ? fmt::format(" to {}", readable_count(facts.largest)) : ""));
+  if (!facts.labels) return;
+  const LabelSkew& skew = *facts.labels;
+  line("label skew",
+       fmt::format("a part has {:.1f} classes (mean; {} to {}); its most frequent one is {:.0f} % of it (mean; at most {:.0f} %); distance "
+                   "from the whole's labels {:.2f} (0: alike, {:.2f}: one class each)",
+                   skew.mean_classes, skew.fewest_classes, skew.most_classes, 100 * skew.mean_largest, 100 * skew.most_largest,
+                   skew.mean_distance, skew.one_class));
+}
+
+void print_data(const Scenario& scenario, const Explanation& explanation) {
+  if (!explanation.learns) {
+    line("data",
+         fmt::format("none, for timing alone (--timing-only): {}, and no batch is cut short",
+                     explanation.train_samples > 0 ? fmt::format("an epoch has {} samples", readable_count(explanation.train_samples))
+                                                   : "there are no epochs"));
+    return;
+  }
+  line("data", fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
+                           readable_count(explanation.test_samples), readable_count(explanation.classes),
+                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
+  print_partition(scenario, explanation.partition);
+}
+
 std::string described_precision(const Scenario& scenario) {
   const WorkloadSpec& workload = scenario.workload;
   const std::string format = workload.precision == "bf16" ? "bfloat16" : "FP16";
@@ -112,10 +144,8 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   print_topology(explanation);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
-  line("data", fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
-                           readable_count(explanation.test_samples), readable_count(explanation.classes),
-                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
-  line("parameters", readable_count(explanation.parameters));
+  print_data(scenario, explanation);
+  if (explanation.learns) line("parameters", readable_count(explanation.parameters));
   if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
     line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
@@ -127,10 +157,11 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
-  line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
+  if (explanation.learns)
+    line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
-  if (timing_only) return;
+  if (timing_only || !explanation.learns) return;
   if (const std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
     fmt::print("warning: {}\n", warning);
 }
@@ -151,7 +182,7 @@ int execute(const std::vector<std::string>& given) {
   const Scenario scenario = read_scenario(arguments.positional().front(), sets);
   RunOptions options;
   options.threads = arguments.common().threads;
-  options.timing_only = arguments.flag("timing-only");
+  options.timing_only = arguments.flag("timing-only") || scenario.workload.data.name == no_data;
   const Experiment experiment(scenario, options);
   print(scenario, experiment.explain(), options.timing_only);
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));

@@ -134,6 +134,7 @@ class Quantization {
   int execute() {
     const auto start = std::chrono::steady_clock::now();
     const Blueprint blueprint(scenario_, kernels_);
+    if (!blueprint.has_data()) throw_error(scenario_, "workload.data", "calibrating needs samples, and there is no data; name a data set");
     const Architecture* const architecture = blueprint.model->architecture();
     if (!architecture)
       throw_error(scenario_, "workload.model",

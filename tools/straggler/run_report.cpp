@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
@@ -105,7 +106,8 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
                                      record.workers.size() == 1 ? "" : "s", record.seed));
   lines.add("outcome", outcome_text(record));
   lines.add("simulated time", readable_seconds(seconds));
-  lines.add("updates", fmt::format("{} in {} epochs", readable_count(record.updates), readable_number(record.epochs)));
+  lines.add("updates", readable_count(record.updates) +
+                           (std::isnan(record.epochs) ? std::string() : fmt::format(" in {} epochs", readable_number(record.epochs))));
   lines.add("samples",
             fmt::format("{}{}", readable_count(record.samples),
                         seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
