@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/sweep/derived_scalars.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/swept_axes.hpp"
 

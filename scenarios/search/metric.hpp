@@ -7,7 +7,7 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/schema/scenario.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "scenarios/schema/writer.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 namespace {
