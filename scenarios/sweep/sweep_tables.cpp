@@ -6,7 +6,7 @@
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 namespace {
