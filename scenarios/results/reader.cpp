@@ -169,6 +169,19 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 
 }  // namespace
 
+std::string results_of_another_command(const fs::path& path) {
+  static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
+                                                                  {"race.sqlite", "holds a race (straggler report shows it)"},
+                                                                  {"validation.csv", "holds results of straggler validate"},
+                                                                  {"quantization.csv", "holds results of straggler quantize"}};
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && path.extension() == ".checkpoint") return "is the checkpoint of a run that has not ended";
+  if (fs::exists(path / "summary.json", error)) return {};
+  for (const auto& [file, what] : marks)
+    if (fs::exists(path / file, error)) return what;
+  return {};
+}
+
 bool has_losses(const fs::path& folder) {
   std::ifstream file(folder / "curve.csv", std::ios::binary);
   std::string line;

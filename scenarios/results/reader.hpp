@@ -34,6 +34,10 @@ struct RunResult {
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
 
+/// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
+/// Empty: a run, or nothing that is known.
+std::string results_of_another_command(const std::filesystem::path& path);
+
 /// Whether curve.csv of a result folder has a loss, be it nan: a run of the timing alone has none. False without such a file.
 bool has_losses(const std::filesystem::path& folder);
 

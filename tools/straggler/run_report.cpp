@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scenarios/results/below_again.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 
@@ -36,12 +37,24 @@ std::string outcome_text(const RunRecord& record) {
   return name;
 }
 
+AccuracyCurve accuracies(const RunRecord& record) {
+  AccuracyCurve curve;
+  for (const CurvePoint& point : record.curve)
+    if (point.test_accuracy) curve.emplace_back(point.time.seconds(), *point.test_accuracy);
+  return curve;
+}
+
 void add_time(Lines& lines, const RunRecord& record, double accuracy) {
   const Reached first = reached(record.curve, accuracy, record.sustain);
   std::string value = "not reached";
-  if (first.at)
-    value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update),
+  if (first.at) {
+    const double seconds = first.at->time.seconds();
+    value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(seconds), readable_count(first.at->update),
                         readable_number(first.at->epoch), readable_bytes(static_cast<double>(first.at->bytes_sent)));
+    if (const std::optional<double> below = below_again(accuracies(record), accuracy, seconds))
+      value += fmt::format("; held for {} evaluation{}, below it again after {}", record.sustain, record.sustain == 1 ? "" : "s",
+                           readable_seconds(*below));
+  }
   lines.add(time_to(accuracy, accuracy == record.target_accuracy), value);
 }
 
