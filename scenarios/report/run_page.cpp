@@ -19,6 +19,7 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/worker_names.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/loss_warning.hpp"
 
@@ -73,7 +74,12 @@ class Facts {
 
 class RunPage {
  public:
-  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {}
+  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {
+    try {
+      scenario_ = read_scenario(folder / "scenario.yaml");
+    } catch (const std::runtime_error&) {  // of another version: less is said
+    }
+  }
 
   std::string html() {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
@@ -117,12 +123,16 @@ class RunPage {
 
   /// Empty where this version does not read the run's scenario.
   std::string held() const {
-    try {
-      const std::int64_t sustain = read_scenario(folder_ / "scenario.yaml").training.evaluate.sustain;
-      return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
-    } catch (const std::runtime_error&) {
-      return {};
-    }
+    if (!scenario_) return {};
+    const std::int64_t sustain = scenario_->training.evaluate.sustain;
+    return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
+  }
+
+  /// " (3x slower)", or nothing.
+  std::string special(std::size_t group) const {
+    if (!scenario_ || group >= scenario_->cluster.workers.size()) return {};
+    const std::string what = group_difference(*scenario_, group);
+    return what.empty() ? what : " (" + what + ")";
   }
 
   std::string reached_sentence(double target, double reached, const AccuracyCurve& curve) const {
@@ -242,9 +252,10 @@ class RunPage {
     std::vector<double> counts;
     for (std::size_t row = 0; row < workers.rows(); ++row) {
       const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
+      const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
-        chart.names.push_back((groups ? "group " : "worker ") + key + ", " + workers.text(row, "device"));
+        chart.names.push_back((groups ? "group " : "worker ") + key + special(group) + ", " + workers.text(row, "device"));
         chart.values.emplace_back(std::size(phases), 0.0);
         counts.push_back(0);
       }
@@ -313,6 +324,7 @@ class RunPage {
 
   fs::path folder_;
   Summary summary_;
+  std::optional<Scenario> scenario_;
   std::string body_;
 };
 

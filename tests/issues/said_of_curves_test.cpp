@@ -18,7 +18,8 @@ namespace {
 
 /// The page of a run whose test accuracies are given, evaluated every 5 s from 0 s on, with a target and a threshold of 0.8.
 std::string page_of(const std::vector<double>& accuracies, int sustain) {
-  Scenario scenario = read_scenario_text(cluster(2), "test.yaml", {"training.stop={updates: 9, target_accuracy: 0.8, on_target: continue}"});
+  Scenario scenario =
+      read_scenario_text(cluster(2), "test.yaml", {"training.stop={updates: 9, target_accuracy: 0.8, on_target: continue}"});
   scenario.training.evaluate.sustain = sustain;
   RunRecord record;
   record.name = "demo";

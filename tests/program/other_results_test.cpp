@@ -28,7 +28,9 @@ TEST_CASE("compare results/* leaves a sweep, a race and a checkpoint out, and sa
   place.write("small.yaml", scenario);
   place.write("try.yaml", sweep);
   REQUIRE(place.shell("straggler sweep try.yaml --quiet --no-store").code == 0);
-  REQUIRE(place.shell("straggler race small.yaml --schemes ssgd,asgd --timing-only --seeds 5 --out results/fight --quiet --no-store").code == 0);
+  REQUIRE(
+      place.shell("straggler race small.yaml --schemes ssgd,asgd --timing-only --seeds 5 --out results/fight --quiet --no-store").code ==
+      0);
   REQUIRE(place.shell("straggler run small.yaml --timing-only --quiet").code == 0);
   place.write("results/small.checkpoint", "x");
   const auto alone = place.shell("straggler compare results/small"), all = place.shell("straggler compare results/*");

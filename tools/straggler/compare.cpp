@@ -29,10 +29,11 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command compare_command{"compare", "RUN_DIR...",
-                              "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
-                              "  straggler compare results/ssgd results/asgd results/nonblocking\n"
-                              "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n",
-                              execute};
+const Command compare_command{
+    "compare", "RUN_DIR...",
+    "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
+    "  straggler compare results/ssgd results/asgd results/nonblocking\n"
+    "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n",
+    execute};
 
 }  // namespace straggler::cli

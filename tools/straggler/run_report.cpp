@@ -7,6 +7,7 @@
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/results/waited_for.hpp"
 
 namespace straggler::cli {
 
@@ -76,6 +77,16 @@ std::string where_time_went(const RunRecord& record) {
   return text.empty() ? "no time passed" : text;
 }
 
+/// [groups]; -1: no worker of it lived.
+std::vector<double> idle_of_groups(const RunRecord& record) {
+  std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
+  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
+    groups[record.worker_groups[worker]].push_back(record.workers[worker]);
+  std::vector<double> idle;
+  for (const std::vector<WorkerRecord>& group : groups) idle.push_back(mean_share(group, Phase::idle).value_or(-1));
+  return idle;
+}
+
 std::string staleness_text(const RunRecord& record) {
   double count = 0, sum = 0;
   for (const auto& [staleness, contributions] : record.staleness) {
@@ -111,7 +122,7 @@ std::string loss_scale_text(const RunRecord& record) {
 
 }  // namespace
 
-std::string run_report(const RunRecord& record, const std::filesystem::path& folder) {
+std::string run_report(const Scenario& scenario, const RunRecord& record, const std::filesystem::path& folder) {
   Lines lines;
   const double seconds = record.end.seconds();
   lines.add(record.name, fmt::format("{} on {} worker{}, seed {}", record.scheme, readable_count(record.workers.size()),
@@ -125,6 +136,7 @@ std::string run_report(const RunRecord& record, const std::filesystem::path& fol
   if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); }))
     add_times(lines, record);
   lines.add("workers' time", where_time_went(record));
+  if (const std::string slow = waited_for(scenario, idle_of_groups(record)); !slow.empty()) lines.add("waited for", slow);
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),
