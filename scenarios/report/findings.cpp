@@ -233,7 +233,7 @@ class Findings {
   }
   std::string speed_up_key() const { return view_.has("speed_up_to_target") ? "speed_up_to_target" : "speed_up"; }
   std::string speed_up_words() const {
-    return speed_up_key() == "speed_up" ? "largest speed-up in samples per second" : "largest speed-up in time to the target";
+    return speed_up_key() == "speed_up" ? "largest scaling speed-up in samples per second" : "largest scaling speed-up in time to the target";
   }
 
   void speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, std::optional<std::size_t> series) {
@@ -257,7 +257,7 @@ class Findings {
     return axis.labels[value] + " " + (axis.title == "workers" && axis.labels[value] == "1" ? "worker" : axis.title);
   }
 
-  /// Of all that are compared: "At bandwidth 1Gbps: the largest speed-up … is 12 with 16 workers for ssgd, 4 with 8 for asgd".
+  /// Of all that are compared: "At bandwidth 1Gbps: the largest scaling speed-up … is 12 with 16 workers for ssgd, 4 with 8 for asgd".
   void speed_ups_together(const ChartPlan& plan, const std::vector<std::size_t>& facet) {
     std::vector<std::string> parts;
     for (const std::optional<std::size_t> series : values_of(plan.series))

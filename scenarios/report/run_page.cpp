@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,10 +13,13 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/result_table.hpp"
 #include "scenarios/report/share_text.hpp"
+#include "scenarios/results/below_again.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/worker_names.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/loss_warning.hpp"
 
@@ -70,7 +74,12 @@ class Facts {
 
 class RunPage {
  public:
-  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {}
+  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {
+    try {
+      scenario_ = read_scenario(folder / "scenario.yaml");
+    } catch (const std::runtime_error&) {  // of another version: less is said
+    }
+  }
 
   std::string html() {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
@@ -78,7 +87,7 @@ class RunPage {
                         count_text(summary_.number("workers").value_or(0)), count_text(summary_.number("seed").value_or(0)));
     const ResultTable curve(folder_ / "curve.csv");
     findings(curve);
-    facts();
+    facts(curve);
     body_ += "<h2>Pictures</h2>\n";
     learning(curve, "time_s", "simulated time", readable_seconds);
     learning(curve, "epoch", "epochs", readable_number);
@@ -104,12 +113,40 @@ class RunPage {
     return start && last ? loss_warning(*start, *last) : std::nullopt;
   }
 
+  static AccuracyCurve accuracies(const ResultTable& curve) {
+    AccuracyCurve all;
+    for (std::size_t row = 0; row < curve.rows(); ++row)
+      if (const auto time = curve.number(row, "time_s"); time && !curve.text(row, "test_accuracy").empty())
+        all.emplace_back(*time, curve.number(row, "test_accuracy").value_or(std::numeric_limits<double>::quiet_NaN()));
+    return all;
+  }
+
+  /// Empty where this version does not read the run's scenario.
+  std::string held() const {
+    if (!scenario_) return {};
+    const std::int64_t sustain = scenario_->training.evaluate.sustain;
+    return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
+  }
+
+  /// " (3x slower)", or nothing.
+  std::string special(std::size_t group) const {
+    if (!scenario_ || group >= scenario_->cluster.workers.size()) return {};
+    const std::string what = group_difference(*scenario_, group);
+    return what.empty() ? what : " (" + what + ")";
+  }
+
+  std::string reached_sentence(double target, double reached, const AccuracyCurve& curve) const {
+    const std::optional<double> below = below_again(curve, target, reached);
+    return fmt::format("{} test accuracy is reached after {}{}{}.", readable_number(target), readable_seconds(reached), held(),
+                       below ? fmt::format("; after {} it is below again", readable_seconds(*below)) : std::string());
+  }
+
   void findings(const ResultTable& curve) {
     std::vector<std::string> said;
     const std::string time = readable_seconds(summary_.number("simulated_seconds").value_or(0));
     const std::optional<double> target = summary_.number("target_accuracy"), reached = summary_.number("time_to_target_s");
     if (target && reached)
-      said.push_back(fmt::format("{} test accuracy is reached after {}, for good.", readable_number(*target), readable_seconds(*reached)));
+      said.push_back(reached_sentence(*target, *reached, accuracies(curve)));
     else if (target && with_math())
       said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
     if (const auto accuracy = summary_.number("final_test_accuracy"))
@@ -133,7 +170,7 @@ class RunPage {
     body_ += "</ul>\n";
   }
 
-  void facts() {
+  void facts(const ResultTable& curve) {
     Facts facts;
     facts.add("simulated time", summary_.number("simulated_seconds"), readable_seconds);
     facts.add("updates", summary_.number("updates"), count_text);
@@ -148,9 +185,14 @@ class RunPage {
     facts.add("updates skipped, gradient overflowed", summary_.number("skipped_updates"), count_text);
     facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
     const ResultTable thresholds(folder_ / "thresholds.csv");
+    const AccuracyCurve evaluations = accuracies(curve);
     for (std::size_t row = 0; row < thresholds.rows() && with_math(); ++row) {
-      const auto seconds = thresholds.number(row, "time_s");
-      facts.add("time to " + thresholds.text(row, "threshold"), seconds ? readable_seconds(*seconds) : std::string("not reached"));
+      const auto seconds = thresholds.number(row, "time_s"), threshold = thresholds.number(row, "threshold");
+      std::string text = seconds ? readable_seconds(*seconds) : std::string("not reached");
+      if (seconds && threshold)
+        if (const auto below = below_again(evaluations, *threshold, *seconds))
+          text += fmt::format("; below it again after {}", readable_seconds(*below));
+      facts.add("time to " + thresholds.text(row, "threshold"), text);
     }
     body_ += "<h2>Figures</h2>\n" + facts.html();
   }
@@ -211,9 +253,10 @@ class RunPage {
     std::vector<double> counts;
     for (std::size_t row = 0; row < workers.rows(); ++row) {
       const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
+      const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
-        chart.names.push_back((groups ? "group " : "worker ") + key + ", " + workers.text(row, "device"));
+        chart.names.push_back((groups ? "group " : "worker ") + key + special(group) + ", " + workers.text(row, "device"));
         chart.values.emplace_back(std::size(phases), 0.0);
         counts.push_back(0);
       }
@@ -282,6 +325,7 @@ class RunPage {
 
   fs::path folder_;
   Summary summary_;
+  std::optional<Scenario> scenario_;
   std::string body_;
 };
 

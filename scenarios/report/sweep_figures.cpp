@@ -36,8 +36,8 @@ class Figures {
       const std::vector<std::vector<std::size_t>> chosen = chosen_facets(view_, plan);
       each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
       if (!axis(*plan.x).workers) continue;
-      for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
-                                 Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
+      for (const Shown& shown : {Shown{"speed_up", "scaling speed-up in samples per second", factor_text},
+                                 Shown{"speed_up_to_target", "scaling speed-up in time to the target", factor_text}})
         each(chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
     }
     if (!plan_.x && (plan_.series || !plan_.facets.empty())) add_bars(facets, by_metric);

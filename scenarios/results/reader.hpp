@@ -28,11 +28,16 @@ struct RunResult {
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
+  std::string waited_for;  // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
 };
 
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
+
+/// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
+/// Empty: a run, or nothing that is known.
+std::string results_of_another_command(const std::filesystem::path& path);
 
 /// Whether curve.csv of a result folder has a loss, be it nan: a run of the timing alone has none. False without such a file.
 bool has_losses(const std::filesystem::path& folder);

@@ -149,7 +149,9 @@ class Sentence {
       other = *y;
     }
     if (!best) return {};
-    return fmt::format(" (its workers {} {} a sample instead of {})", best->does, readable_seconds(mine), readable_seconds(other));
+    const bool waits = best->share == &RunResult::idle && !b.waited_for.empty();
+    return fmt::format(" (its workers {} {} a sample instead of {}{})", best->does, readable_seconds(mine), readable_seconds(other),
+                       waits ? ", as the other's wait for " + b.waited_for : std::string());
   }
 
   std::string by_throughput() const {

@@ -130,6 +130,11 @@ bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointP
   return false;
 }
 
+void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act) {
+  const SweepPlan plan(sweep, options);
+  for (std::size_t index = 0; index < plan.size(); ++index) act(plan.request(index));
+}
+
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool) {
   SweepPlan plan(sweep, options);
   state.plan(plan.planned());

@@ -1,6 +1,7 @@
 // Runs the points of a sweep that are not finished, on several threads.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,9 @@ struct SweepOutcome {
 
 /// Whether any of its points is finished already. Throws ScenarioErrors.
 bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool);
+
+/// Every point that would be run at least, in order. The request is good until `act` returns. Throws ScenarioErrors.
+void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act);
 
 /// Reads all scenarios first (throws ScenarioErrors), then runs what is not finished.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool);

@@ -111,7 +111,7 @@ TEST_CASE("missed targets are counted, never averaged away") {
   CHECK(has(page, "5 s (3 of 5)"));
 }
 
-TEST_CASE("speed-up is against the fewest workers of the same repeat and scheme") {
+TEST_CASE("the scaling speed-up is against the fewest workers of the same repeat and scheme") {
   // ssgd: n workers are n^0.5 times as fast; asgd: n times, up to 4.
   const auto rate = [](const std::string& scheme, double n) { return scheme == "ssgd" ? 100 * std::sqrt(n) : 80 * std::min(n, 4.0); };
   const std::vector<std::string> columns = {"training.scheme", "cluster.workers[0].count"};
@@ -129,8 +129,8 @@ TEST_CASE("speed-up is against the fewest workers of the same repeat and scheme"
   CHECK(scalars.find(outcome.rows[0], "speed_up_to_target") == nullptr);
   CHECK(has(groups_csv(columns, outcome), ",speed_up_mean,speed_up_sd,speed_up_ci95,speed_up_count"));
   const std::vector<std::string> said = sentences(columns, outcome);
-  CHECK(says(said, "ssgd: the largest speed-up in samples per second is 4 with 16 workers, the most that were tried."));
-  CHECK(says(said, "asgd: the largest speed-up in samples per second is 4 with 4 workers; more do not help."));
+  CHECK(says(said, "ssgd: the largest scaling speed-up in samples per second is 4 with 16 workers, the most that were tried."));
+  CHECK(says(said, "asgd: the largest scaling speed-up in samples per second is 4 with 4 workers; more do not help."));
   const std::string page = sweep_report_files({}, columns, outcome)[0].second;
   CHECK(has(page, "class=\"ideal\""));
   // The points of one worker are gone: nothing to compare with.

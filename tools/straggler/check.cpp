@@ -6,6 +6,8 @@
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "tools/straggler/command.hpp"
@@ -35,12 +37,15 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   line("workers", fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
                               explanation.groups.size() == 1 ? "" : "s"));
-  for (const Explanation::Group& group : explanation.groups)
+  for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
+    const Explanation::Group& group = explanation.groups[g];
     line("",
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
-             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
+             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
+             (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
+  }
 }
 
 /// What the protocol's segments make of links, and of the first group's for one message.
@@ -179,7 +184,7 @@ int execute(const std::vector<std::string>& given) {
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   std::vector<std::string> sets;
   if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-  const Scenario scenario = read_scenario(arguments.positional().front(), sets);
+  const Scenario scenario = read_scenario(input_file(arguments.positional().front()), sets);
   RunOptions options;
   options.threads = arguments.common().threads;
   options.timing_only = arguments.flag("timing-only") || scenario.workload.data.name == no_data;
@@ -195,7 +200,8 @@ const Command check_command{"check", "SCENARIO.yaml",
                             "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
-                            "  straggler check scenario.yaml --graph cluster.dot\n",
+                            "  straggler check scenario.yaml --graph cluster.dot\n"
+                            "  straggler init | straggler check -          # - is standard input\n",
                             execute};
 
 }  // namespace straggler::cli

@@ -14,9 +14,9 @@ namespace straggler::cli {
 namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
-  static const std::vector<const Command*> all{&run_command,      &sweep_command,     &race_command,   &compare_command,
-                                               &validate_command, &calibrate_command, &check_command,  &quantize_command,
-                                               &words_command,    &store_command,     &report_command, &list_command};
+  static const std::vector<const Command*> all{&init_command,     &run_command,       &sweep_command, &race_command,     &compare_command,
+                                               &validate_command, &calibrate_command, &check_command, &quantize_command, &words_command,
+                                               &store_command,    &report_command,    &list_command,  &allreduce_command};
   return all;
 }
 
@@ -118,8 +118,8 @@ void Arguments::print_help() const {
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
-  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}", command_.name, command_.arguments, command_.summary, options.str(),
-             command_.examples);
+  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}{}", command_.name, command_.arguments, command_.summary, options.str(),
+             command_.examples, command_.notes);
 }
 
 }  // namespace straggler::cli

@@ -6,6 +6,7 @@
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/race_page.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
@@ -67,7 +68,7 @@ auto with_option(const char* option, const std::string& text, const Read& read) 
 
 Race race_of(const Arguments& arguments) {
   Race race;
-  race.scenario = arguments.positional().front();
+  race.scenario = input_file(arguments.positional().front());
   race.more = all_of(arguments, "set");
   race.seeds = count_or(arguments, "seeds", 2, most_ranked, default_seeds);
   race.paired = !arguments.flag("unpaired");
