@@ -63,7 +63,7 @@ Key Blueprint::data_content(const Scenario& scenario) const {
   return Hasher().add(content).add("validation").add(validation_share).add(scenario.seed).key();
 }
 
-Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, Values)
     : scheme_entry(&Registry<SchemeEntry>::instance().at(scenario.training.scheme.name)),
       data_entry(&Registry<DataEntry>::instance().at(scenario.workload.data.name)),
       partition_entry(&Registry<PartitionEntry>::instance().at(scenario.workload.partition.name)),
@@ -71,6 +71,10 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
       base(scenario.file.parent_path()) {
   resolve_data(scenario);
   resolve_workload(scenario);
+  resolve_streams(scenario);
+}
+
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set) : Blueprint(scenario, kernel_set, Values{}) {
   resolve_training(scenario);
   resolve_cluster(scenario);
   resolve_collective(scenario);
@@ -190,6 +194,14 @@ std::vector<std::uint64_t> Blueprint::whole_passes(const Scenario& scenario) con
   return out;
 }
 
+void Blueprint::resolve_streams(const Scenario& scenario) {
+  plan.endless = !has_data();
+  if (!plan.endless)
+    streams = at_place(scenario, "workload.data.partition",
+                       [&] { return partition_entry->sizes(scenario.workload.partition.parameters, partition_request(scenario)); });
+  plan.workers = static_cast<Rank>(scenario.workers());
+}
+
 void Blueprint::resolve_training(const Scenario& scenario) {
   const auto& training = scenario.training;
   const std::int64_t workers = scenario.workers();
@@ -198,13 +210,6 @@ void Blueprint::resolve_training(const Scenario& scenario) {
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
-  const PartitionRequest request = partition_request(scenario);
-  plan.endless = !has_data();
-  if (!plan.endless)
-    streams = at_place(scenario, "workload.data.partition",
-                       [&] { return partition_entry->sizes(scenario.workload.partition.parameters, request); });
-
-  plan.workers = static_cast<Rank>(workers);
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
   plan.drop_last = training.batch.drop_last;
@@ -217,8 +222,9 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.shared_stream = streams.shared;
   plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;
   if (plan.drop_last && !plan.endless) {
-    const std::uint64_t smallest = streams.shared ? (data.train + request.workers - 1) / request.workers
-                                                  : *std::min_element(streams.sizes.begin(), streams.sizes.end());
+    const auto parts = static_cast<std::uint64_t>(workers);
+    const std::uint64_t smallest =
+        streams.shared ? (data.train + parts - 1) / parts : *std::min_element(streams.sizes.begin(), streams.sizes.end());
     if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
@@ -264,25 +270,59 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
 }
 
+template <class Part>
+void Blueprint::for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const {
+  const WorkloadSpec& spec = scenario.workload;
+  part("seed", [&](Hasher& to) { to.add("straggler root").add(scenario.seed); });
+  part("kernel set", [&](Hasher& to) { to.add(kernels->name); });
+  part("workload.data", [&](Hasher& to) {
+    if (content)
+      to.add(*content);
+    else
+      add(to, spec.data);
+  });
+  part("workload.data.partition", [&](Hasher& to) {
+    if (streams.content != Key{})
+      to.add(spec.partition.name).add(streams.content);
+    else
+      add(to, spec.partition);
+  });
+  part("number of workers", [&](Hasher& to) { to.add(static_cast<std::uint64_t>(plan.workers)); });
+  part("workload.data.reshuffle", [&](Hasher& to) { to.add(std::uint64_t{spec.reshuffle}); });
+  part("workload.data.augment", [&](Hasher& to) {
+    if (augment.any()) to.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
+  });
+  // Nothing of these in fp32, so that keys stay what they were.
+  const bool narrow = numerics.precision != Precision::fp32;
+  part("workload.precision", [&](Hasher& to) {
+    if (narrow) to.add(std::string_view(spec.precision));
+  });
+  part("workload.loss_scale", [&](Hasher& to) {
+    if (narrow) to.add(spec.loss_scale).add(std::uint64_t{numerics.growth_every});
+  });
+  part("workload.batch_norm.exchange", [&](Hasher& to) {
+    if (model && model->statistics() > 0) to.add("batch_norm").add(std::uint64_t{spec.exchange_statistics});
+  });
+  part("workload.model.weights", [&](Hasher& to) {
+    if (!start.values.empty()) to.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
+  });
+  part("workload.model", [&](Hasher& to) { add(to, spec.model); });
+}
+
 Key Blueprint::root_key(const Scenario& scenario, const std::optional<Key>& content) const {
   Hasher hasher;
-  hasher.add("straggler root").add(scenario.seed).add(kernels->name);
-  if (content)
-    hasher.add(*content);
-  else
-    add(hasher, scenario.workload.data);
-  if (streams.content != Key{})
-    hasher.add(scenario.workload.partition.name).add(streams.content);
-  else
-    add(hasher, scenario.workload.partition);
-  hasher.add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
-  if (augment.any()) hasher.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
-  // Nothing of it in fp32, so that keys stay what they were.
-  if (numerics.precision != Precision::fp32)
-    hasher.add(std::string_view(scenario.workload.precision)).add(scenario.workload.loss_scale).add(std::uint64_t{numerics.growth_every});
-  if (model && model->statistics() > 0) hasher.add("batch_norm").add(std::uint64_t{scenario.workload.exchange_statistics});
-  if (!start.values.empty()) hasher.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
-  return add(hasher, scenario.workload.model).key();
+  for_root(scenario, content, [&](const char* /*place*/, const auto& add_part) { add_part(hasher); });
+  return hasher.key();
+}
+
+std::vector<RootPart> Blueprint::root_parts(const Scenario& scenario, const std::optional<Key>& content) const {
+  std::vector<RootPart> parts;
+  for_root(scenario, content, [&](const char* place, const auto& add_part) {
+    Hasher hasher;
+    add_part(hasher);
+    parts.push_back({place, hasher.key()});
+  });
+  return parts;
 }
 
 }  // namespace straggler

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/data/dataset.hpp"
@@ -22,6 +23,13 @@
 #include "sim/schemes/node.hpp"
 
 namespace straggler {
+
+/// A part of the root key, and what a user calls it.
+struct RootPart {
+  const char* place = nullptr;
+  Key key;
+  bool operator==(const RootPart& other) const { return place == std::string_view(other.place) && key == other.key; }
+};
 
 struct Blueprint {
   const SchemeEntry* scheme_entry = nullptr;
@@ -65,6 +73,8 @@ struct Blueprint {
   std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
+  /// Only what values are named by (root_key), of no cluster. Throws as the constructor does.
+  static Blueprint of_values(const Scenario& scenario, const std::string& kernel_set) { return Blueprint(scenario, kernel_set, Values{}); }
   /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
@@ -87,8 +97,16 @@ struct Blueprint {
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const std::optional<Key>& content) const;
+  /// The same, part by part: two root keys are equal where all of their parts are.
+  std::vector<RootPart> root_parts(const Scenario& scenario, const std::optional<Key>& content) const;
 
  private:
+  struct Values {};
+  Blueprint(const Scenario& scenario, const std::string& kernel_set, Values);
+  /// Calls part(place, add) for each part of the root key in order, where add(hasher) hashes it.
+  template <class Part>
+  void for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const;
+  void resolve_streams(const Scenario& scenario);
   void resolve_data(const Scenario& scenario);
   void resolve_model(const Scenario& scenario);
   void refuse_epochs(const Scenario& scenario) const;

@@ -35,7 +35,8 @@ struct Experiment::Implementation {
     if (!options.timing_only && !blueprint.has_data())
       throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;
-    replay = read_replay(*options.replay, scenario);
+    replay = read_replay(*options.replay, scenario, blueprint,
+                         [this](const Blueprint& of, const Scenario& named) { return content(of, named); });
     if (replay.real) follow(*replay.real);
   }
 
@@ -44,7 +45,9 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  Key root_key();
+  /// Of the data; none where only times are asked for, since data files may then be missing.
+  std::optional<Key> content(const Blueprint& of, const Scenario& named);
+  Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
   double gradient_flops() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
@@ -68,9 +71,6 @@ struct Experiment::Implementation {
 };
 
 void Experiment::Implementation::follow(const RealRun& real) {
-  if (real.kernels != blueprint.kernels->name)
-    throw DataError((*options.replay / "run.json").string() + ": was computed by the kernel set '" + real.kernels +
-                    "', this would be by '" + std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
   blueprint.plan.fuse = false;
   blueprint.plan.ring_sums = true;
   if (real.updates == 0)
@@ -127,10 +127,9 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   describe(recorder.record(), backend.network());
 }
 
-/// Of everything that values follow from.
-Key Experiment::Implementation::root_key() {
-  if (options.timing_only) return blueprint.root_key(scenario, {});
-  return blueprint.root_key(scenario, (options.data ? *options.data : names).content(blueprint, scenario));
+std::optional<Key> Experiment::Implementation::content(const Blueprint& of, const Scenario& named) {
+  if (options.timing_only) return std::nullopt;
+  return (options.data ? *options.data : names).content(of, named);
 }
 
 /// What is computed with other data than `root` names would stand in the store for good.

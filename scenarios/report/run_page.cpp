@@ -49,6 +49,11 @@ class Summary {
     const auto at = json_.find(key);
     return at != json_.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
   }
+  /// Exact: a double holds whole numbers up to 2^53 only.
+  std::optional<std::uint64_t> count(const char* key) const {
+    const auto at = json_.find(key);
+    return at != json_.end() && at->is_number_unsigned() ? std::optional(at->get<std::uint64_t>()) : std::nullopt;
+  }
 
  private:
   nlohmann::json json_;
@@ -60,6 +65,9 @@ class Facts {
   void add(const std::string& what, const std::string& value) { rows_.push_back({what, value}); }
   void add(const std::string& what, std::optional<double> value, NumberText text) {
     if (value) add(what, text(*value));
+  }
+  void add(const std::string& what, std::optional<std::uint64_t> count) {
+    if (count) add(what, readable_count(*count));
   }
   std::string html() const {
     std::string out = "<div class=\"wide\" tabindex=\"0\"><table><tbody>\n";
@@ -84,7 +92,7 @@ class RunPage {
   std::string html() {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
     body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
-                        count_text(summary_.number("workers").value_or(0)), count_text(summary_.number("seed").value_or(0)));
+                        readable_count(summary_.count("workers").value_or(0)), summary_.count("seed").value_or(0));
     const ResultTable curve(folder_ / "curve.csv");
     findings(curve);
     facts(curve);
@@ -173,16 +181,16 @@ class RunPage {
   void facts(const ResultTable& curve) {
     Facts facts;
     facts.add("simulated time", summary_.number("simulated_seconds"), readable_seconds);
-    facts.add("updates", summary_.number("updates"), count_text);
+    facts.add("updates", summary_.count("updates"));
     facts.add("epochs", summary_.number("epochs"), readable_number);
     facts.add("samples per second", summary_.number("samples_per_second"), readable_number);
     facts.add("bytes sent", summary_.number("bytes_sent"), readable_bytes);
     facts.add("staleness, mean", summary_.number("staleness_mean"), readable_number);
-    facts.add("staleness, most", summary_.number("staleness_max"), count_text);
+    facts.add("staleness, most", summary_.count("staleness_max"));
     facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
     facts.add("test loss", summary_.number("final_test_loss"), readable_score);
     facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
-    facts.add("updates skipped, gradient overflowed", summary_.number("skipped_updates"), count_text);
+    facts.add("updates skipped, gradient overflowed", summary_.count("skipped_updates"));
     facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
     const ResultTable thresholds(folder_ / "thresholds.csv");
     const AccuracyCurve evaluations = accuracies(curve);

@@ -1,11 +1,10 @@
-#include <unistd.h>
-#include <cctype>
-
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -175,10 +174,7 @@ std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_
 
 }  // namespace
 
-std::uint64_t memory_of(const ReadOptions& options) {
-  if (options.memory != 0) return options.memory;
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
+std::uint64_t memory_of(const ReadOptions& options) { return options.memory != 0 ? options.memory : usable_memory(); }
 
 std::string amount(double bytes) {
   static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

@@ -66,7 +66,7 @@ po::options_description own_options() {
       "are the same (default: none)");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of the machine's)");
+      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of what may be used)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
   return options;
 }
