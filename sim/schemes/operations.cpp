@@ -95,6 +95,8 @@ void ReceiveOperationBase::note_choice() const {
   if (anyone_) node().backend().chosen(node().self(), message->from);
 }
 
+Peer ReceiveOperationBase::sender() const { return node().backend().last_heard(node().self(), message->from); }
+
 std::string ReceiveOperationBase::describe() const {
   static constexpr std::array<const char*, 4> what = {"weights", "a gradient", "a change of members", "samples"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";

@@ -38,12 +38,15 @@ class Backend {
   virtual void wake(Operation& operation) = 0;
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(class MailOperation& operation) = 0;
-  virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
+  /// To be sent at once.
+  virtual MessagePointer make_message(Rank from, Peer to, Payload payload) = 0;
   virtual void post(MessagePointer message) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
+  /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
+  virtual Peer last_heard(Rank node, Rank other) const = 0;
   virtual bool awaits(Rank worker) const = 0;
   virtual Rank members() const = 0;
   /// False: members are always all workers.
@@ -206,6 +209,7 @@ class ReceiveOperationBase : public MailOperation {
  protected:
   ~ReceiveOperationBase() = default;
   void note_choice() const;
+  Peer sender() const;
 
  private:
   void prepare() final;
@@ -223,7 +227,7 @@ class ReceiveOperation final : public ReceiveOperationBase {
   ReceiveOperation(Node& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
   From<T> await_resume() {
     note_choice();
-    return From<T>(std::get<T>(std::move(message->payload)), message->from);
+    return From<T>(std::get<T>(std::move(message->payload)), sender());
   }
 };
 
