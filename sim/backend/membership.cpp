@@ -185,7 +185,9 @@ void SimulatedBackend::Membership::start(Rank worker) {
   backend_.forget_former_life(worker);
   ++lives_[static_cast<std::size_t>(worker)];
   Node& node = backend_.nodes_[static_cast<std::size_t>(worker)];
-  node.start_from(backend_.recorder_.latest());
+  // Others that have no server hold the weights whole, and it must have the same.
+  const Weights& latest = backend_.recorder_.latest();
+  node.start_from(backend_.cluster_.servers > 0 ? node.as_sent(latest) : latest);
   node.optimizer() = optimizer_;
   state(worker) = State::member;
   ++members_;

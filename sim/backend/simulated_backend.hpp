@@ -65,6 +65,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Peer last_heard(Rank node, Rank other) const override;
   bool awaits(Rank worker) const override;
   Rank members() const override;
+  bool reduces() const override { return reducing_ != nullptr; }
   bool members_change() const override { return membership_ != nullptr; }
   std::int32_t forced_choice(Rank rank) override;
   void chosen(Rank rank, std::int32_t choice) override;

@@ -85,6 +85,18 @@ void MailOperation::take(MessagePointer item) {
   node().backend().received(*this);
 }
 
+namespace {
+void require_all_reduce(const Node& node) {
+  if (!node.backend().reduces())
+    throw UnsupportedOperation(
+        node.name() + " calls an all-reduce in a scheme that exchanges by a server, or from one process; a scheme can do one of the two");
+}
+}  // namespace
+
+void AveragedGradientOperation::prepare() { require_all_reduce(node()); }
+
+void AllReduceOperationBase::prepare() { require_all_reduce(node()); }
+
 void ReceiveOperationBase::prepare() {
   if (!anyone_) return;
   const std::int32_t forced = node().backend().forced_choice(node().self());

@@ -49,6 +49,8 @@ class Backend {
   virtual Peer last_heard(Rank node, Rank other) const = 0;
   virtual bool awaits(Rank worker) const = 0;
   virtual Rank members() const = 0;
+  /// Workers can all-reduce: not beside a server, nor where one process drives them all.
+  virtual bool reduces() const = 0;
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
@@ -152,6 +154,9 @@ class AveragedGradientOperation final : public ComputeOperation {
   // Back end's own.
   Payload payload;        // this worker's gradient, then the mean
   bool computed = false;  // backward is through
+
+ private:
+  void prepare() final;
 };
 
 class StepOperation final : public Operation {
@@ -293,6 +298,9 @@ class AllReduceOperationBase : public Operation {
 
  protected:
   ~AllReduceOperationBase() { give_up(); }
+
+ private:
+  void prepare() final;
 };
 
 template <class T>
@@ -319,6 +327,11 @@ class PublishOperation final : public Operation {
 
 /// A replay's choices do not fit the scheme: they are of another run.
 struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A scheme asks for what this run does not have: who asks, for what, and what would be right.
+struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

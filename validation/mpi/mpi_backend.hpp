@@ -72,6 +72,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool awaits(Rank) const override { return true; }
   Rank members() const override { return task_.plan.workers; }
   bool members_change() const override { return false; }
+  bool reduces() const override { return !task_.has_server; }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
   // ChannelUser
