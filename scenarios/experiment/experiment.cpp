@@ -121,6 +121,8 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
     throw RunFailed(deadlock.what());
   } catch (const ReplayMismatch& mismatch) {
     throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
+  } catch (const UnsupportedOperation& refused) {
+    throw_error(scenario, "training.scheme", refused.what());
   } catch (const TimeOverflow& overflow) {
     throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
   }

@@ -66,8 +66,11 @@ template <class T>
 std::pair<Payload, Payload> SimulatedBackend::AllReduce::mean_of(const std::vector<const Payload*>& payloads) const {
   std::vector<T> parts;
   parts.reserve(payloads.size());
-  for (const Payload* payload : payloads) parts.push_back(std::get<T>(*payload));
-  T mean = backend_.nodes_.front().mean(parts, backend_.nodes_.front().all_reduce_rule());
+  Node& node = backend_.nodes_.front();
+  const bool sent = payloads.size() > 1;  // one alone sends nothing
+  for (const Payload* payload : payloads) parts.push_back(sent ? node.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
+  T mean = node.mean(parts, node.all_reduce_rule());
+  if (sent) mean = node.as_sent(std::move(mean));
   if constexpr (std::is_same_v<T, Gradient>) {
     if (mean->more.there())
       mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key

@@ -23,9 +23,10 @@ class SimulatedBackend::Delivery final : public InFlightMessage, public Arrival,
   /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
   /// travelling: the last byte is on its way.
   enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
-  bool second = false;          // the running statistics have begun to leave
-  bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
-  bool sharded = false;         // to or from several servers
+  bool second : 1 = false;          // the running statistics have begun to leave
+  bool state_transfer : 1 = false;  // what a worker needs to start from: not for its mailbox
+  bool sharded : 1 = false;         // to or from several servers
+  bool to_former_life : 1 = false;  // of its receiver: it is not sent
   std::uint32_t flows_left = 0;
   SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
   union {

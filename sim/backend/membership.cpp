@@ -11,6 +11,7 @@ SimulatedBackend::Membership::Membership(SimulatedBackend& backend)
     : backend_(backend),
       waits_(backend.cluster_.on_failure == OnFailure::wait),
       states_(static_cast<std::size_t>(backend.plan_.workers), State::member),
+      lives_(static_cast<std::size_t>(backend.plan_.workers)),
       slow_(static_cast<std::size_t>(backend.plan_.workers)),
       members_(backend.plan_.workers),
       to_come_(static_cast<std::size_t>(backend.plan_.workers)) {
@@ -125,9 +126,8 @@ void SimulatedBackend::Membership::take_out(Rank worker, State becomes) {
     if (delivery.to == worker || broken_off) lost.push_back(&delivery);
   }
   for (Delivery* delivery : lost) backend_.lose(*delivery);
-  // Nor does a server look at what it sent before: the answer would find another life of it.
-  if (becomes == State::crashed && backend_.cluster_.servers > 0)
-    backend_.mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  // Nor does anybody look at what it sent before: the answer would find another life of it.
+  if (becomes == State::crashed) backend_.forget_mail_from(worker);
   if (was_up) {
     backend_.recorder_.times().set_down(static_cast<std::uint32_t>(worker), backend_.now(), true);
     backend_.computations_.set_down(worker, true);
@@ -155,7 +155,7 @@ void SimulatedBackend::Membership::state_lost(Rank worker) {
   if (source == anyone) return state_arrived(worker);
   Weights weights = backend_.recorder_.latest();
   if (backend_.cluster_.servers == 0) weights.edit().more.edit().optimizer = optimizer_;
-  MessagePointer message = backend_.make_message(source, worker, Payload(weights));
+  MessagePointer message = backend_.make_message(source, Peer(worker, Peer::any_life), Payload(weights));
   static_cast<Delivery&>(*message).state_transfer = true;
   backend_.dispatch(std::move(message), nullptr);
 }
@@ -182,9 +182,12 @@ void SimulatedBackend::Membership::start_ready() {
 }
 
 void SimulatedBackend::Membership::start(Rank worker) {
-  if (backend_.cluster_.servers > 0) backend_.forget_former_life(worker);
+  backend_.forget_former_life(worker);
+  ++lives_[static_cast<std::size_t>(worker)];
   Node& node = backend_.nodes_[static_cast<std::size_t>(worker)];
-  node.start_from(backend_.recorder_.latest());
+  // Others that have no server hold the weights whole, and it must have the same.
+  const Weights& latest = backend_.recorder_.latest();
+  node.start_from(backend_.cluster_.servers > 0 ? node.as_sent(latest) : latest);
   node.optimizer() = optimizer_;
   state(worker) = State::member;
   ++members_;
@@ -199,7 +202,21 @@ Rank SimulatedBackend::Membership::first_member() const {
 
 void SimulatedBackend::Membership::notify() {
   if (backend_.cluster_.servers == 0) return;
-  backend_.mail_.back().put(backend_.make_message(backend_.plan_.workers, backend_.plan_.workers, Payload(MembershipNotice())));
+  const Rank server = backend_.plan_.workers;
+  backend_.mail_.back().put(backend_.make_message(server, Peer(server, Peer::any_life), Payload(MembershipNotice())));
+}
+
+namespace {
+std::uint64_t pair_of(Rank node, Rank worker) { return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker); }
+}  // namespace
+
+void SimulatedBackend::Membership::heard(Rank node, Rank worker) {
+  if (backend_.is_worker(worker)) heard_[pair_of(node, worker)] = lives_[static_cast<std::size_t>(worker)];
+}
+
+Peer SimulatedBackend::Membership::last_heard(Rank node, Rank worker) const {
+  const auto found = heard_.find(pair_of(node, worker));
+  return {worker, found == heard_.end() ? Peer::any_life : found->second};
 }
 
 }  // namespace straggler

@@ -1,6 +1,7 @@
 // Who is in: workers crash and restart, leave, join; links fail and processors slow down. The story of every fault.
 #pragma once
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/backend/simulated_backend.hpp"
@@ -21,6 +22,14 @@ class SimulatedBackend::Membership final {
     return is_member(worker) || (waits_ && (state(worker) == State::crashed || state(worker) == State::coming));
   }
   Rank members() const { return members_; }
+  /// `node` has taken a message of the worker's present life, or of the last one if it is down.
+  void heard(Rank node, Rank worker);
+  /// Whose message that was when it last did; any life's if it never did.
+  Peer last_heard(Rank node, Rank worker) const;
+  /// That life is over: another one has begun.
+  bool is_former(Peer worker) const {
+    return worker.life != Peer::any_life && worker.life != lives_[static_cast<std::size_t>(worker.rank)];
+  }
   /// A version was published: those who waited for that start.
   void published(Rank by);
   /// The state has arrived.
@@ -59,11 +68,13 @@ class SimulatedBackend::Membership final {
   SimulatedBackend& backend_;
   bool waits_;
   std::vector<State> states_;               // [workers]
+  std::vector<std::uint32_t> lives_;        // [workers]: the number of its present life, or of the last one
   std::vector<std::vector<double>> slow_;   // [workers]: factors of the slow spells it is in
   std::vector<std::vector<double>> links_;  // [links]: factors of the failures it is in; empty unless links fail
   std::vector<Rank> ready_;                 // come, waiting for the next version
   Rank members_;
-  std::vector<bool> to_come_;      // [workers]: a story is under way at whose end it starts
+  std::vector<bool> to_come_;                               // [workers]: a story is under way at whose end it starts
+  std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last
   std::vector<Handle> optimizer_;  // that belongs to the latest version, where workers have it: some may not have taken that step yet
 };
 

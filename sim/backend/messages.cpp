@@ -10,8 +10,10 @@
 
 namespace straggler {
 
-MessagePointer SimulatedBackend::make_message(Rank from, Rank to, Payload payload) {
-  return std::make_unique<Delivery>(*this, from, to, std::move(payload));
+MessagePointer SimulatedBackend::make_message(Rank from, Peer to, Payload payload) {
+  auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
+  delivery->to_former_life = membership_ && membership_->is_former(to);
+  return delivery;
 }
 
 std::uint64_t SimulatedBackend::main_bytes_of(const Payload& payload) const {
@@ -31,13 +33,12 @@ std::uint64_t SimulatedBackend::sent_bytes(const Delivery& delivery) const {
 }
 
 void SimulatedBackend::dispatch(MessagePointer message, SendOperation* operation) {
-  const bool state_transfer = static_cast<Delivery&>(*message).state_transfer;
-  const bool answers_former_life = operation && message->to == no_answer_to_ && !is_worker(message->from);
-  if (is_worker(message->to) && (!is_member(message->to) || answers_former_life) &&
-      !state_transfer) {  // nobody to take it: nothing is sent
-    if (operation) operation->complete();
+  const Delivery& asked = static_cast<Delivery&>(*message);
+  if (is_worker(message->to) && (!is_member(message->to) || asked.to_former_life) && !asked.state_transfer) {
+    if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;
   }
+  if (membership_ && is_worker(message->from) && is_worker(message->to)) workers_write_each_other_ = true;
   auto& delivery = static_cast<Delivery&>(*message.release());
   in_flight_.push_back(delivery);
   delivery.operation = operation;

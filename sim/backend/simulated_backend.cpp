@@ -122,13 +122,21 @@ void SimulatedBackend::kill_worker(Rank worker) {
     forced_used_[at] = std::min(forced_used_[at], forced_made_[at]);  // what it did not live to choose is its next life's
 }
 
+void SimulatedBackend::forget_mail_from(Rank worker) {
+  const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
+  if (cluster_.servers > 0) mail_.back().remove_if(of_it);
+  if (!workers_write_each_other_) return;
+  for (Mailbox<MessagePointer>& mail : mail_) mail.remove_if(of_it);
+}
+
 void SimulatedBackend::forget_former_life(Rank worker) {
-  mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  forget_mail_from(worker);
   std::vector<Delivery*> former;
-  for (InFlightMessage& message : in_flight_)
-    if (message.from == worker) former.push_back(static_cast<Delivery*>(&message));
+  for (InFlightMessage& message : in_flight_) {
+    auto& delivery = static_cast<Delivery&>(message);
+    if (delivery.from == worker && !delivery.state_transfer) former.push_back(&delivery);
+  }
   for (Delivery* delivery : former) lose(*delivery);
-  if (serving_ == worker) no_answer_to_ = worker;
 }
 
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
@@ -175,6 +183,9 @@ void SimulatedBackend::close_record(Time when) {
 // Members
 
 bool SimulatedBackend::is_member(Rank worker) const { return !membership_ || membership_->is_member(worker); }
+Peer SimulatedBackend::last_heard(Rank node, Rank other) const {
+  return membership_ ? membership_->last_heard(node, other) : Peer(other, Peer::any_life);
+}
 bool SimulatedBackend::awaits(Rank worker) const { return !membership_ || membership_->awaits(worker); }
 Rank SimulatedBackend::members() const { return membership_ ? membership_->members() : plan_.workers; }
 
@@ -315,21 +326,26 @@ bool is_notice(const Message& message) { return std::holds_alternative<Membershi
 bool SimulatedBackend::start_mail(MailOperation& operation) {
   const Rank rank = operation.node().self();
   std::optional<MessagePointer> item = mail_[static_cast<std::size_t>(rank)].receive(operation);
-  if (!is_worker(rank)) serving_ = no_answer_to_ = anyone;
   if (!item) return false;
   operation.message = std::move(*item);
-  if (!is_worker(rank)) {
-    serving_ = operation.message->from;
-    prefetch_messages(mail_.back());
-  }
+  if (!is_worker(rank)) prefetch_messages(mail_.back());
+  taken(operation);
   if (!occupies(rank) || is_notice(*operation.message)) return true;
-  received(operation);
+  handle(operation);
   return false;
 }
 
+void SimulatedBackend::taken(const MailOperation& operation) {
+  if (membership_) membership_->heard(operation.node().self(), operation.message->from);
+}
+
 void SimulatedBackend::received(MailOperation& operation) {
+  taken(operation);
+  handle(operation);
+}
+
+void SimulatedBackend::handle(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  if (!is_worker(rank)) serving_ = operation.message->from;
   if (!occupies(rank) || is_notice(*operation.message)) return operation.complete();
   operation.settle();
   const Payload& payload = operation.message->payload;

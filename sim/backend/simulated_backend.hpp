@@ -58,12 +58,14 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void due(Operation& operation) override;
   void wake(Operation& operation) override { simulation_.queue().after(Time(), operation); }
   void received(MailOperation& operation) override;
-  MessagePointer make_message(Rank from, Rank to, Payload payload) override;
+  MessagePointer make_message(Rank from, Peer to, Payload payload) override;
   void post(MessagePointer message) override { dispatch(std::move(message), nullptr); }
   void signal_workers(Rank from, SyncSignal signal) override { signals_.broadcast(from, signal.number); }
   bool is_member(Rank worker) const override;
+  Peer last_heard(Rank node, Rank other) const override;
   bool awaits(Rank worker) const override;
   Rank members() const override;
+  bool reduces() const override { return reducing_ != nullptr; }
   bool members_change() const override { return membership_ != nullptr; }
   std::int32_t forced_choice(Rank rank) override;
   void chosen(Rank rank, std::int32_t choice) override;
@@ -75,6 +77,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool start_host_work(HostOperation& operation);
   bool start_step(StepOperation& operation);
   bool start_mail(MailOperation& operation);
+  /// A message was given to a node's process, which will see it now or when its processor has handled it.
+  void taken(const MailOperation& operation);
   bool start_publish(PublishOperation& operation);
   /// Processor time of one message, beside that for its bytes: per_message of every rank, and a server's own.
   Time handling(Rank rank) const { return is_worker(rank) ? cluster_.per_message : cluster_.per_message + cluster_.server_per_message; }
@@ -83,6 +87,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     return handling(rank) > Time() || cluster_.handling_seconds_per_byte > 0 ||
            (serial_part_ && !is_worker(rank) && processor_free_.front() > now());
   }
+  /// The receive completes when its node's processor has handled the message.
+  void handle(MailOperation& operation);
   /// The moment at which the rank's processor has handled a message of so many bytes too.
   Time handled(Rank rank, std::uint64_t bytes);
   Time& processor_free(Rank rank) { return processor_free_[is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0]; }
@@ -117,8 +123,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
 
   void spawn_worker(Rank worker);
   void kill_worker(Rank worker);
-  /// It is about to start again: nothing that it sent before is looked at or answered any more.
+  /// It is about to start again: nothing that it sent before is looked at any more.
   void forget_former_life(Rank worker);
+  /// What has arrived from it and nobody has taken.
+  void forget_mail_from(Rank worker);
   /// The run ends here, for a reason of its own.
   void end(Outcome failure);
   void close_record(Time when);
@@ -136,10 +144,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool stops_with_reduction_ = false;
   std::vector<std::vector<std::int32_t>> forced_;
   std::vector<std::size_t> forced_used_, forced_made_;  // of those: looked up, and made since
-  std::vector<Time> processor_free_;  // [server, workers]: until when its processor handles messages; workers only if that takes time
-  Carriage carriage_;                 // scratch
-  Time host_free_;                    // when the process that drives all workers was done with what they last waited for
-  Rank serving_ = anyone, no_answer_to_ = anyone;  // whose message the server took last; if its sender has started anew since, the same
+  std::vector<Time> processor_free_;       // [server, workers]: until when its processor handles messages; workers only if that takes time
+  Carriage carriage_;                      // scratch
+  Time host_free_;                         // when the process that drives all workers was done with what they last waited for
+  bool workers_write_each_other_ = false;  // and may lie in each other's mail
 
   Simulation simulation_;
   Network network_;

@@ -177,21 +177,18 @@ Gradient Node::mean(const std::vector<Gradient>& parts, const Rule& rule) {
   return out;
 }
 
-Handle Node::as_sent(Handle weights) const {
-  return plan().rounding ? lineage().elementwise(*plan().rounding, std::array{weights}) : weights;
-}
-
-std::vector<Handle> Node::as_sent(const std::vector<Weights>& parts) const {
-  std::vector<Handle> values = values_of(parts);
-  for (Handle& value : values) value = as_sent(value);
-  return values;
+Weights Node::as_sent(Weights weights) const {
+  if (!plan().rounding) return weights;
+  const Handle whole = weights->value;
+  weights.edit().value = lineage().elementwise(*plan().rounding, std::array{whole});
+  return weights;
 }
 
 Weights Node::mean(const std::vector<Weights>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = as_sent(lineage().elementwise(rule, as_sent(parts)));
+  state.value = lineage().elementwise(rule, values_of(parts));
   state.more.edit().optimizer =
       &rule == &rules::ring_mean
           ? ring_averaged_states(lineage(), parts)
@@ -200,14 +197,10 @@ Weights Node::mean(const std::vector<Weights>& parts, const Rule& rule) {
 }
 
 Weights Node::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
-  if (parts.size() == 1) {
-    Weights only = parts.front();
-    if (plan().rounding) only.edit().value = as_sent(only->value);
-    return only;
-  }
+  if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = as_sent(lineage().elementwise(rules::weighted_mean, as_sent(parts), shares));
+  state.value = lineage().elementwise(rules::weighted_mean, values_of(parts), shares);
   state.more.edit().optimizer = averaged_states(lineage(), parts, shares);
   return out;
 }

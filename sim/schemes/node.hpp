@@ -37,7 +37,7 @@ struct TrainingPlan {
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
-  const Rule* rounding = nullptr;  // what a message does to weights that are averaged; none: nothing
+  const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
 };
 
 /// Where a worker, or all of them together, stand in their sequence of samples.
@@ -124,19 +124,36 @@ class Node {
   Gradient no_gradient(const Weights& weights) const;
 
   /// From a worker, a send is a contribution: weights without steps count as one of zero steps.
+  /// A server's send or post answers the last message that it received from that worker: if the life that sent it is over, the answer is
+  /// dropped.
   template <class T>
   Pending<SendOperation> send(Rank to, const T& payload) {
-    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+    return send(addressee(to), payload);
   }
   template <class T>
   void post(Rank to, const T& payload) {
+    post(addressee(to), payload);
+  }
+  /// An answer to that life, From::sender; dropped if it is over.
+  template <class T>
+  Pending<SendOperation> send(Peer to, const T& payload) {
+    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+  }
+  template <class T>
+  void post(Peer to, const T& payload) {
     backend().post(make_message(to, payload));
   }
-  /// Posts to every member but this node, in rank order.
+  /// Posts to every member but this node, in rank order: no answer, it reaches whichever life is in.
   template <class T>
   void broadcast(const T& payload) {
-    for (Rank rank = 0; rank < workers(); ++rank)
-      if (rank != self_ && is_member(rank)) post(rank, payload);
+    const Payload arriving(as_sent(as_contribution(payload)));
+    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, arriving);
+  }
+  /// The same to those of `ranks` that are members.
+  template <class T>
+  void broadcast(const T& payload, std::span<const Rank> ranks) {
+    const Payload arriving(as_sent(as_contribution(payload)));
+    for (const Rank rank : ranks) broadcast_to(rank, arriving);
   }
   void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
@@ -162,6 +179,11 @@ class Node {
   bool members_change() const { return backend().members_change(); }
 
   // For operations and back ends.
+  /// What arrives of a payload: a message carries weights in the precision of the run. Gradients are in it already, optimizer state is
+  /// always sent whole.
+  Weights as_sent(Weights weights) const;
+  Gradient as_sent(Gradient gradient) const { return gradient; }
+  Samples as_sent(Samples samples) const { return samples; }
   void start_from(const Weights& weights) { start_ = weights; }
   void prefetch() const noexcept {
     __builtin_prefetch(this, 1);
@@ -185,17 +207,18 @@ class Node {
   std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
 
  private:
-  /// What arrives of weights that were sent.
-  Handle as_sent(Handle weights) const;
-  std::vector<Handle> as_sent(const std::vector<Weights>& parts) const;
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   Samples as_contribution(Samples samples) const { return samples; }
   DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
   template <class T>
-  MessagePointer make_message(Rank to, const T& payload) {
-    return backend().make_message(self_, to, Payload(as_contribution(payload)));
+  MessagePointer make_message(Peer to, const T& payload) {
+    return backend().make_message(self_, to, Payload(as_sent(as_contribution(payload))));
+  }
+  Peer addressee(Rank to) const { return is_server() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
+  void broadcast_to(Rank rank, const Payload& arriving) {
+    if (rank != self_ && is_member(rank)) backend().post(backend().make_message(self_, Peer(rank, Peer::any_life), arriving));
   }
 
   NodeContext& context_;

@@ -38,14 +38,19 @@ class Backend {
   virtual void wake(Operation& operation) = 0;
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(class MailOperation& operation) = 0;
-  virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
+  /// To be sent at once.
+  virtual MessagePointer make_message(Rank from, Peer to, Payload payload) = 0;
   virtual void post(MessagePointer message) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
+  /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
+  virtual Peer last_heard(Rank node, Rank other) const = 0;
   virtual bool awaits(Rank worker) const = 0;
   virtual Rank members() const = 0;
+  /// Workers can all-reduce: not beside a server, nor where one process drives them all.
+  virtual bool reduces() const = 0;
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
@@ -149,6 +154,9 @@ class AveragedGradientOperation final : public ComputeOperation {
   // Back end's own.
   Payload payload;        // this worker's gradient, then the mean
   bool computed = false;  // backward is through
+
+ private:
+  void prepare() final;
 };
 
 class StepOperation final : public Operation {
@@ -206,6 +214,7 @@ class ReceiveOperationBase : public MailOperation {
  protected:
   ~ReceiveOperationBase() = default;
   void note_choice() const;
+  Peer sender() const;
 
  private:
   void prepare() final;
@@ -223,7 +232,7 @@ class ReceiveOperation final : public ReceiveOperationBase {
   ReceiveOperation(Node& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
   From<T> await_resume() {
     note_choice();
-    return From<T>(std::get<T>(std::move(message->payload)), message->from);
+    return From<T>(std::get<T>(std::move(message->payload)), sender());
   }
 };
 
@@ -289,6 +298,9 @@ class AllReduceOperationBase : public Operation {
 
  protected:
   ~AllReduceOperationBase() { give_up(); }
+
+ private:
+  void prepare() final;
 };
 
 template <class T>
@@ -315,6 +327,11 @@ class PublishOperation final : public Operation {
 
 /// A replay's choices do not fit the scheme: they are of another run.
 struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A scheme asks for what this run does not have: who asks, for what, and what would be right.
+struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
