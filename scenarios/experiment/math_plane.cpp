@@ -50,7 +50,7 @@ void warn_of_divergence(RunRecord& record, const Numerics& numerics) {
     text += fmt::format(" (it was {:.3g} at update {})", *std::prev(first)->test_loss, std::prev(first)->update);
   text += std::string("; ") + loss_remedy;
   if (numerics.precision == Precision::fp16 && !numerics.dynamic())
-    text += "; FP16 overflows beyond 65,504, which workload.precision: mixed or bf16 would not";
+    text += "; in FP16, which overflows beyond 65,504, so does workload.precision: mixed or bf16";
   record.warnings.push_back(text);
 }
 

@@ -188,8 +188,8 @@ bool has_no_data(Section& workload) {
   return kind != nullptr && kind->type == YamlNode::Type::scalar && kind->text == no_data;
 }
 
-void read_model(Section& workload, WorkloadSpec& spec) {
-  if (const YamlNode* model = workload.find("model"))
+void read_model(Section& workload, const YamlNode* model, WorkloadSpec& spec) {
+  if (model != nullptr)
     spec.model = read_kind(workload.context(), model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "",
                            [&spec](Section& section) { spec.weights = read_weights(section); });
 }
@@ -212,6 +212,7 @@ void read_data(Section& workload, WorkloadSpec& spec) {
 WorkloadSpec read_workload(Section workload) {
   WorkloadSpec spec;
   spec.partition.name = "iid";
+  const YamlNode* const model = workload.find("model");
   if (has_no_data(workload)) {
     spec.data.name = no_data;
     if (!workload.has("cost"))
@@ -220,7 +221,7 @@ WorkloadSpec read_workload(Section workload) {
     workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like");
     workload.require("data", "write data: {kind: fashion_mnist} or the like, or, for timing alone, cost: {model: NAME}");
   }
-  read_model(workload, spec);
+  read_model(workload, model, spec);
   read_data(workload, spec);
   read_precision(workload, spec);
   spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
