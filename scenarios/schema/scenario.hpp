@@ -36,7 +36,7 @@ struct ComputeSpec {
   double launch = 0;                                   // a table's value is never below it; roofline: added
   // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth), counted from the cost model's layers
   double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
-  std::optional<HalfRates> fp16, bf16;                    // in those precisions, with half the bytes; none: as in fp32
+  std::optional<HalfRates> fp16 = {}, bf16 = {};          // in those precisions, with half the bytes; none: as in fp32
   double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
   /// Those of a workload.precision, of a roofline; null: it has none, or is in fp32.
   const HalfRates* half_rates(std::string_view precision) const;
