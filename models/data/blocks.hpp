@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/machine.hpp"
+
 namespace straggler {
 
-/// 0: all cores.
-inline unsigned thread_count(unsigned asked) { return std::max(1u, asked > 0 ? asked : std::thread::hardware_concurrency()); }
+/// 0: as many as this process may run at a time.
+inline unsigned thread_count(unsigned asked) { return asked > 0 ? asked : usable_cores(); }
 
 /// Calls work(state, block, first, count) for blocks of `size` samples that cover `total`, in any order, on at most `threads` threads with
 /// a State each. Rethrows what a block throws. Returns the states.

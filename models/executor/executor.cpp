@@ -1,9 +1,6 @@
 #include "models/executor/executor.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <thread>
 #include <unordered_map>
 
 #include "models/data/blocks.hpp"
@@ -13,14 +10,14 @@
 #include "models/executor/plan.hpp"
 #include "models/executor/resources.hpp"
 #include "models/executor/thread_pool.hpp"
+#include "sim/base/machine.hpp"
 
 namespace straggler {
 namespace {
 
 std::size_t budget_bytes(std::size_t asked) {
   if (asked > 0) return asked;
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return static_cast<std::size_t>(pages) / 4 * 3 * static_cast<std::size_t>(page);
+  return static_cast<std::size_t>(usable_memory() / 4 * 3);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class Perceptron final : public Model {
   std::size_t parameters() const override;
   /// Names as in the state_dict of PyTorch's nn.Sequential(Linear, ReLU, Linear, …): "0.weight", "0.bias", "2.weight", …
   std::vector<TensorInfo> tensors() const override;
-  /// Per dense layer: 2 in out + out FLOPs forward.
+  /// Per dense layer: 2 in out FLOPs forward; ReLU and the addition of biases count none.
   std::vector<LayerCost> cost() const override;
   std::size_t workspace_bytes(std::size_t rows) const override;
   /// PyTorch's default for nn.Linear: weights and biases uniform in ±1/√in. Tensor NAME draws from the stream "model/NAME".

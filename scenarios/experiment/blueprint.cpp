@@ -63,7 +63,7 @@ Key Blueprint::data_content(const Scenario& scenario) const {
   return Hasher().add(content).add("validation").add(validation_share).add(scenario.seed).key();
 }
 
-Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, Values)
     : scheme_entry(&Registry<SchemeEntry>::instance().at(scenario.training.scheme.name)),
       data_entry(&Registry<DataEntry>::instance().at(scenario.workload.data.name)),
       partition_entry(&Registry<PartitionEntry>::instance().at(scenario.workload.partition.name)),
@@ -71,6 +71,10 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set)
       base(scenario.file.parent_path()) {
   resolve_data(scenario);
   resolve_workload(scenario);
+  resolve_streams(scenario);
+}
+
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set) : Blueprint(scenario, kernel_set, Values{}) {
   resolve_training(scenario);
   resolve_cluster(scenario);
   resolve_collective(scenario);
@@ -85,7 +89,7 @@ void Blueprint::resolve_data(const Scenario& scenario) {
     const Parameters& parameters = scenario.workload.data.parameters;
     return data_entry->inspect_seeded ? data_entry->inspect_seeded(parameters, base, scenario.seed) : data_entry->inspect(parameters, base);
   });
-  if (scenario.training.evaluate.split == "validation")
+  if (scenario.training.evaluate.split == "validation" && has_data())
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);
   augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
@@ -95,28 +99,30 @@ void Blueprint::resolve_data(const Scenario& scenario) {
   });
 }
 
-void Blueprint::resolve_workload(const Scenario& scenario) {
-  const auto make = [&](const Kind& kind) {
-    return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
-  };
-  numerics = numerics_of(scenario);
+/// The model that learns, if there are samples to learn from.
+void Blueprint::resolve_model(const Scenario& scenario) {
+  if (!has_data()) return;
   model = at_place(scenario, "workload.model", [&] {
     const ModelEntry& entry = Registry<ModelEntry>::instance().at(scenario.workload.model.name);
     if (data.vocabulary && !entry.words)
       throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
                                   " has; take model skipgram, or other data");
-    return make(scenario.workload.model);
+    return entry.make(scenario.workload.model.parameters, data, ModelSetting{*kernels, numerics.precision});
   });
-  if (!scenario.workload.weights.empty()) {
-    try {
-      start = read_model_weights(scenario.workload.weights, *model, scenario.seed);
-    } catch (const DataError& wrong) {
-      throw_error(scenario, "workload.model.weights", wrong.what());
-    }
-    if (!start.absent.empty())
-      start_note = fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
-                               scenario.workload.weights, start.absent.size(), start.absent.front());
+  if (scenario.workload.weights.empty()) return;
+  try {
+    start = read_model_weights(scenario.workload.weights, *model, scenario.seed);
+  } catch (const DataError& wrong) {
+    throw_error(scenario, "workload.model.weights", wrong.what());
   }
+  if (!start.absent.empty())
+    start_note = fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
+                             scenario.workload.weights, start.absent.size(), start.absent.front());
+}
+
+void Blueprint::resolve_workload(const Scenario& scenario) {
+  numerics = numerics_of(scenario);
+  resolve_model(scenario);
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
     model_bytes = static_cast<std::uint64_t>(*spec.bytes);
@@ -128,7 +134,13 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
     if (known) {
       cost = known->make(spec.model->parameters);
     } else {
-      cost = cost_table(*make(spec.model ? *spec.model : scenario.workload.model));
+      const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
+      const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
+      if (!has_data())
+        throw std::invalid_argument("the cost of " + entry.name +
+                                    " follows from the shape of its samples, and there is no data; name data, " +
+                                    "or a model that is known by its layers, such as resnet50_imagenet");
+      cost = cost_table(*entry.make(kind.parameters, data, ModelSetting{*kernels, numerics.precision}));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }
     return 0;
@@ -147,6 +159,49 @@ PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
   return request;
 }
 
+/// What only a known number of samples gives a meaning to.
+void Blueprint::refuse_epochs(const Scenario& scenario) const {
+  const TrainingSpec& training = scenario.training;
+  const auto starts_anew = [&](const WorkerGroup& group) {
+    const auto& loader = scenario.devices.at(group.device).loader;
+    return loader && loader->start > 0;
+  };
+  const std::pair<bool, const char*> in_epochs[] = {
+      {training.stop.epochs.has_value(), "training.stop.epochs"},
+      {training.evaluate.every_epochs.has_value(), "training.evaluate.every.epochs"},
+      {training.schedule.warmup_epochs > 0, "training.schedule.warmup.epochs"},
+      {training.schedule.kind.name != "constant", "training.schedule"},
+      {scenario.workload.serial_per_epoch > 0, "workload.serial_per_epoch"},
+      {training.scheme.parameters.has("local_epochs"), "training.scheme"},
+      {std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), starts_anew), "devices"},
+  };
+  for (const auto& [used, path] : in_epochs)
+    if (used)
+      throw_error(scenario, path,
+                  "counts in epochs, and without data nobody knows how many samples one has; write workload.data: {kind: none, samples: "
+                  "50000}, or do without epochs");
+}
+
+/// [workers]: samples of a pass without data: the worker's part of an epoch in whole batches.
+std::vector<std::uint64_t> Blueprint::whole_passes(const Scenario& scenario) const {
+  if (data.train == 0) refuse_epochs(scenario);
+  std::vector<std::uint64_t> out;
+  for (Rank worker = 0; worker < plan.workers; ++worker) {
+    const auto batch = static_cast<double>(plan.batch + (worker < plan.larger_batches ? 1 : 0));
+    const double batches = std::round(static_cast<double>(data.train) / static_cast<double>(plan.workers) / batch);
+    out.push_back(static_cast<std::uint64_t>(std::max(batches, 1.0) * batch));
+  }
+  return out;
+}
+
+void Blueprint::resolve_streams(const Scenario& scenario) {
+  plan.endless = !has_data();
+  if (!plan.endless)
+    streams = at_place(scenario, "workload.data.partition",
+                       [&] { return partition_entry->sizes(scenario.workload.partition.parameters, partition_request(scenario)); });
+  plan.workers = static_cast<Rank>(scenario.workers());
+}
+
 void Blueprint::resolve_training(const Scenario& scenario) {
   const auto& training = scenario.training;
   const std::int64_t workers = scenario.workers();
@@ -155,24 +210,21 @@ void Blueprint::resolve_training(const Scenario& scenario) {
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
-  const PartitionRequest request = partition_request(scenario);
-  streams = at_place(scenario, "workload.data.partition",
-                     [&] { return partition_entry->sizes(scenario.workload.partition.parameters, request); });
-
-  plan.workers = static_cast<Rank>(workers);
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
   plan.drop_last = training.batch.drop_last;
   const bool whole = numerics.precision == Precision::fp32;
-  plan.fuse = scenario.workload.fuse && !model->couples_samples() && whole;  // each worker's gradient is rounded before it is sent
+  plan.fuse =
+      scenario.workload.fuse && !(model && model->couples_samples()) && whole;  // each worker's gradient is rounded before it is sent
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.train_samples = plan.epoch_samples = data.train;
   plan.shared_stream = streams.shared;
-  plan.stream_samples = streams.sizes;
-  if (plan.drop_last) {
-    const std::uint64_t smallest = streams.shared ? (data.train + request.workers - 1) / request.workers
-                                                  : *std::min_element(streams.sizes.begin(), streams.sizes.end());
+  plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;
+  if (plan.drop_last && !plan.endless) {
+    const auto parts = static_cast<std::uint64_t>(workers);
+    const std::uint64_t smallest =
+        streams.shared ? (data.train + parts - 1) / parts : *std::min_element(streams.sizes.begin(), streams.sizes.end());
     if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
@@ -218,25 +270,59 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
 }
 
+template <class Part>
+void Blueprint::for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const {
+  const WorkloadSpec& spec = scenario.workload;
+  part("seed", [&](Hasher& to) { to.add("straggler root").add(scenario.seed); });
+  part("kernel set", [&](Hasher& to) { to.add(kernels->name); });
+  part("workload.data", [&](Hasher& to) {
+    if (content)
+      to.add(*content);
+    else
+      add(to, spec.data);
+  });
+  part("workload.data.partition", [&](Hasher& to) {
+    if (streams.content != Key{})
+      to.add(spec.partition.name).add(streams.content);
+    else
+      add(to, spec.partition);
+  });
+  part("number of workers", [&](Hasher& to) { to.add(static_cast<std::uint64_t>(plan.workers)); });
+  part("workload.data.reshuffle", [&](Hasher& to) { to.add(std::uint64_t{spec.reshuffle}); });
+  part("workload.data.augment", [&](Hasher& to) {
+    if (augment.any()) to.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
+  });
+  // Nothing of these in fp32, so that keys stay what they were.
+  const bool narrow = numerics.precision != Precision::fp32;
+  part("workload.precision", [&](Hasher& to) {
+    if (narrow) to.add(std::string_view(spec.precision));
+  });
+  part("workload.loss_scale", [&](Hasher& to) {
+    if (narrow) to.add(spec.loss_scale).add(std::uint64_t{numerics.growth_every});
+  });
+  part("workload.batch_norm.exchange", [&](Hasher& to) {
+    if (model && model->statistics() > 0) to.add("batch_norm").add(std::uint64_t{spec.exchange_statistics});
+  });
+  part("workload.model.weights", [&](Hasher& to) {
+    if (!start.values.empty()) to.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
+  });
+  part("workload.model", [&](Hasher& to) { add(to, spec.model); });
+}
+
 Key Blueprint::root_key(const Scenario& scenario, const std::optional<Key>& content) const {
   Hasher hasher;
-  hasher.add("straggler root").add(scenario.seed).add(kernels->name);
-  if (content)
-    hasher.add(*content);
-  else
-    add(hasher, scenario.workload.data);
-  if (streams.content != Key{})
-    hasher.add(scenario.workload.partition.name).add(streams.content);
-  else
-    add(hasher, scenario.workload.partition);
-  hasher.add(static_cast<std::uint64_t>(plan.workers)).add(std::uint64_t{scenario.workload.reshuffle});
-  if (augment.any()) hasher.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
-  // Nothing of it in fp32, so that keys stay what they were.
-  if (numerics.precision != Precision::fp32)
-    hasher.add(std::string_view(scenario.workload.precision)).add(scenario.workload.loss_scale).add(std::uint64_t{numerics.growth_every});
-  if (model->statistics() > 0) hasher.add("batch_norm").add(std::uint64_t{scenario.workload.exchange_statistics});
-  if (!start.values.empty()) hasher.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
-  return add(hasher, scenario.workload.model).key();
+  for_root(scenario, content, [&](const char* /*place*/, const auto& add_part) { add_part(hasher); });
+  return hasher.key();
+}
+
+std::vector<RootPart> Blueprint::root_parts(const Scenario& scenario, const std::optional<Key>& content) const {
+  std::vector<RootPart> parts;
+  for_root(scenario, content, [&](const char* place, const auto& add_part) {
+    Hasher hasher;
+    add_part(hasher);
+    parts.push_back({place, hasher.key()});
+  });
+  return parts;
 }
 
 }  // namespace straggler

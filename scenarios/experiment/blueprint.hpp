@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/data/dataset.hpp"
@@ -23,6 +24,13 @@
 
 namespace straggler {
 
+/// A part of the root key, and what a user calls it.
+struct RootPart {
+  const char* place = nullptr;
+  Key key;
+  bool operator==(const RootPart& other) const { return place == std::string_view(other.place) && key == other.key; }
+};
+
 struct Blueprint {
   const SchemeEntry* scheme_entry = nullptr;
   const DataEntry* data_entry = nullptr;
@@ -32,9 +40,9 @@ struct Blueprint {
   std::filesystem::path base;  // where relative paths start
 
   std::unique_ptr<Scheme> scheme;
-  std::unique_ptr<Model> model;
-  ModelWeights start;      // from workload.model.weights; empty: from the seed
-  std::string start_note;  // a sentence for the user; empty: all was there
+  std::unique_ptr<Model> model;  // null: there is no data, so that nothing learns
+  ModelWeights start;            // from workload.model.weights; empty: from the seed
+  std::string start_note;        // a sentence for the user; empty: all was there
   std::unique_ptr<UpdateRule> optimizer;
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
@@ -57,12 +65,16 @@ struct Blueprint {
   std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
   Numerics numerics;
 
+  /// False: timing alone.
+  bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
   std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
   std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set);
+  /// Only what values are named by (root_key), of no cluster. Throws as the constructor does.
+  static Blueprint of_values(const Scenario& scenario, const std::string& kernel_set) { return Blueprint(scenario, kernel_set, Values{}); }
   /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
@@ -85,9 +97,20 @@ struct Blueprint {
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
   Key root_key(const Scenario& scenario, const std::optional<Key>& content) const;
+  /// The same, part by part: two root keys are equal where all of their parts are.
+  std::vector<RootPart> root_parts(const Scenario& scenario, const std::optional<Key>& content) const;
 
  private:
+  struct Values {};
+  Blueprint(const Scenario& scenario, const std::string& kernel_set, Values);
+  /// Calls part(place, add) for each part of the root key in order, where add(hasher) hashes it.
+  template <class Part>
+  void for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const;
+  void resolve_streams(const Scenario& scenario);
   void resolve_data(const Scenario& scenario);
+  void resolve_model(const Scenario& scenario);
+  void refuse_epochs(const Scenario& scenario) const;
+  std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;
   void resolve_workload(const Scenario& scenario);
   void resolve_training(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);

@@ -15,12 +15,6 @@ namespace {
 
 Nic nic_of(const LinkSpec& link) { return {link.up, link.down, Time::from_seconds(link.latency)}; }
 
-const LinkSpec& link_of(const ClusterSpec& cluster, const WorkerGroup& group, std::int64_t i) {
-  const DeviceRow* row = row_of(group, i);
-  if (row && row->link) return *row->link;
-  return group.link ? *group.link : cluster.network.link;
-}
-
 /// "; did you mean 'rack/1:up'?", or nothing.
 std::string nearest_link(const std::string& name, const Fabric& fabric) {
   std::vector<std::string> names;
@@ -42,15 +36,18 @@ Placement Blueprint::placement(const Scenario& scenario) const {
   if (spec.network.intra) out.intra = {spec.network.intra->up, Time::from_seconds(spec.network.intra->latency)};
   const bool shared = shares_hosts(spec);
   out.nics.reserve(out.workers + out.servers);
-  for (const WorkerGroup& group : spec.workers) {
+  const std::vector<std::int64_t> taken = spec.seats_taken();
+  for (std::size_t g = 0; g < spec.workers.size(); ++g) {
+    const WorkerGroup& group = spec.workers[g];
     for (std::int64_t i = 0; i < group.count; ++i) {
       const Nic nic = nic_of(link_of(spec, group, i));
-      if (i % group.per_host == 0)
+      if ((taken[g] + i) % group.per_host == 0)
         out.nics.push_back(nic);
       else if (nic != out.nics.back())
-        throw_error(scenario, "cluster.workers[" + std::to_string(&group - spec.workers.data()) + "].population",
-                    "workers " + std::to_string(i - i % group.per_host) + " and " + std::to_string(i) +
-                        " of the group share a host, and their rows have different links; give workers of one host the same link");
+        throw_error(scenario, "cluster.workers[" + std::to_string(g) + (group.rows.empty() ? "].same_host" : "].population"),
+                    "worker " + std::to_string(first_of_group[g] + i) + " shares a host with worker " +
+                        std::to_string(first_of_group[g] + i - 1) +
+                        ", and their populations give them different links; give workers of one host the same link");
       if (shared) out.host_of.push_back(static_cast<std::uint32_t>(out.nics.size() - 1));
     }
   }

@@ -15,6 +15,13 @@ inline const DeviceRow* row_of(const WorkerGroup& group, std::int64_t i) {
   return group.rows.empty() ? nullptr : &group.rows[static_cast<std::size_t>(i) % group.rows.size()];
 }
 
+/// Of the host of worker `i` of the group.
+inline const LinkSpec& link_of(const ClusterSpec& cluster, const WorkerGroup& group, std::int64_t i) {
+  const DeviceRow* row = row_of(group, i);
+  if (row && row->link) return *row->link;
+  return group.link ? *group.link : cluster.network.link;
+}
+
 /// Whether two ranks live on one host.
 inline bool shares_hosts(const ClusterSpec& cluster) {
   return cluster.servers.host_of_worker ||

@@ -16,13 +16,15 @@ std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, c
                 "a roofline counts the FLOPs of a model's layers, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or "
                 "an affine time or a table here");
   const TrainingCost training = training_cost(cost);
+  const HalfRates* half = spec.half_rates(scenario.workload.precision);
+  const double width = half != nullptr ? 0.5 : 1;  // of a number, in 4 bytes
   Roofline roofline;
-  roofline.launch = spec.launch;
+  roofline.launch = half != nullptr ? half->launch : spec.launch;
   roofline.flops_per_sample = training.flops_per_sample;
-  roofline.peak = spec.peak;
-  roofline.efficiency = spec.efficiency;
-  roofline.fixed_bytes = training.fixed_bytes;
-  roofline.bytes_per_sample = training.bytes_per_sample;
+  roofline.peak = half != nullptr ? half->peak : spec.peak;
+  roofline.efficiency = half != nullptr ? half->efficiency : spec.efficiency;
+  roofline.fixed_bytes = width * training.fixed_bytes;
+  roofline.bytes_per_sample = width * training.bytes_per_sample;
   roofline.memory_bandwidth = spec.memory_bandwidth;
   return at_place(scenario, place, [&] { return roofline_time(roofline); });
 }
@@ -84,17 +86,32 @@ void add_workers(const Blueprint& blueprint, const Scenario& scenario, std::size
   }
 }
 
-/// Those of the group's hosts that have fewer cores than workers.
-void add_shared_hosts(const WorkerGroup& group, std::int64_t first_worker, std::vector<SharedHost>& out) {
-  const double cores = static_cast<double>(group.cores_per_host.value_or(group.per_host));
-  for (std::int64_t first = 0; first < group.count && cores < static_cast<double>(group.per_host); first += group.per_host) {
-    SharedHost host;
-    host.cores = cores;
-    host.busy_waiting = group.busy_waiting;
-    for (std::int64_t i = first; i < std::min(group.count, first + group.per_host); ++i)
-      host.workers.push_back(static_cast<Rank>(first_worker + i));
-    if (static_cast<double>(host.workers.size()) > cores) out.push_back(std::move(host));
+/// Hosts that have fewer cores than workers.
+std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
+  std::vector<SharedHost> out;
+  const std::vector<std::int64_t> taken = spec.seats_taken();
+  Rank worker = 0;
+  SharedHost host;
+  const auto close = [&] {
+    if (static_cast<double>(host.workers.size()) > host.cores) out.push_back(std::move(host));
+    host = {};
+  };
+  for (std::size_t g = 0; g < spec.workers.size(); ++g) {
+    const WorkerGroup& group = spec.workers[g];
+    const std::int64_t cores = group.cores_per_host.value_or(group.per_host);
+    if (cores >= group.per_host) {
+      worker += static_cast<Rank>(group.count);
+      continue;
+    }
+    for (std::int64_t i = 0; i < group.count; ++i, ++worker) {
+      if ((taken[g] + i) % group.per_host == 0) close();
+      host.cores = static_cast<double>(cores);
+      host.busy_waiting = group.busy_waiting;
+      host.workers.push_back(worker);
+    }
   }
+  close();
+  return out;
 }
 
 }  // namespace
@@ -112,8 +129,8 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
     const WorkerGroup& group = spec.workers[g];
     out.classes.push_back(class_of(scenario.devices.at(group.device), early, cost.input_bytes));
     add_workers(*this, scenario, g, out);
-    add_shared_hosts(group, first_of_group[g], out.hosts);
   }
+  out.hosts = shared_hosts(spec);
   return out;
 }
 

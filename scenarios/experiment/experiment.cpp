@@ -1,8 +1,10 @@
 #include "scenarios/experiment/experiment.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "models/data/blocks.hpp"
+#include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -30,8 +32,11 @@ class Silent final : public ProgressListener {
 
 struct Experiment::Implementation {
   Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels) {
+    if (!options.timing_only && !blueprint.has_data())
+      throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;
-    replay = read_replay(*options.replay, scenario);
+    replay = read_replay(*options.replay, scenario, blueprint,
+                         [this](const Blueprint& of, const Scenario& named) { return content(of, named); });
     if (replay.real) follow(*replay.real);
   }
 
@@ -40,13 +45,16 @@ struct Experiment::Implementation {
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  Key root_key();
+  /// Of the data; none where only times are asked for, since data files may then be missing.
+  std::optional<Key> content(const Blueprint& of, const Scenario& named);
+  Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
   double gradient_flops() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                 const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
   void describe(RunRecord& record, const Network& network) const;
+  PartitionFacts partition_facts() const;
   /// After the last choice of the file a replay is free, so that one that is cut off would go unnoticed.
   void compare_with_replayed(RunRecord& record) const;
 
@@ -63,9 +71,6 @@ struct Experiment::Implementation {
 };
 
 void Experiment::Implementation::follow(const RealRun& real) {
-  if (real.kernels != blueprint.kernels->name)
-    throw DataError((*options.replay / "run.json").string() + ": was computed by the kernel set '" + real.kernels +
-                    "', this would be by '" + std::string(blueprint.kernels->name) + "', whose sums differ; add --kernels " + real.kernels);
   blueprint.plan.fuse = false;
   blueprint.plan.ring_sums = true;
   if (real.updates == 0)
@@ -116,16 +121,17 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
     throw RunFailed(deadlock.what());
   } catch (const ReplayMismatch& mismatch) {
     throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
+  } catch (const UnsupportedOperation& refused) {
+    throw_error(scenario, "training.scheme", refused.what());
   } catch (const TimeOverflow& overflow) {
     throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
   }
   describe(recorder.record(), backend.network());
 }
 
-/// Of everything that values follow from.
-Key Experiment::Implementation::root_key() {
-  if (options.timing_only) return blueprint.root_key(scenario, {});
-  return blueprint.root_key(scenario, (options.data ? *options.data : names).content(blueprint, scenario));
+std::optional<Key> Experiment::Implementation::content(const Blueprint& of, const Scenario& named) {
+  if (options.timing_only) return std::nullopt;
+  return (options.data ? *options.data : names).content(of, named);
 }
 
 /// What is computed with other data than `root` names would stand in the store for good.
@@ -262,6 +268,41 @@ void Experiment::write_graph(const std::string& path) const {
   }
 }
 
+namespace {
+
+/// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
+void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
+  const std::string& precision = scenario.workload.precision;
+  if (precision == "fp32") return;
+  std::set<std::string> told;
+  for (const WorkerGroup& group : scenario.cluster.workers) {
+    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
+    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
+      continue;
+    const std::string format = precision == "bf16" ? "bf16" : "fp16";
+    warnings.push_back("device " + group.device + " has no " + format +
+                       " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
+                       format + ": {peak: ..., efficiency: ...}, or measured times as a table");
+  }
+}
+
+}  // namespace
+
+/// Labels are looked at only where the partition follows them, and where there may be any.
+PartitionFacts Experiment::Implementation::partition_facts() const {
+  const StreamSizes& sizes = blueprint.streams;
+  PartitionFacts facts;
+  facts.pool = sizes.shared;
+  facts.parts = sizes.sizes.size();
+  facts.smallest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::min_element(sizes.sizes.begin(), sizes.sizes.end());
+  facts.largest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::max_element(sizes.sizes.begin(), sizes.sizes.end());
+  const bool random = sizes.shared || scenario.workload.partition.name == "iid";
+  if (options.timing_only || random || blueprint.data.vocabulary) return facts;
+  const MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
+  facts.labels = label_skew(*math.partition, math.data->train.labels, blueprint.data.classes);
+  return facts;
+}
+
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
   const Blueprint& blueprint = implementation_->blueprint;
@@ -305,21 +346,25 @@ Explanation Experiment::explain() const {
     }
   }
   out.data_origin = blueprint.data.origin;
+  out.learns = blueprint.has_data();
+  if (out.learns) out.partition = implementation_->partition_facts();
   out.classes = blueprint.data.classes;
   out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
-  out.parameters = blueprint.model->parameters();
+  out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
   out.message_bytes = blueprint.model_bytes;
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
   out.batch_per_worker = blueprint.plan.batch;
   const double workers = static_cast<double>(blueprint.plan.workers);
   const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
-  out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
-                                                                    static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+  if (blueprint.plan.epoch_samples > 0)
+    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
+                                                                      static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
-  out.layers = blueprint.model->cost();
+  add_precision_warnings(scenario, out.warnings);
+  if (blueprint.model) out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;
     out.cost_parameters = blueprint.cost.parameters();
@@ -333,10 +378,11 @@ Explanation Experiment::explain() const {
   const std::size_t vectors =
       (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
       4;
-  out.memory_bytes =
-      vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
-      12 * blueprint.data.train +
-      blueprint.model->workspace_bytes(static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  if (blueprint.model)
+    out.memory_bytes = vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
+                       12 * blueprint.data.train +
+                       blueprint.model->workspace_bytes(
+                           static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
@@ -345,7 +391,8 @@ Explanation Experiment::explain() const {
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
-  if (!blueprint.streams.shared && *std::min_element(blueprint.streams.sizes.begin(), blueprint.streams.sizes.end()) < largest_batch)
+  const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
+  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
                            ": their batches are all they have");
   const EvaluateSpec& evaluate = scenario.training.evaluate;
@@ -353,6 +400,7 @@ Explanation Experiment::explain() const {
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
     out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
                            std::to_string(evaluate.sustain));
+  for (std::string& sentence : advice(scenario, blueprint)) out.warnings.push_back(std::move(sentence));
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "models/executor/checkpointing.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/partition_facts.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/record/record.hpp"
@@ -94,6 +95,8 @@ struct Explanation {
   std::size_t cost_parameters = 0;
   std::vector<std::uint64_t> bucket_bytes;
   TopologyFacts facts;
+  PartitionFacts partition;
+  bool learns = true;  // false: there is no data
   std::size_t hosts = 0, links = 0;
 };
 

@@ -1,6 +1,10 @@
 #include "scenarios/experiment/math_plane.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <span>
 
@@ -32,6 +36,22 @@ void warn_of_loss(RunRecord& record, Evaluator& evaluator, Lineage& lineage, boo
   else if (!drawn || last > suspicious_loss)
     start = evaluator.evaluate(lineage.initial(), EvaluationSet::train_subset).loss;
   if (const std::optional<std::string> warning = start ? loss_warning(*start, last) : std::nullopt) record.warnings.push_back(*warning);
+}
+
+/// Where the loss stopped being finite, and what helps.
+void warn_of_divergence(RunRecord& record, const Numerics& numerics) {
+  const auto finite = [](const CurvePoint& point) {
+    return !(point.train_loss && !std::isfinite(*point.train_loss)) && !(point.test_loss && !std::isfinite(*point.test_loss));
+  };
+  const auto first = std::find_if_not(record.curve.begin(), record.curve.end(), finite);
+  std::string text = "the loss is no longer finite";
+  if (first != record.curve.end()) text += " at update " + std::to_string(first->update);
+  if (first != record.curve.end() && first != record.curve.begin() && std::prev(first)->test_loss)
+    text += fmt::format(" (it was {:.3g} at update {})", *std::prev(first)->test_loss, std::prev(first)->update);
+  text += std::string("; ") + loss_remedy;
+  if (numerics.precision == Precision::fp16 && !numerics.dynamic())
+    text += "; in FP16, which overflows beyond 65,504, so does workload.precision: mixed or bf16";
+  record.warnings.push_back(text);
 }
 
 }  // namespace
@@ -78,6 +98,7 @@ void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, c
   }
   const bool finite = std::isfinite(train.loss) && std::isfinite(test.loss);
   if (!finite && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
+  if (record.outcome == Outcome::diverged) warn_of_divergence(record, blueprint.numerics);
   warn_of_loss(record, evaluator, lineage, blueprint.start.values.empty());
 }
 

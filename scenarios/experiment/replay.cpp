@@ -13,25 +13,24 @@ namespace straggler {
 
 namespace {
 
-/// What decides the numbers besides the order of events.
+/// What decides which values are computed, in what order they are summed, and so on: all that is not in the root key, which is compared
+/// as a whole.
 const char* difference(const Scenario& a, const Scenario& b) {
-  if (a.seed != b.seed) return "seed";
   if (a.workers() != b.workers()) return "number of workers";
   if (a.training.scheme != b.training.scheme) return "training.scheme";
   if (a.training.batch != b.training.batch) return "training.batch";
   if (a.training.optimizer != b.training.optimizer) return "training.optimizer";
   if (a.training.schedule != b.training.schedule) return "training.schedule";
-  if (a.workload.model != b.workload.model) return "workload.model";
-  if (a.workload.weights != b.workload.weights) return "workload.model.weights";
-  if (a.workload.exchange_statistics != b.workload.exchange_statistics) return "workload.batch_norm.exchange";
-  if (a.workload.data != b.workload.data) return "workload.data";
-  if (a.workload.partition != b.workload.partition) return "workload.data.partition";
-  if (a.workload.precision != b.workload.precision) return "workload.precision";
-  if (a.workload.loss_scale != b.workload.loss_scale || a.workload.growth_every != b.workload.growth_every) return "workload.loss_scale";
-  if (a.workload.reshuffle != b.workload.reshuffle) return "workload.data.reshuffle";
   if (a.workload.fuse != b.workload.fuse) return "workload.fuse";
   if (a.training.evaluate.split != b.training.evaluate.split) return "training.evaluate.split";
   return nullptr;
+}
+
+/// The first part of the root keys in which the two differ; null: none.
+const char* difference(const std::vector<RootPart>& a, const std::vector<RootPart>& b) {
+  const auto [one, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (one == a.end() && other == b.end()) return nullptr;
+  return one == a.end() ? other->place : one->place;
 }
 
 nlohmann::json read_json(const std::filesystem::path& file) {
@@ -44,16 +43,20 @@ nlohmann::json read_json(const std::filesystem::path& file) {
   }
 }
 
-std::optional<RealRun> read_real(const std::filesystem::path& folder) {
+/// What run.json says; a folder without it is of a simulation whose kernel set nobody knows.
+void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   const std::filesystem::path file = folder / "run.json";
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  if (!std::filesystem::exists(file)) return;
   const nlohmann::json info = read_json(file);
-  if (!info.is_object() || !info.contains("real")) return std::nullopt;
+  if (!info.is_object()) return;
   try {
+    if (info.contains("kernels")) replay.kernels = info.at("kernels");
+    if (!info.contains("real")) return;
     if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
       throw DataError(file.string() + ": real.reduction is '" + reduction + "'; a replay can follow 'ring'");
+    replay.kernels = info.at("kernels");
     const nlohmann::json summary = read_json(folder / "summary.json");
-    return RealRun{info.at("kernels"), summary.at("updates"), summary.at("weights_key")};
+    replay.real = RealRun{summary.at("updates"), summary.at("weights_key")};
   } catch (const nlohmann::json::exception& wrong) {
     throw DataError(file.string() + ": does not say how the real run was made (" + wrong.what() + "); take the folder as it was written");
   }
@@ -82,16 +85,25 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
 
 }  // namespace
 
-Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario) {
+Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content) {
   const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
   std::ifstream in(file);
   if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
   const Scenario earlier = read_scenario(described);
-  if (const char* what = difference(earlier, scenario))
-    throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+  const auto refuse_if_other = [&](const char* what) {
+    if (what) throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+  };
+  refuse_if_other(difference(earlier, scenario));
+  const std::string kernels(blueprint.kernels->name);
+  const Blueprint then = Blueprint::of_values(earlier, kernels);
+  refuse_if_other(
+      difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
   replay.choices = read_choices(file, in, scenario);
-  replay.real = read_real(folder);
+  read_run_info(folder, replay);
+  if (replay.kernels.value_or(kernels) != kernels)
+    throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
+                    kernels + "', whose sums differ; add --kernels " + *replay.kernels);
   return replay;
 }
 

@@ -2,28 +2,33 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/schema/scenario.hpp"
 
 namespace straggler {
 
-/// What run.json says of a run on real ranks.
+/// What the folder of a run on real ranks says of it.
 struct RealRun {
-  std::string kernels;
   std::uint64_t updates = 0;  // published
   std::string weights_key;    // of the last one
 };
 
 struct Replay {
   std::vector<std::vector<std::int32_t>> choices;  // a sequence a rank, in its program order
+  std::optional<std::string> kernels;              // kernel set of that run; none: its folder has no run.json
   std::optional<RealRun> real;                     // none: the run was simulated
 };
 
+/// Names the data of a blueprint; none: by what the scenario says of them.
+using ContentOf = std::function<std::optional<Key>(const Blueprint&, const Scenario&)>;
+
 /// Reads a result folder: choices.csv, and what else a replay must follow. Throws DataError if the folder holds no such run, or one of
-/// another scenario (only what decides times may differ: cluster and stop).
-Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario);
+/// another scenario (only what decides times may differ: cluster and stop), or of another kernel set.
+Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content);
 
 }  // namespace straggler

@@ -4,6 +4,7 @@
 
 #include "scenarios/race/race.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
@@ -82,6 +83,7 @@ void RaceReader::check_alike(const Scenario& first, const Scenario& other, const
 void RaceReader::resolve_finishes(const Scenario& scenario) {
   if (race_.timing_only) {
     finishes_ = {{"epoch", {}, 0, false}};
+    notes_.push_back(timing_caveat);
     return;
   }
   const EvaluateSpec& evaluate = scenario.training.evaluate;

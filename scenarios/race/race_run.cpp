@@ -53,8 +53,8 @@ std::vector<PointRequest> racing_requests(const Race& race, const RaceReader& re
 
 }  // namespace
 
-std::vector<FinishTimes> RaceOutcome::times(const Finish& finish) const {
-  std::vector<FinishTimes> all;
+std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
+  std::vector<RunValues> all;
   for (const auto& own : runs) {
     all.emplace_back();
     for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
@@ -84,8 +84,18 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
       if (!point->failure.empty()) outcome.failures.push_back(std::move(point->failure));
     }
   }
-  for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), race.paired));
+  for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), {.paired = race.paired}));
   return outcome;
+}
+
+std::optional<std::string> too_few_seeds_warning(const Race& race) {
+  const std::size_t rivals = race.entrants.size(), pairs = rivals * (rivals - 1) / 2, needed = runs_that_tell(rivals);
+  if (race.timing_only || race.seeds >= needed) return std::nullopt;
+  return fmt::format(
+      "{} seeds are too few to tell an entrant that always reaches a threshold from one that always misses it: the smallest p is {:.2g}, "
+      "and {} is judged at {:.2g}; --seeds {} could tell",
+      race.seeds, smallest_rank_p(race.seeds), pairs == 1 ? std::string("the pair") : fmt::format("the first of {} pairs", pairs),
+      family_wise_error / static_cast<double>(pairs), needed);
 }
 
 std::vector<std::string> describe(const Race& race, const RaceReader& reader) {

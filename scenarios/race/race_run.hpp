@@ -7,7 +7,7 @@
 
 #include "scenarios/race/race.hpp"
 #include "scenarios/race/tuning.hpp"
-#include "scenarios/race/verdict.hpp"
+#include "scenarios/statistics/better.hpp"
 #include "scenarios/sweep/point_pool.hpp"
 
 namespace straggler {
@@ -20,13 +20,13 @@ struct RaceRun {
 struct RaceOutcome {
   std::vector<Tuned> tuned;                // [entrants]; empty: not tuned
   std::vector<std::vector<RaceRun>> runs;  // [entrants][seeds]
-  std::vector<FinishVerdict> verdicts;     // [finishes]
+  std::vector<Verdict> verdicts;     // [finishes]
   std::vector<std::string> failures;       // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
   bool interrupted = false;  // what there is of the above is empty
 
   /// [entrants]
-  std::vector<FinishTimes> times(const Finish& finish) const;
+  std::vector<RunValues> times(const Finish& finish) const;
 };
 
 /// Whether any of the runs that it begins with is finished already. Throws ScenarioErrors.
@@ -34,6 +34,10 @@ bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& p
 
 /// Throws ScenarioErrors before a stage is run if a scenario of it is wrong.
 RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool);
+
+/// Before anything is computed: with this number of seeds and entrants even the clearest difference between runs that reach a threshold and
+/// runs that miss it cannot be significant. Names the number of seeds that could tell. None: it can be, or nobody can miss (timing alone).
+std::optional<std::string> too_few_seeds_warning(const Race& race);
 
 /// What makes the race, line by line: its scenario, who takes part, what is tuned.
 std::vector<std::string> describe(const Race& race, const RaceReader& reader);

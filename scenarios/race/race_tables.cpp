@@ -6,19 +6,17 @@
 #include <compare>
 
 #include "scenarios/results/text.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 namespace {
-
-constexpr const char* nothing_told = "no difference";
 
 std::string readable_finish(const Finish& finish) {
   if (finish.accuracy == 0) return "time an epoch";
   return "time to " + finish.name + (finish.is_target ? " (target)" : "");
 }
 
-std::vector<double> reached(const FinishTimes& times) {
+std::vector<double> reached(const RunValues& times) {
   std::vector<double> values;
   for (const auto& time : times)
     if (time) values.push_back(*time);
@@ -49,6 +47,12 @@ std::string aligned(const Rows& rows) {
   return text;
 }
 
+std::vector<std::string> labels_of(const Race& race) {
+  std::vector<std::string> labels;
+  for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
+  return labels;
+}
+
 std::string last_key(const std::string& path) { return path.substr(path.find_last_of('.') + 1); }
 
 std::string times_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
@@ -62,7 +66,7 @@ std::string times_table(const Race& race, const RaceReader& reader, const RaceOu
   }
   for (const Finish& finish : reader.finishes()) {
     rows[0].push_back(readable_finish(finish));
-    const std::vector<FinishTimes> times = outcome.times(finish);
+    const std::vector<RunValues> times = outcome.times(finish);
     for (std::size_t entrant = 0; entrant < times.size(); ++entrant)
       rows[entrant + 1].push_back(with_count(reached(times[entrant]), race.seeds, readable_seconds));
   }
@@ -70,11 +74,11 @@ std::string times_table(const Race& race, const RaceReader& reader, const RaceOu
 }
 
 std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  const std::vector<std::string> labels = labels_of(race);
   Rows rows{{"", "a", "b", "b's time over a's", "interval", "p (Holm)", "faster"}};
   for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
     std::string title = readable_finish(reader.finishes()[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
-      const auto faster = pair.faster();
       std::vector<std::string> row{title, race.entrants[pair.a].label, race.entrants[pair.b].label};
       if (const auto interval = pair.interval()) {
         row.push_back(readable_number(interval->ratio));
@@ -83,8 +87,8 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
       } else {
         row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
       }
-      row.push_back(readable_p(pair.holm.adjusted));
-      row.push_back(faster ? race.entrants[*faster].label : nothing_told);
+      row.push_back(readable_p(pair.step.adjusted));
+      row.push_back(pair_words(pair, labels));
       rows.push_back(std::move(row));
       title.clear();
     }
@@ -109,7 +113,7 @@ std::string readable_p(double p) {
   std::string text;
   for (int digits = 3; digits <= 17; ++digits) {
     text = fmt::format("{:.{}g}", p, digits);
-    if ((std::stod(text) <=> verdict_level) == (p <=> verdict_level)) break;
+    if ((std::stod(text) <=> family_wise_error) == (p <=> family_wise_error)) break;
   }
   return text;
 }
@@ -146,28 +150,27 @@ std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOut
 }
 
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  const std::vector<std::string> labels = labels_of(race);
   std::string text = "threshold,a,b,seeds,reached_a,reached_b,test,time_ratio,low,high,confidence,p,p_holm,faster\n";
   for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
-    const std::vector<FinishTimes> times = outcome.times(reader.finishes()[i]);
+    const std::vector<RunValues> times = outcome.times(reader.finishes()[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
       text += fmt::format("{},{},{},{},{},{},{}", reader.finishes()[i].name, csv_text(race.entrants[pair.a].label),
                           csv_text(race.entrants[pair.b].label), race.seeds, reached(times[pair.a]).size(), reached(times[pair.b]).size(),
-                          name_of(pair.result.test));
+                          name_of(pair.test.kind));
       if (const auto interval = pair.interval())
         text += fmt::format(",{},{},{}", number_text(interval->ratio), number_text(interval->low), number_text(interval->high));
       else
         text += ",,,";
-      const auto faster = pair.faster();
-      text += fmt::format(",{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.result.p), number_text(pair.holm.adjusted),
-                          faster ? csv_text(race.entrants[*faster].label) : nothing_told);
+      text += fmt::format(",{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.test.p), number_text(pair.step.adjusted),
+                          csv_text(pair_words(pair, labels)));
     }
   }
   return text;
 }
 
 std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
-  std::vector<std::string> labels;
-  for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
+  const std::vector<std::string> labels = labels_of(race);
   std::string text = setting(race, reader) + times_table(race, reader, outcome) + "\n" + pairs_table(race, reader, outcome) + "\n";
   for (std::size_t i = 0; i < reader.finishes().size(); ++i)
     text += readable_finish(reader.finishes()[i]) + ": " + sentence(outcome.verdicts[i], labels) + "\n";

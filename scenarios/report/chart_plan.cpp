@@ -1,6 +1,7 @@
 #include "scenarios/report/chart_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace straggler {
@@ -21,7 +22,12 @@ ChartPlan plan_of(const SweepView& view) {
   };
   if (!numbers.empty()) plan.x = take(numbers, titled(numbers, "bandwidth", numbers.size() - 1));
   if (!numbers.empty()) plan.y = take(numbers, titled(numbers, "workers", numbers.size() - 1));
-  if (!words.empty()) plan.series = take(words, titled(words, "scheme", 0));
+  std::vector<std::size_t> rivals;
+  std::copy_if(words.begin(), words.end(), std::back_inserter(rivals), [&](std::size_t i) { return !axes[i].workload; });
+  if (!rivals.empty()) {
+    plan.series = take(rivals, titled(rivals, "scheme", 0));
+    std::erase(words, *plan.series);
+  }
   plan.facets = std::move(numbers);
   plan.facets.insert(plan.facets.end(), words.begin(), words.end());
   std::sort(plan.facets.begin(), plan.facets.end());

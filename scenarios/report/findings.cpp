@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "scenarios/results/text.hpp"
@@ -29,7 +30,8 @@ class Findings {
     if (plan_.series && plan_.x) courses();
     speed_ups();
     if (view_.most_repeats() < 2)
-      say("Every setting ran once, so there are no intervals: another seed may turn a small difference around (repeats: 5 would tell).");
+      say(view_.exact() ? "Every setting ran once, which is enough: every seed has the same timing."
+                        : "Every setting ran once: one seed cannot tell chance from a difference (repeats: 5 could).");
     return std::move(sentences_);
   }
 
@@ -43,59 +45,93 @@ class Findings {
     return value_text(view_.metric_of(setting), view_.settings()[setting].rows.size(), view_.metric().text);
   }
 
+  /// The best setting of each workload: workloads are no rivals of each other.
   void best() {
-    std::vector<std::size_t> whole(view_.settings().size());
-    for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = i;
-    const Ranking ranking = view_.rank(whole);
-    if (ranking.order.empty()) {
-      say("No setting reached its target; a lower target or a later stop would tell them apart.");
+    const std::vector<std::vector<std::size_t>> workloads = view_.workloads();
+    for (std::size_t i = 0; i < std::min(workloads.size(), most_courses); ++i) {
+      const std::string name = view_.workload_of(view_.settings()[workloads[i].front()]);
+      best_of(workloads[i], name.empty() ? name : "With " + name + ": ");
+    }
+  }
+
+  std::string rival_names(const std::vector<std::size_t>& settings) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(settings.size(), 3); ++i)
+      names.push_back(view_.rival_name_of(view_.settings()[settings[i]]));
+    if (settings.size() > 3) names.push_back(fmt::format("{} more", settings.size() - 3));
+    return fmt::format("{}", fmt::join(names, "; "));
+  }
+
+  void best_of(const std::vector<std::size_t>& whole, const std::string& where) {
+    const std::vector<std::size_t> reached = view_.rank(whole, Family::with_best).order;
+    if (reached.empty()) {
+      say(where + (where.empty() ? "No" : "no") + " setting reached its target; a lower target or a later stop would tell them apart.");
       return;
     }
-    const std::size_t first = ranking.order.front();
+    const std::size_t first = reached.front();
     if (whole.size() == 1) {
-      say(fmt::format("The only setting: {}.", value(first)));
+      say(fmt::format("{}{} only setting: {}.", where, where.empty() ? "The" : "the", value(first)));
       return;
     }
+    // Where all settings are rivals of each other, the answer is that of a race.
+    const Ranking ranking = view_.rank(reached, only_rivals() ? Family::all_pairs : Family::with_best);
+    const std::string of = reached.size() == whole.size() ? fmt::format("{} settings", whole.size())
+                                                          : fmt::format("the {} {} that reached the target", reached.size(),
+                                                                        settings_word(reached.size()));
+    std::string what = ranking.winner ? "best" : "ahead";
+    if (where.empty()) what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
     const std::string with = view_.metric().key == "samples_per_second" ? value(first) + " samples per second"
                                                                         : "a " + view_.metric().title + " of " + value(first);
-    std::string sentence = fmt::format("Best of {} settings: {}, with {}.", whole.size(), view_.name_of(view_.settings()[first]), with);
-    if (ranking.tied > 1) {
-      std::vector<std::string> others;
-      for (std::size_t i = 1; i < std::min<std::size_t>(ranking.tied, 4); ++i)
-        others.push_back(view_.name_of(view_.settings()[ranking.order[i]]));
-      if (ranking.tied > 4) others.push_back(fmt::format("{} more", ranking.tied - 4));
-      sentence += fmt::format(" Not told apart from it: {}.", fmt::join(others, "; "));
-    }
+    std::string sentence =
+        fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
+                                       view_.rival_name_of(view_.settings()[first]), with);
+    if (!ranking.alike.empty()) sentence += fmt::format(" No difference from it: {}.", rival_names(ranking.alike));
+    if (!ranking.open.empty() && !ranking.one_run) sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
     say(std::move(sentence));
-    if (const std::size_t missed = whole.size() - ranking.order.size(); missed > 0)
-      say(fmt::format("{} of {} settings never reached the target in time.", missed, whole.size()));
+    if (const std::size_t missed = whole.size() - reached.size(); missed > 0)
+      say(fmt::format("{}{} of {} settings never reached the target in time.", where, missed, whole.size()));
+  }
+
+  bool only_rivals() const {
+    return plan_.series && !plan_.x && std::all_of(plan_.facets.begin(), plan_.facets.end(), [&](std::size_t i) { return axis(i).workload; });
   }
 
   /// Who wins how often, where everything else is equal.
   void winners() {
     const std::vector<std::vector<std::size_t>> places = all_places();
     if (places.size() < 2) return;
-    std::map<std::string, std::size_t> wins;
-    std::size_t ties = 0, nobody = 0;
+    std::map<std::string, std::size_t> wins, leads;
+    std::size_t ties = 0, open = 0, nobody = 0;
     for (const std::vector<std::size_t>& among : places) {
       const Ranking ranking = view_.rank(among);
       if (ranking.order.empty())
         ++nobody;
-      else if (ranking.tied > 1)
-        ++ties;
+      else if (ranking.winner)
+        ++wins[series_name(*ranking.winner)];
+      else if (ranking.one_run)
+        ++leads[series_name(ranking.order.front())];
       else
-        ++wins[series_name(ranking.order.front())];
+        ++(ranking.open.empty() ? ties : open);
     }
-    std::vector<std::pair<std::string, std::size_t>> order(wins.begin(), wins.end());
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     std::vector<std::string> parts;
-    for (const auto& [name, count] : order)
-      parts.push_back(fmt::format("{} wins in {}{}", name, count,
-                                  parts.empty() ? fmt::format(" of {} {}", places.size(), settings_word(places.size())) : std::string()));
-    if (ties > 0) parts.push_back(fmt::format("no difference is certain in {}", ties));
-    if (nobody > 0) parts.push_back(fmt::format("nobody reaches the target in {}", nobody));
-    std::string text = joined(parts);
-    if (!text.empty()) say(fmt::format("With everything else equal, {}.", text));
+    const auto add = [&](const std::string& what, std::size_t count) {
+      if (count == 0) return;
+      parts.push_back(fmt::format("{} in {}", what, count));
+      if (parts.size() == 1) parts.back() += fmt::format(" of {} {}", places.size(), settings_word(places.size()));
+    };
+    const auto add_all = [&](const std::map<std::string, std::size_t>& counts, const std::string& verb) {
+      std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
+      std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+      for (const auto& [name, count] : order) add(name + " " + verb, count);
+    };
+    add_all(wins, view_.metric().speed ? "wins on speed" : "wins");
+    add_all(leads, "is fastest");
+    add("there is no difference", ties);
+    add("there are too few seeds to tell", open);
+    add("nobody reaches the target", nobody);
+    if (parts.empty()) return;
+    say(fmt::format("With everything else equal, {}{}.", joined(parts),
+                    leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference"));
   }
 
   std::vector<std::vector<std::size_t>> all_places() const {
@@ -129,9 +165,11 @@ class Findings {
   std::string winner(const std::vector<std::size_t>& among) const {
     const Ranking ranking = view_.rank(among);
     if (ranking.order.empty()) return "nobody reaches the target";
-    if (ranking.tied == 1) return series_name(ranking.order.front());
+    if (ranking.winner || ranking.one_run) return series_name(ranking.order.front());
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < ranking.tied; ++i) names.push_back(series_name(ranking.order[i]));
+    for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));
+    if (!ranking.open.empty()) return "too few seeds to tell " + series_name(ranking.order.front()) + " from " + joined(names);
+    names.insert(names.begin(), series_name(ranking.order.front()));
     return "no difference between " + joined(names);
   }
 
@@ -195,7 +233,7 @@ class Findings {
   }
   std::string speed_up_key() const { return view_.has("speed_up_to_target") ? "speed_up_to_target" : "speed_up"; }
   std::string speed_up_words() const {
-    return speed_up_key() == "speed_up" ? "largest speed-up in samples per second" : "largest speed-up in time to the target";
+    return speed_up_key() == "speed_up" ? "largest scaling speed-up in samples per second" : "largest scaling speed-up in time to the target";
   }
 
   void speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, std::optional<std::size_t> series) {
@@ -203,20 +241,32 @@ class Findings {
     if (!best) return;
     const std::string where = facet_name(view_, plan, facet), name = series ? axis(*plan.series).labels[*series] : std::string();
     const std::string who = name + (name.empty() || where.empty() ? "" : ", ") + where;
-    say(fmt::format("{}{} is {:.3g} with {} {}{}.", who.empty() ? "The " : who + ": the ", speed_up_words(), best->factor,
-                    axis(*plan.x).labels[best->x], axis(*plan.x).title,
-                    best->x != in_order(axis(*plan.x)).back() ? "; more do not help" : ", the most that were tried"));
+    const std::vector<std::size_t> counts = in_order(axis(*plan.x));
+    if (best->x == counts.front()) {
+      if (counts.size() > 1)
+        say(fmt::format("{}{} number of workers is faster than {}.", who.empty() ? who : who + ": ", who.empty() ? "No" : "no",
+                        counted(axis(*plan.x), best->x)));
+      return;
+    }
+    say(fmt::format("{}{} is {:.3g} with {}{}.", who.empty() ? "The " : who + ": the ", speed_up_words(), best->factor,
+                    counted(axis(*plan.x), best->x), best->x != counts.back() ? "; more do not help" : ", the most that were tried"));
   }
 
-  /// Of all that are compared: "At bandwidth 1Gbps: the largest speed-up … is 12 with 16 workers for ssgd, 4 with 8 for asgd".
+  /// "1 worker", "8 workers".
+  static std::string counted(const ReportAxis& axis, std::size_t value) {
+    return axis.labels[value] + " " + (axis.title == "workers" && axis.labels[value] == "1" ? "worker" : axis.title);
+  }
+
+  /// Of all that are compared: "At bandwidth 1Gbps: the largest scaling speed-up … is 12 with 16 workers for ssgd, 4 with 8 for asgd".
   void speed_ups_together(const ChartPlan& plan, const std::vector<std::size_t>& facet) {
     std::vector<std::string> parts;
     for (const std::optional<std::size_t> series : values_of(plan.series))
       if (const auto best = largest(plan, facet, series)) {
         const std::string who = series && !axis(*plan.series).numbers.empty() ? axis(*plan.series).title + " " : std::string();
-        parts.push_back(fmt::format("{:.3g} with {}{}{}", best->factor, axis(*plan.x).labels[best->x],
-                                    parts.empty() ? " " + axis(*plan.x).title : std::string(),
-                                    series ? " for " + who + axis(*plan.series).labels[*series] : std::string()));
+        const std::string of = series ? " for " + who + axis(*plan.series).labels[*series] : std::string();
+        const std::string with = parts.empty() ? counted(axis(*plan.x), best->x) : axis(*plan.x).labels[best->x];
+        parts.push_back(best->x == in_order(axis(*plan.x)).front() ? "none with more than " + counted(axis(*plan.x), best->x) + of
+                                                                  : fmt::format("{:.3g} with {}{}", best->factor, with, of));
       }
     const std::string where = facet_name(view_, plan, facet);
     if (!parts.empty() && parts.size() <= most_parts)

@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// The best setting, who wins where, how far speed-up goes. Empty if nothing is finished.
+/// The best setting, who wins where, how far the scaling speed-up goes. Empty if nothing is finished.
 std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan);
 
 }  // namespace straggler

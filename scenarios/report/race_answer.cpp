@@ -37,8 +37,8 @@ void add_tuning(const Tuning& tuning, const RaceReader& reader, const RaceOutcom
 
 }  // namespace
 
-std::vector<FinishTimes> RaceAnswer::times(const RacedFinish& finish) const {
-  std::vector<FinishTimes> all;
+std::vector<RunValues> RaceAnswer::times(const RacedFinish& finish) const {
+  std::vector<RunValues> all;
   for (const auto& runs : finish.times) {
     all.emplace_back();
     for (const std::vector<double>& time : runs) all.back().push_back(time.empty() ? std::nullopt : std::optional(time.front()));
@@ -58,7 +58,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
   }
   for (const Finish& finish : reader.finishes()) {
     answer.finishes.push_back({finish.name, finish.accuracy, finish.is_target, {}});
-    for (const FinishTimes& times : outcome.times(finish)) {
+    for (const RunValues& times : outcome.times(finish)) {
       answer.finishes.back().times.emplace_back();
       for (const auto& time : times)
         answer.finishes.back().times.back().push_back(time ? std::vector<double>{*time} : std::vector<double>());

@@ -40,7 +40,7 @@ struct RaceAnswer {
   std::vector<std::string> notes, warnings, failures;
 
   /// [entrants]
-  std::vector<FinishTimes> times(const RacedFinish& finish) const;
+  std::vector<RunValues> times(const RacedFinish& finish) const;
 };
 
 RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, std::vector<std::string> description);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_rows = 80;
 
-RepeatStatistics statistics(const FinishTimes& times) {
+RepeatStatistics statistics(const RunValues& times) {
   std::vector<double> reached;
   for (const auto& time : times)
     if (time) reached.push_back(*time);
@@ -36,7 +36,7 @@ std::size_t rows_of(const IntervalChart& chart) {
 
 class RaceFigures {
  public:
-  RaceFigures(const RaceAnswer& answer, const std::vector<FinishVerdict>& verdicts) : answer_(answer), verdicts_(verdicts) {}
+  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts) : answer_(answer), verdicts_(verdicts) {}
 
   std::vector<Figure> all() {
     times();
@@ -54,7 +54,7 @@ class RaceFigures {
     chart.text = readable_seconds;
     for (const RacedFinish& finish : answer_.finishes) {
       chart.groups.push_back({capital(finish_title(finish)), {}});
-      const std::vector<FinishTimes> all = answer_.times(finish);
+      const std::vector<RunValues> all = answer_.times(finish);
       for (std::size_t i = 0; i < all.size(); ++i) {
         const RepeatStatistics value = statistics(all[i]);
         const std::string text = race_time_text(all[i]);
@@ -86,7 +86,7 @@ class RaceFigures {
     for (std::size_t entrant = 0; entrant < answer_.entrants.size(); ++entrant) {
       Curve curve{answer_.entrants[entrant], entrant, {}, {}};
       for (const RacedFinish& finish : answer_.finishes) {
-        const FinishTimes times = answer_.times(finish)[entrant];
+        const RunValues times = answer_.times(finish)[entrant];
         const RepeatStatistics value = statistics(times);
         if (value.count == 0)
           curve.missed.push_back(finish.accuracy);
@@ -103,8 +103,8 @@ class RaceFigures {
   IntervalRow row_of(const PairVerdict& pair, bool anybody) const {
     IntervalRow row;
     row.name = answer_.entrants[pair.b] + " over " + answer_.entrants[pair.a];
-    const auto faster = pair.faster();
-    const std::string verdict = faster ? answer_.entrants[*faster] + " is faster" : "no difference";
+    const auto faster = pair.better();
+    const std::string verdict = pair_words(pair, answer_.entrants) + (faster ? " is faster" : "");
     row.colour = faster;
     const auto interval = pair.interval();
     if (!interval) {
@@ -139,8 +139,8 @@ class RaceFigures {
     chart.label = "How far each pair is apart";
     figures_.push_back(
         {chart.label,
-         "A difference is told exactly where the bar does not reach the broken line, at which both take as long; the colour is "
-         "the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold asks for.",
+         "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
+         "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
          draw(chart),
          {}});
   }
@@ -201,7 +201,7 @@ class RaceFigures {
   }
 
   const RaceAnswer& answer_;
-  const std::vector<FinishVerdict>& verdicts_;
+  const std::vector<Verdict>& verdicts_;
   std::vector<Figure> figures_;
 };
 
@@ -212,9 +212,9 @@ std::string finish_title(const RacedFinish& finish) {
   return "time to " + finish.name + (finish.is_target ? " (target)" : "");
 }
 
-std::string race_time_text(const FinishTimes& times) { return value_text(statistics(times), times.size(), readable_seconds); }
+std::string race_time_text(const RunValues& times) { return value_text(statistics(times), times.size(), readable_seconds); }
 
-std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<FinishVerdict>& verdicts) {
+std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts) {
   return RaceFigures(answer, verdicts).all();
 }
 

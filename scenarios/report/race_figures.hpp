@@ -11,9 +11,9 @@ namespace straggler {
 /// "time to 0.8 (target)", "time an epoch".
 std::string finish_title(const RacedFinish& finish);
 /// "12.3 s ± 0.4 s (3 of 5)", "missed (0 of 5)".
-std::string race_time_text(const FinishTimes& times);
+std::string race_time_text(const RunValues& times);
 
 /// `verdicts`: of the finishes.
-std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<FinishVerdict>& verdicts);
+std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts);
 
 }  // namespace straggler

@@ -15,7 +15,7 @@ namespace {
 class RacePage {
  public:
   explicit RacePage(const RaceAnswer& answer) : answer_(answer) {
-    for (const RacedFinish& finish : answer.finishes) verdicts_.push_back(judge(answer.times(finish), answer.paired));
+    for (const RacedFinish& finish : answer.finishes) verdicts_.push_back(judge(answer.times(finish), {.paired = answer.paired}));
   }
 
   std::string html(std::string_view folder) const {
@@ -25,8 +25,8 @@ class RacePage {
     for (const std::string& warning : answer_.warnings) warnings.push_back("Warning: " + warning + ".");
     if (!warnings.empty()) body += html_list(warnings, "warning");
     body += html_paragraph(std::string(interval_words) +
-                               " The chance that anything is told at a threshold which is not so is at most 5 %; \u201cno "
-                               "difference\u201d: these runs do not show one.",
+                               " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: a "
+                               "difference of 10 % would have been told; \u201ctoo few seeds to tell\u201d: it would not have been.",
                            "dim");
     body += "<h2>Pictures</h2>\n";
     for (const Figure& figure : race_figures(answer_, verdicts_))
@@ -83,10 +83,13 @@ class RacePage {
     rows.back().resize(1 + answer_.tuned.size());
     for (std::size_t i = 0; i < answer_.finishes.size(); ++i) {
       head.push_back(finish_title(answer_.finishes[i]));
-      const std::vector<FinishTimes> times = answer_.times(answer_.finishes[i]);
+      const std::vector<RunValues> times = answer_.times(answer_.finishes[i]);
       for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_time_text(times[entrant]));
-      const FinishVerdict& verdict = verdicts_[i];
-      rows.back().push_back(!verdict.anybody ? "nobody" : verdict.winner ? answer_.entrants[*verdict.winner] : "no difference");
+      const Verdict& verdict = verdicts_[i];
+      rows.back().push_back(!verdict.anybody      ? "nobody"
+                            : verdict.winner      ? answer_.entrants[*verdict.winner]
+                            : verdict.open.empty() ? no_difference
+                                                   : too_few_seeds);
     }
     return html_table(head, rows, 1, rows.size() - 1);
   }
@@ -95,15 +98,14 @@ class RacePage {
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < verdicts_.size(); ++i)
       for (const PairVerdict& pair : verdicts_[i].pairs) {
-        const auto faster = pair.faster();
         const auto interval = pair.interval();
         rows.push_back({finish_title(answer_.finishes[i]), answer_.entrants[pair.a], answer_.entrants[pair.b],
-                        faster ? answer_.entrants[*faster] : "no difference", interval ? readable_number(interval->ratio) : "\u2013",
+                        pair_words(pair, answer_.entrants), interval ? readable_number(interval->ratio) : "\u2013",
                         interval ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high),
                                                100 * pair.confidence())
                         : verdicts_[i].anybody ? "some missed it"
                                                : "missed by all",
-                        name_of(pair.result.test), readable_p(pair.holm.adjusted)});
+                        name_of(pair.test.kind), readable_p(pair.step.adjusted)});
       }
     return html_table({"", "a", "b", "faster", "b's time over a's", "interval", "test", "p (Holm)"}, rows, 4, rows.size());
   }
@@ -115,7 +117,7 @@ class RacePage {
   }
 
   const RaceAnswer& answer_;
-  std::vector<FinishVerdict> verdicts_;
+  std::vector<Verdict> verdicts_;
 };
 
 }  // namespace

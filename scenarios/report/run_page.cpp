@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,10 +13,13 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/result_table.hpp"
 #include "scenarios/report/share_text.hpp"
+#include "scenarios/results/below_again.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/worker_names.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/loss_warning.hpp"
 
@@ -45,6 +49,11 @@ class Summary {
     const auto at = json_.find(key);
     return at != json_.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
   }
+  /// Exact: a double holds whole numbers up to 2^53 only.
+  std::optional<std::uint64_t> count(const char* key) const {
+    const auto at = json_.find(key);
+    return at != json_.end() && at->is_number_unsigned() ? std::optional(at->get<std::uint64_t>()) : std::nullopt;
+  }
 
  private:
   nlohmann::json json_;
@@ -56,6 +65,9 @@ class Facts {
   void add(const std::string& what, const std::string& value) { rows_.push_back({what, value}); }
   void add(const std::string& what, std::optional<double> value, NumberText text) {
     if (value) add(what, text(*value));
+  }
+  void add(const std::string& what, std::optional<std::uint64_t> count) {
+    if (count) add(what, readable_count(*count));
   }
   std::string html() const {
     std::string out = "<div class=\"wide\" tabindex=\"0\"><table><tbody>\n";
@@ -70,15 +82,20 @@ class Facts {
 
 class RunPage {
  public:
-  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {}
+  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {
+    try {
+      scenario_ = read_scenario(folder / "scenario.yaml");
+    } catch (const std::runtime_error&) {  // of another version: less is said
+    }
+  }
 
   std::string html() {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
     body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
-                        count_text(summary_.number("workers").value_or(0)), count_text(summary_.number("seed").value_or(0)));
+                        readable_count(summary_.count("workers").value_or(0)), summary_.count("seed").value_or(0));
     const ResultTable curve(folder_ / "curve.csv");
     findings(curve);
-    facts();
+    facts(curve);
     body_ += "<h2>Pictures</h2>\n";
     learning(curve, "time_s", "simulated time", readable_seconds);
     learning(curve, "epoch", "epochs", readable_number);
@@ -104,12 +121,40 @@ class RunPage {
     return start && last ? loss_warning(*start, *last) : std::nullopt;
   }
 
+  static AccuracyCurve accuracies(const ResultTable& curve) {
+    AccuracyCurve all;
+    for (std::size_t row = 0; row < curve.rows(); ++row)
+      if (const auto time = curve.number(row, "time_s"); time && !curve.text(row, "test_accuracy").empty())
+        all.emplace_back(*time, curve.number(row, "test_accuracy").value_or(std::numeric_limits<double>::quiet_NaN()));
+    return all;
+  }
+
+  /// Empty where this version does not read the run's scenario.
+  std::string held() const {
+    if (!scenario_) return {};
+    const std::int64_t sustain = scenario_->training.evaluate.sustain;
+    return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
+  }
+
+  /// " (3x slower)", or nothing.
+  std::string special(std::size_t group) const {
+    if (!scenario_ || group >= scenario_->cluster.workers.size()) return {};
+    const std::string what = group_difference(*scenario_, group);
+    return what.empty() ? what : " (" + what + ")";
+  }
+
+  std::string reached_sentence(double target, double reached, const AccuracyCurve& curve) const {
+    const std::optional<double> below = below_again(curve, target, reached);
+    return fmt::format("{} test accuracy is reached after {}{}{}.", readable_number(target), readable_seconds(reached), held(),
+                       below ? fmt::format("; after {} it is below again", readable_seconds(*below)) : std::string());
+  }
+
   void findings(const ResultTable& curve) {
     std::vector<std::string> said;
     const std::string time = readable_seconds(summary_.number("simulated_seconds").value_or(0));
     const std::optional<double> target = summary_.number("target_accuracy"), reached = summary_.number("time_to_target_s");
     if (target && reached)
-      said.push_back(fmt::format("{} test accuracy is reached after {}, for good.", readable_number(*target), readable_seconds(*reached)));
+      said.push_back(reached_sentence(*target, *reached, accuracies(curve)));
     else if (target && with_math())
       said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
     if (const auto accuracy = summary_.number("final_test_accuracy"))
@@ -125,31 +170,37 @@ class RunPage {
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
     if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
     if (const std::string outcome = summary_.text("outcome"); outcome != "completed" && outcome != "target_reached")
-      said.push_back(fmt::format("Outcome: {}{}.", outcome, outcome == "diverged" ? ", the loss is no longer finite" : ""));
+      said.push_back(fmt::format("Outcome: {}{}.", outcome,
+                                 outcome == "diverged" ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
     if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
     body_ += "</ul>\n";
   }
 
-  void facts() {
+  void facts(const ResultTable& curve) {
     Facts facts;
     facts.add("simulated time", summary_.number("simulated_seconds"), readable_seconds);
-    facts.add("updates", summary_.number("updates"), count_text);
+    facts.add("updates", summary_.count("updates"));
     facts.add("epochs", summary_.number("epochs"), readable_number);
     facts.add("samples per second", summary_.number("samples_per_second"), readable_number);
     facts.add("bytes sent", summary_.number("bytes_sent"), readable_bytes);
     facts.add("staleness, mean", summary_.number("staleness_mean"), readable_number);
-    facts.add("staleness, most", summary_.number("staleness_max"), count_text);
+    facts.add("staleness, most", summary_.count("staleness_max"));
     facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
     facts.add("test loss", summary_.number("final_test_loss"), readable_score);
     facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
-    facts.add("updates skipped, gradient overflowed", summary_.number("skipped_updates"), count_text);
+    facts.add("updates skipped, gradient overflowed", summary_.count("skipped_updates"));
     facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
     const ResultTable thresholds(folder_ / "thresholds.csv");
+    const AccuracyCurve evaluations = accuracies(curve);
     for (std::size_t row = 0; row < thresholds.rows() && with_math(); ++row) {
-      const auto seconds = thresholds.number(row, "time_s");
-      facts.add("time to " + thresholds.text(row, "threshold"), seconds ? readable_seconds(*seconds) : std::string("not reached"));
+      const auto seconds = thresholds.number(row, "time_s"), threshold = thresholds.number(row, "threshold");
+      std::string text = seconds ? readable_seconds(*seconds) : std::string("not reached");
+      if (seconds && threshold)
+        if (const auto below = below_again(evaluations, *threshold, *seconds))
+          text += fmt::format("; below it again after {}", readable_seconds(*below));
+      facts.add("time to " + thresholds.text(row, "threshold"), text);
     }
     body_ += "<h2>Figures</h2>\n" + facts.html();
   }
@@ -210,9 +261,10 @@ class RunPage {
     std::vector<double> counts;
     for (std::size_t row = 0; row < workers.rows(); ++row) {
       const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
+      const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
-        chart.names.push_back((groups ? "group " : "worker ") + key + ", " + workers.text(row, "device"));
+        chart.names.push_back((groups ? "group " : "worker ") + key + special(group) + ", " + workers.text(row, "device"));
         chart.values.emplace_back(std::size(phases), 0.0);
         counts.push_back(0);
       }
@@ -281,6 +333,7 @@ class RunPage {
 
   fs::path folder_;
   Summary summary_;
+  std::optional<Scenario> scenario_;
   std::string body_;
 };
 

@@ -91,7 +91,7 @@ SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome
     for (const ComparedPoint& point : group.points)
       compared.points.push_back({point.at.label, value_of(point.measured.first), value_of(point.measured.second),
                                  value_of(point.difference, point.measured.first.values.size()), static_cast<std::size_t>(point.winner),
-                                 point.unclear()});
+                                 point.better() != point.winner});
     const auto label = [&](std::size_t point) { return group.points[point].at.label; };
     for (const Crossing& crossing : group.crossings) {
       const std::string middle = middle_of(spec.along, group.points[crossing.below].at, group.points[crossing.above].at).label;

@@ -36,8 +36,8 @@ struct SearchedSetting {
 struct ComparedSetting {
   std::string label;
   AnswerValue first, second, difference;
-  std::size_t winner = 2;  // 0: first, 1: second, 2: neither
-  bool unclear = false;
+  std::size_t winner = 2;  // ahead; 0: first, 1: second, 2: neither
+  bool unclear = false;    // it is not told to be better
 };
 struct FoundCrossing {
   std::string between, below, above;     // labels: halfway, and its neighbours

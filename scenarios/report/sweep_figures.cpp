@@ -36,11 +36,11 @@ class Figures {
       const std::vector<std::vector<std::size_t>> chosen = chosen_facets(view_, plan);
       each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
       if (!axis(*plan.x).workers) continue;
-      for (const Shown& shown : {Shown{"speed_up", "speed-up in samples per second", factor_text},
-                                 Shown{"speed_up_to_target", "speed-up in time to the target", factor_text}})
+      for (const Shown& shown : {Shown{"speed_up", "scaling speed-up in samples per second", factor_text},
+                                 Shown{"speed_up_to_target", "scaling speed-up in time to the target", factor_text}})
         each(chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
     }
-    if (!plan_.x && plan_.series) add_bars(facets, by_metric);
+    if (!plan_.x && (plan_.series || !plan_.facets.empty())) add_bars(facets, by_metric);
     if (changes_bytes()) add_bars(facets, {"bytes_per_epoch", "bytes sent per epoch", readable_bytes});
     return std::move(figures_);
   }
@@ -157,7 +157,7 @@ class Figures {
         const ReportSetting& setting = view_.settings()[*at];
         const RepeatStatistics value = view_.statistics(setting, shown.key);
         std::string name = names[series];
-        for (std::size_t i = 0; i < facet.size(); ++i) name += ", " + axis(plan_.facets[i]).labels[facet[i]];
+        for (std::size_t i = 0; i < facet.size(); ++i) name += (name.empty() ? "" : ", ") + axis(plan_.facets[i]).labels[facet[i]];
         chart.rows.push_back(
             {name, series, value.count == 0, value.mean, value.half_width, value_text(value, setting.rows.size(), shown.text)});
       }
@@ -184,12 +184,12 @@ class Figures {
     const RepeatStatistics best = view_.metric_of(ranking.order.front());
     cell.series = first.at[*plan_.series];
     const std::string time = view_.metric().text(best.mean);
-    if (ranking.tied == 1) {
+    if (ranking.winner || ranking.one_run) {
       cell.kind = MapCell::Kind::winner;
       cell.lines = {axis(*plan_.series).labels[cell.series], time};
     } else {
       cell.kind = MapCell::Kind::tie;
-      cell.lines = {"no difference", time};
+      cell.lines = {ranking.open.empty() ? no_difference : "too few seeds", time};
     }
     if (best.count < first.rows.size()) cell.lines.back() += fmt::format(" ({} of {})", best.count, first.rows.size());
     return cell;
@@ -235,7 +235,7 @@ class Figures {
           low = std::min(low, value.mean);
           high = std::max(high, value.mean);
         }
-    const Ranking ranking = view_.rank(whole);
+    const Ranking ranking = plan_.series || x_axis.workload || y_axis.workload ? Ranking() : view_.rank(whole, Family::with_best);
     const std::size_t best = ranking.order.empty() ? view_.settings().size() : ranking.order.front();
     for (const std::size_t y : ys) {
       chart.y_labels.push_back(y_axis.labels[y]);
@@ -248,11 +248,15 @@ class Figures {
     if (plan_.series) chart.series = axis(*plan_.series).labels;
     const std::string what = plan_.series ? "Who has the best " + shown.title : shown.title;
     chart.label = titled(what, plan_, facet) + ", by " + x_axis.title + " and " + y_axis.title;
+    const std::string named = view_.most_repeats() < 2 && !view_.exact()
+                                  ? "Each cell names the fastest of one run each, which may be chance, and its " + shown.title
+                                  : "Each cell names the winner and its " + shown.title;
     const std::string caption =
-        plan_.series ? "Each cell names the winner and its " + shown.title +
-                           "; point at a cell for the others. Where the repeats do not tell the first from the second, it says "
-                           "\u201cno difference\u201d."
-                     : "The framed cell is the best one.";
+        plan_.series ? named + "; point at a cell for the others. Dashed cells have no winner: there is no difference, or there are too few "
+                               "seeds to tell."
+        : ranking.order.empty() ? std::string()
+        : ranking.winner        ? "The framed cell is the best one."
+                                : "The framed cell is ahead.";
     const std::size_t maps = static_cast<std::size_t>(
         std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
     figures_.push_back({titled(what, plan_, facet), caption, draw(chart), map_file(maps + 1)});

@@ -65,8 +65,8 @@ std::vector<Column> columns_of(const SweepView& view) {
   static const Column known[] = {{"time_to_target_s", "time to target", readable_seconds},
                                  {"simulated_seconds", "simulated time", readable_seconds},
                                  {"samples_per_second", "samples per second", readable_number},
-                                 {"speed_up", "speed-up", readable_number},
-                                 {"speed_up_to_target", "speed-up to target", readable_number},
+                                 {"speed_up", "scaling speed-up", readable_number},
+                                 {"speed_up_to_target", "scaling speed-up to target", readable_number},
                                  {"final_test_accuracy", "test accuracy", readable_score},
                                  {"bytes_per_epoch", "bytes per epoch", readable_bytes},
                                  {"idle_fraction", "idle", share_text},
@@ -87,9 +87,7 @@ std::string table(const SweepView& view) {
   head.emplace_back("runs");
   for (const Column& column : columns) head.emplace_back(column.title);
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::size_t> whole;
   for (const ReportSetting& setting : view.settings()) {
-    whole.push_back(whole.size());
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
     row.push_back(std::to_string(setting.rows.size()));
@@ -100,15 +98,17 @@ std::string table(const SweepView& view) {
     }
     rows.push_back(std::move(row));
   }
-  const Ranking ranking = view.rank(whole);
-  return html_table(head, rows, words, ranking.order.empty() || whole.size() < 2 ? rows.size() : ranking.order.front());
+  const std::vector<std::vector<std::size_t>> workloads = view.workloads();
+  const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), Family::with_best) : Ranking();
+  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front());
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::vector<std::string>& description,
                                                                     const std::vector<std::string>& columns, const SweepOutcome& outcome) {
-  const SweepView view(columns, outcome);
+  const bool seedless = std::find(description.begin(), description.end(), seedless_timing) != description.end();
+  const SweepView view(columns, outcome, seedless);
   const ChartPlan plan = plan_of(view);
   const std::vector<std::string> names = told(description, "sweep: "), scenario = told(description, "scenario of the first point: ");
   const std::string name = names.empty() ? "Sweep" : names.front();

@@ -8,6 +8,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/sweep/range.hpp"
 
 namespace straggler {
@@ -27,12 +28,19 @@ std::vector<double> numbers_of(const std::vector<std::string>& labels) {
   return numbers;
 }
 
+/// Precision and what goes with it are ways to train, not what is trained.
+bool is_workload(const std::string& path) {
+  return (path == "workload" || path.starts_with("workload.")) && !path.starts_with("workload.precision") &&
+         !path.starts_with("workload.loss_scale");
+}
+
 ReportAxis report_axis(const SweptAxis& swept, const std::vector<std::string>& columns) {
   ReportAxis axis;
   for (const std::size_t column : swept.columns) {
     axis.paths.push_back(columns[column]);
     axis.title += (axis.title.empty() ? "" : ", ") + axis_title(columns[column]);
     axis.workers = axis.workers || counts_workers(columns[column]);
+    axis.workload = axis.workload || is_workload(columns[column]);
   }
   std::vector<std::string> first;
   for (const std::vector<std::string>& value : swept.values) {
@@ -55,8 +63,8 @@ bool alike(const std::vector<double>& values) {
 
 }  // namespace
 
-SweepView::SweepView(const std::vector<std::string>& columns, const SweepOutcome& outcome)
-    : columns_(columns), outcome_(outcome), scalars_(columns, outcome) {
+SweepView::SweepView(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless)
+    : columns_(columns), outcome_(outcome), scalars_(columns, outcome), seedless_(seedless) {
   const std::vector<SweptAxis> swept = swept_axes(columns.size(), outcome.groups);
   for (const SweptAxis& axis : swept) axes_.push_back(report_axis(axis, columns));
   for (const SweepRow& row : outcome.rows) {
@@ -87,12 +95,13 @@ void SweepView::find_metric() {
   } else if (alike(samples)) {
     metric_ = {"simulated_seconds", "simulated time",
                "All points handle the same number of samples, so they are compared by the simulated time that it takes.", true,
-               readable_seconds};
+               readable_seconds, true};
   } else {
     metric_ = {"samples_per_second", "samples per second",
                "There is no target, and points handle different numbers of samples, so they are compared by samples per simulated second.",
-               false, readable_number};
+               false, readable_number, true};
   }
+  if (metric_.speed) metric_.why += fmt::format(" This is {}.", timing_caveat);
 }
 
 bool SweepView::has(const std::string& key) const {
@@ -118,11 +127,26 @@ std::optional<std::size_t> SweepView::setting_at(const std::vector<std::size_t>&
   return place == places_.end() ? std::nullopt : std::optional(place->second);
 }
 
-std::string SweepView::name_of(const ReportSetting& setting) const {
+namespace {
+
+template <class Wanted>
+std::string name_by(const std::vector<ReportAxis>& axes, const ReportSetting& setting, const Wanted& wanted) {
   std::string name;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-    name += (axis > 0 ? ", " : "") + axes_[axis].title + " " + axes_[axis].labels[setting.at[axis]];
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (wanted(axes[axis])) name += (name.empty() ? "" : ", ") + axes[axis].title + " " + axes[axis].labels[setting.at[axis]];
   return name;
+}
+
+}  // namespace
+
+std::string SweepView::name_of(const ReportSetting& setting) const {
+  return name_by(axes_, setting, [](const ReportAxis&) { return true; });
+}
+std::string SweepView::rival_name_of(const ReportSetting& setting) const {
+  return name_by(axes_, setting, [](const ReportAxis& axis) { return !axis.workload; });
+}
+std::string SweepView::workload_of(const ReportSetting& setting) const {
+  return name_by(axes_, setting, [](const ReportAxis& axis) { return axis.workload; });
 }
 
 std::size_t SweepView::most_repeats() const {
@@ -131,35 +155,42 @@ std::size_t SweepView::most_repeats() const {
   return most;
 }
 
-bool SweepView::told_apart(std::size_t a, std::size_t b) const {
-  const std::map<std::int64_t, double> of_a = values(settings_[a], metric_.key), of_b = values(settings_[b], metric_.key);
-  if (of_a.size() != of_b.size()) return true;  // one of them reached the target more often
-  std::vector<double> differences;
-  for (const auto& [repeat, value] : of_a)
-    if (const auto other = of_b.find(repeat); other != of_b.end()) differences.push_back(value - other->second);
-  const RepeatStatistics statistics = statistics_of(differences);
-  if (statistics.count == 1 && settings_[a].rows.size() > 1) return false;
-  return statistics.count > 0 && std::abs(statistics.mean) > statistics.half_width;
+Contender SweepView::contender(const ReportSetting& setting) const {
+  Contender contender;
+  for (const SweepRow* row : setting.rows) contender[row->repeat];
+  for (const auto& [repeat, value] : values(setting, metric_.key)) contender[repeat] = value;
+  return contender;
 }
 
-Ranking SweepView::rank(std::vector<std::size_t> settings) const {
-  Ranking ranking;
-  std::map<std::size_t, RepeatStatistics> known;
-  for (const std::size_t setting : settings) {
-    const RepeatStatistics statistics = metric_of(setting);
-    if (statistics.count == 0) continue;
-    known[setting] = statistics;
-    ranking.order.push_back(setting);
+Ranking SweepView::rank(const std::vector<std::size_t>& settings, Family family) const {
+  std::vector<Contender> contenders;
+  for (const std::size_t setting : settings) contenders.push_back(contender(settings_[setting]));
+  const RunDesign design{.maximize = !metric_.less_is_better, .exact = exact()};
+  const Verdict verdict = judge(contenders, design, family);
+  const auto named = [&](const std::vector<std::size_t>& which) {
+    std::vector<std::size_t> all;
+    for (const std::size_t each : which) all.push_back(settings[each]);
+    return all;
+  };
+  Ranking ranking{named(ranked(contenders, design.maximize)), {}, named(verdict.alike), named(verdict.open), verdict.one_run};
+  if (verdict.winner) ranking.winner = settings[*verdict.winner];
+  // Tests may put another one ahead than the means.
+  if (verdict.anybody) {
+    const auto ahead = std::find(ranking.order.begin(), ranking.order.end(), settings[verdict.ahead]);
+    std::rotate(ranking.order.begin(), ahead, std::next(ahead));
   }
-  std::stable_sort(ranking.order.begin(), ranking.order.end(), [&](std::size_t a, std::size_t b) {
-    const std::size_t missed_a = settings_[a].rows.size() - known[a].count, missed_b = settings_[b].rows.size() - known[b].count;
-    if (missed_a != missed_b) return missed_a < missed_b;
-    return metric_.less_is_better ? known[a].mean < known[b].mean : known[a].mean > known[b].mean;
-  });
-  if (ranking.order.empty()) return ranking;
-  ranking.tied = 1;
-  while (ranking.tied < ranking.order.size() && !told_apart(ranking.order[0], ranking.order[ranking.tied])) ++ranking.tied;
   return ranking;
+}
+
+std::vector<std::vector<std::size_t>> SweepView::workloads() const {
+  std::vector<std::vector<std::size_t>> all;
+  std::map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < settings_.size(); ++i) {
+    const auto [at, fresh] = known.emplace(workload_of(settings_[i]), all.size());
+    if (fresh) all.emplace_back();
+    all[at->second].push_back(i);
+  }
+  return all;
 }
 
 std::string value_text(const RepeatStatistics& statistics, std::size_t repeats, std::string (*text)(double)) {

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/statistics/better.hpp"
+#include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
-#include "scenarios/sweep/statistics.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/swept_axes.hpp"
 
@@ -20,6 +21,7 @@ struct ReportAxis {
   std::vector<std::string> labels;  // of its values
   std::vector<double> numbers;      // of its values, in SI; empty: words
   bool workers = false;             // how many there are
+  bool workload = false;            // what is trained: its values are no rivals
 };
 
 /// What settings are compared by.
@@ -29,6 +31,7 @@ struct ReportMetric {
   std::string why;    // a sentence: why this one
   bool less_is_better = true;
   std::string (*text)(double) = nullptr;
+  bool speed = false;  // says nothing about learning
 };
 
 /// A group of the sweep that has finished points.
@@ -38,19 +41,19 @@ struct ReportSetting {
   std::vector<const SweepRow*> rows;
 };
 
-/// Who is best among some settings, by the metric.
+/// What may be said of some settings, by the metric. All lists are of settings.
 struct Ranking {
-  /// In the order of their means; those that missed the target in some repeats come after those that missed it in fewer; settings without
-  /// any value are left out.
-  std::vector<std::size_t> order;  // settings
-  /// How many of the first are not told apart from the first: 1 is a clear winner.
-  std::size_t tied = 0;
+  /// The one ahead first; settings without any value are left out.
+  std::vector<std::size_t> order;
+  std::optional<std::size_t> winner;
+  std::vector<std::size_t> alike, open;  // no difference from the one ahead; too few runs to tell
+  bool one_run = false;                  // of each, and the seed matters: nothing can be tested
 };
 
 class SweepView {
  public:
-  /// Keeps references to all of them.
-  SweepView(const std::vector<std::string>& columns, const SweepOutcome& outcome);
+  /// Keeps references to all of them. `seedless`: the seed changes nothing of the timing.
+  SweepView(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false);
 
   const std::vector<std::string>& columns() const { return columns_; }
   const SweepOutcome& outcome() const { return outcome_; }
@@ -65,16 +68,21 @@ class SweepView {
   RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
   /// The setting at these values of the axes; none if it has no finished point.
   std::optional<std::size_t> setting_at(const std::vector<std::size_t>& at) const;
-  /// "scheme asgd, bandwidth 1Gbps".
+  /// "scheme asgd, bandwidth 1Gbps"; without axes of the workload, or these alone.
   std::string name_of(const ReportSetting& setting) const;
-  Ranking rank(std::vector<std::size_t> settings) const;
+  std::string rival_name_of(const ReportSetting& setting) const;
+  std::string workload_of(const ReportSetting& setting) const;
+  /// By the rule of better.hpp.
+  Ranking rank(const std::vector<std::size_t>& settings, Family family = Family::all_pairs) const;
+  /// Settings of one workload each, in the sweep's order.
+  std::vector<std::vector<std::size_t>> workloads() const;
+  /// The metric does not depend on the seed.
+  bool exact() const { return seedless_ && metric_.speed; }
   /// Most repeats that a setting has.
   std::size_t most_repeats() const;
 
  private:
-  /// Whether the pairs of repeats with equal seeds tell a from b: the 95 % interval of their differences is off 0; with a single pair,
-  /// whether they differ at all.
-  bool told_apart(std::size_t a, std::size_t b) const;
+  Contender contender(const ReportSetting& setting) const;
   void find_metric();
 
   const std::vector<std::string>& columns_;
@@ -84,6 +92,7 @@ class SweepView {
   std::vector<ReportSetting> settings_;
   std::map<std::vector<std::size_t>, std::size_t> places_;
   ReportMetric metric_;
+  bool seedless_;
 };
 
 /// "12.3 s", "12.3 s ± 0.4 s", "12.3 s ± 0.4 s (3 of 5)", "missed (0 of 5)"; with one repeat "missed".

@@ -23,7 +23,7 @@ std::string time_cell(const RunResult& run, double threshold) {
   return row ? shown(row->seconds, readable_seconds) : "n/a";
 }
 
-/// What speed-ups are measured at: the highest threshold that the reference reached. None where times to accuracies do not compare.
+/// What time speed-ups are measured at: the highest threshold that the reference reached. None where times to accuracies do not compare.
 std::optional<double> speed_up_threshold(const Comparison& comparison) {
   std::optional<double> highest;
   if (!comparison.different.empty()) return highest;
@@ -101,13 +101,13 @@ class Table {
     const auto ratio_text = [](double ratio) { return fmt::format("{:.3g}x", ratio); };
     if (const std::optional<double> threshold = speed_up_threshold(comparison_)) {
       const double seconds = *find_threshold(reference, *threshold)->seconds;
-      add(fmt::format("speed-up at {}", number_text(*threshold)), [&](const RunResult& run) {
+      add(fmt::format("time speed-up at {}", number_text(*threshold)), [&](const RunResult& run) {
         const ThresholdResult* row = find_threshold(run, *threshold);
         if (run.real != reference.real) return std::string("n/a");  // a prediction that errs is no speed-up
         return row && row->seconds && *row->seconds > 0 ? ratio_text(seconds / *row->seconds) : std::string("-");
       });
     } else if (comparison_.timing_only) {
-      add("speed-up in samples/s", [&](const RunResult& run) {
+      add("throughput speed-up", [&](const RunResult& run) {
         const bool known = run.samples_per_second && reference.samples_per_second.value_or(0) > 0;
         return known ? ratio_text(*run.samples_per_second / *reference.samples_per_second) : std::string("-");
       });

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <variant>
 
 #include "scenarios/results/text.hpp"
+#include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
 
 namespace straggler {
@@ -129,6 +131,34 @@ std::string kind_text(const Kind& kind) {
   return text;
 }
 
+/// [groups] mean share of idle time; a group without a row has -1. Empty: no such table, or one of too many workers to read for a sentence.
+std::vector<double> idle_of_groups(const fs::path& table, std::size_t groups) {
+  constexpr std::uintmax_t most_bytes = 2 << 20;
+  std::error_code error;
+  if (fs::file_size(table, error) > most_bytes || error) return {};
+  std::ifstream file(table, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = cells_of(line);
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  const std::size_t group = column("group"), idle = column("idle_s"), total = column("total_s");
+  if (std::max({group, idle, total}) >= header.size()) return {};
+  std::vector<double> shares(groups, 0), counts(groups, 0);
+  while (std::getline(file, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != header.size()) return {};
+    const auto number = [&](std::size_t at) { return std::strtod(cells[at].c_str(), nullptr); };
+    const auto of = static_cast<std::size_t>(number(group));
+    if (of >= groups || number(total) <= 0) continue;
+    shares[of] += number(idle) / number(total);
+    ++counts[of];
+  }
+  for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? shares[g] / counts[g] : -1;
+  return shares;
+}
+
 /// Comparing needs these only to warn, so a scenario that this version does not read is no error.
 void add_workload(RunResult& run) {
   try {
@@ -137,6 +167,7 @@ void add_workload(RunResult& run) {
     if (scenario.training.evaluate.split != "test") run.data += " split=" + scenario.training.evaluate.split;
     if (scenario.workload.data.parameters.has("path")) run.data_path = scenario.workload.data.parameters.text("path");
     run.model = kind_text(scenario.workload.model);
+    run.waited_for = waited_for(scenario, idle_of_groups(run.folder / "workers.csv", scenario.cluster.workers.size()));
   } catch (const std::runtime_error&) {
     run.data = run.model = run.data_path = {};
   }
@@ -168,6 +199,19 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 }
 
 }  // namespace
+
+std::string results_of_another_command(const fs::path& path) {
+  static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
+                                                                  {"race.sqlite", "holds a race (straggler report shows it)"},
+                                                                  {"validation.csv", "holds results of straggler validate"},
+                                                                  {"quantization.csv", "holds results of straggler quantize"}};
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && path.extension() == ".checkpoint") return "is the checkpoint of a run that has not ended";
+  if (fs::exists(path / "summary.json", error)) return {};
+  for (const auto& [file, what] : marks)
+    if (fs::exists(path / file, error)) return what;
+  return {};
+}
 
 bool has_losses(const fs::path& folder) {
   std::ifstream file(folder / "curve.csv", std::ios::binary);
@@ -205,7 +249,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.workers = summary.number("workers");
   run.simulated_seconds = summary.number("simulated_seconds");
   run.updates = summary.number("updates");
-  run.epochs = summary.number("epochs");
+  run.epochs = summary.number_or_null("epochs");
   run.samples = summary.number("samples");
   run.bytes_sent = summary.number("bytes_sent");
   run.samples_per_second = summary.number_or_null("samples_per_second");

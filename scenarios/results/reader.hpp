@@ -24,15 +24,20 @@ struct RunResult {
   bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
   std::string data_path;    // where it was; empty if that was not said
-  double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, epochs = 0, samples = 0, bytes_sent = 0;
-  std::optional<double> samples_per_second, final_test_accuracy, target_accuracy;
+  double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
+  std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
+  std::string waited_for;  // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
 };
 
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
+
+/// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
+/// Empty: a run, or nothing that is known.
+std::string results_of_another_command(const std::filesystem::path& path);
 
 /// Whether curve.csv of a result folder has a loss, be it nan: a run of the timing alone has none. False without such a file.
 bool has_losses(const std::filesystem::path& folder);

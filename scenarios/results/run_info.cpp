@@ -1,14 +1,12 @@
 #include "scenarios/results/run_info.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <fstream>
-#include <thread>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/machine.hpp"
 
 #ifndef STRAGGLER_VERSION
 #define STRAGGLER_VERSION "unknown"
@@ -26,10 +24,8 @@ Machine this_machine() {
     break;
   }
   if (machine.processor.empty()) machine.processor = "unknown";
-  cpu_set_t allowed;
-  machine.cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed))
-                                                                      : std::thread::hardware_concurrency();
-  machine.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  machine.cores = usable_cores();
+  machine.memory_bytes = usable_memory();
   return machine;
 }
 

@@ -22,7 +22,7 @@ struct RunInfo {
   std::uint64_t recomputed = 0;  // values that were computed again for want of memory
 };
 
-/// The processor, as the operating system names it, and how many of its threads this process may use.
+/// The processor, as the operating system names it, and what this process may use: threads at a time, and memory.
 struct Machine {
   std::string processor;
   unsigned cores = 0;

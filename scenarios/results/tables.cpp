@@ -1,5 +1,6 @@
 #include "scenarios/results/tables.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,15 @@ std::string cell(const std::optional<Time>& value) { return value ? seconds_text
 /// The order in which tables list the phases.
 constexpr Phase columns[] = {Phase::compute, Phase::wasted, Phase::loading, Phase::communication, Phase::idle, Phase::down};
 
+std::string epoch_cell(const CurvePoint& point) { return std::isnan(point.epoch) ? std::string() : number_text(point.epoch); }
+
 }  // namespace
 
 void write_curve(const RunRecord& record, OutFile& file) {
   file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy\n");
   for (const CurvePoint& point : record.curve)
-    file.print("{},{},{},{},{},{},{},{},{},{}\n", seconds_text(point.time), point.update, point.round, number_text(point.epoch),
-               point.samples, point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss),
-               cell(point.test_accuracy));
+    file.print("{},{},{},{},{},{},{},{},{},{}\n", seconds_text(point.time), point.update, point.round, epoch_cell(point), point.samples,
+               point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss), cell(point.test_accuracy));
 }
 
 void write_thresholds(const RunRecord& record, OutFile& file) {
@@ -34,7 +36,7 @@ void write_thresholds(const RunRecord& record, OutFile& file) {
       continue;
     }
     file.print("{},{},{},{},{},{},{}\n", number_text(threshold), seconds_text(first.at->time), cell(first.last_below), first.at->update,
-               number_text(first.at->epoch), first.at->samples, first.at->bytes_sent);
+               epoch_cell(*first.at), first.at->samples, first.at->bytes_sent);
   }
 }
 

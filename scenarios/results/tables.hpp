@@ -1,4 +1,4 @@
-// The tables of a result folder (docs/interface.md lists their columns). Cells that do not apply are empty; what diverged is
+// The tables of a result folder (docs/scenario.md lists their columns). Cells that do not apply are empty; what diverged is
 // written as nan or inf. All throw ResultsError if the file cannot be written.
 #pragma once
 #include "scenarios/results/out_file.hpp"

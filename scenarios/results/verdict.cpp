@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "scenarios/results/text.hpp"
+#include "scenarios/statistics/pair_test.hpp"
 
 namespace straggler {
 
 namespace {
 
 /// Below this ratio two figures count as the same.
-constexpr double same = 1.005;
+constexpr double same = level_ratio;
 
 std::string percent(double accuracy) { return fmt::format("{:.6g} %", 100 * accuracy); }
 
@@ -148,7 +149,9 @@ class Sentence {
       other = *y;
     }
     if (!best) return {};
-    return fmt::format(" (its workers {} {} a sample instead of {})", best->does, readable_seconds(mine), readable_seconds(other));
+    const bool waits = best->share == &RunResult::idle && !b.waited_for.empty();
+    return fmt::format(" (its workers {} {} a sample instead of {}{})", best->does, readable_seconds(mine), readable_seconds(other),
+                       waits ? ", as the other's wait for " + b.waited_for : std::string());
   }
 
   std::string by_throughput() const {
@@ -156,15 +159,14 @@ class Sentence {
     const std::size_t winner = *comparison_.winner, other = opponent();
     const RunResult &a = run(winner), &b = run(other);
     const double rate_a = *a.samples_per_second, rate_b = b.samples_per_second.value_or(0);
-    const std::string caveat = "timing only: whether it learns as much from a sample is not known";
     if (rate_b <= 0)
       return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a),
-                         called(other), caveat);
+                         called(other), timing_caveat);
     if (rate_a / rate_b < same)
       return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
-                         readable_number(rate_a), caveat);
+                         readable_number(rate_a), timing_caveat);
     return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
-                       beats(rate_a / rate_b, "many", "more"), called(other), readable_number(rate_b), where(a, b), caveat);
+                       beats(rate_a / rate_b, "many", "more"), called(other), readable_number(rate_b), where(a, b), timing_caveat);
   }
 
   std::string by_accuracy() const {

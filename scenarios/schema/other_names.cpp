@@ -1,13 +1,15 @@
 #include "scenarios/schema/other_names.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
 
-/// In lower case and without separators, as `bare` leaves a key. `ours`: a path, whose last part is the key.
+/// In lower case and without separators, as `bare` leaves a key. `ours`: a path, whose last part is the key. Of several with one name the
+/// first is meant where no section says which.
 struct OtherName {
   std::string_view other, ours;
 };
@@ -21,9 +23,87 @@ constexpr OtherName other_names[] = {
     {"bs", "training.batch.per_worker"},
     {"batchsize", "training.batch.per_worker"},
     {"epochs", "training.stop.epochs"},
+    // McMahan et al. 2017: E epochs of a share C of the clients.
+    {"epochs", "training.scheme.local_epochs"},
+    {"e", "training.scheme.local_epochs"},
+    {"c", "training.scheme.fraction"},
+    // Local steps between two averages: H of Stich 2019, tau of Wang and Joshi 2021.
+    {"h", "training.scheme.steps"},
+    {"tau", "training.scheme.steps"},
+    {"localsteps", "training.scheme.steps"},
     {"hidden", "workload.model.hidden"},
+    {"partition", "workload.data.partition"},
     {"numworkers", "cluster.workers[0].count"},
     {"nworkers", "cluster.workers[0].count"},
+};
+
+/// `ours` empty: Straggler has no such thing, and the names of ours that are near are not meant.
+struct OtherKind {
+  KindGroup group;
+  std::string_view other, ours;
+};
+constexpr OtherKind other_kinds[] = {
+    {KindGroup::scheme, "bsp", "ssgd"},  // bulk synchronous parallel
+    {KindGroup::scheme, "ddp", "ssgd"},  // PyTorch's DistributedDataParallel
+    {KindGroup::scheme, "distributeddataparallel", "ssgd"},
+    {KindGroup::scheme, "sync", "ssgd"},
+    {KindGroup::scheme, "syncsgd", "ssgd"},
+    {KindGroup::scheme, "synchronous", "ssgd"},
+    {KindGroup::scheme, "synchronoussgd", "ssgd"},
+    {KindGroup::scheme, "sgd", "ssgd"},
+    {KindGroup::scheme, "async", "asgd"},
+    {KindGroup::scheme, "asyncsgd", "asgd"},
+    {KindGroup::scheme, "asynchronous", "asgd"},
+    {KindGroup::scheme, "asynchronoussgd", "asgd"},
+    {KindGroup::scheme, "federatedaveraging", "fedavg"},
+    {KindGroup::scheme, "dp", "data_parallel"},
+    {KindGroup::scheme, "easgd", ""},    // elastic averaging
+    {KindGroup::scheme, "eamsgd", ""},   // the same with momentum
+    {KindGroup::scheme, "dasgd", ""},    // delayed averaging
+    {KindGroup::scheme, "dsgd", ""},     // decentralized
+    {KindGroup::scheme, "psgd", ""},     // parallel, one average at the end
+    {KindGroup::scheme, "adpsgd", ""},   // asynchronous decentralized parallel
+    {KindGroup::scheme, "lsgd", ""},     // layered
+    {KindGroup::scheme, "qsgd", ""},     // quantized
+    {KindGroup::scheme, "fedavgm", ""},  // with the server's momentum
+    {KindGroup::optimizer, "momentum", "sgd"},
+    {KindGroup::optimizer, "nesterov", "sgd"},
+    {KindGroup::optimizer, "nadam", ""},
+    {KindGroup::optimizer, "nadamw", ""},
+    {KindGroup::optimizer, "radam", ""},
+    {KindGroup::optimizer, "adamax", ""},
+    {KindGroup::optimizer, "adamp", ""},
+    {KindGroup::optimizer, "adan", ""},
+    {KindGroup::optimizer, "amsgrad", ""},
+    {KindGroup::optimizer, "madgrad", ""},
+    {KindGroup::optimizer, "larc", ""},
+    {KindGroup::optimizer, "asgd", ""},  // averaged
+    {KindGroup::optimizer, "psgd", ""},  // preconditioned
+    {KindGroup::optimizer, "sgdr", ""},
+    {KindGroup::optimizer, "sgdw", ""},
+    {KindGroup::jitter, "loguniform", ""},
+    {KindGroup::topology, "lan", ""},
+    {KindGroup::topology, "dragonfly+", ""},
+    {KindGroup::topology, "dragonflyplus", ""},
+    {KindGroup::partition, "niid", ""},
+    {KindGroup::partition, "noniid", ""},
+    {KindGroup::device, "p100", ""},
+    {KindGroup::device, "p40", ""},
+    {KindGroup::device, "p4", ""},
+    {KindGroup::device, "l40", ""},
+    {KindGroup::device, "v100s", ""},
+    {KindGroup::device, "a10g", ""},
+    {KindGroup::device, "b100", ""},
+    {KindGroup::device, "h200", ""},
+    {KindGroup::device, "gh200", ""},
+    {KindGroup::device, "gb200", ""},
+    {KindGroup::cost_model, "resnext50", ""},
+    {KindGroup::cost_model, "wideresnet50", ""},
+    {KindGroup::cost_model, "seresnet50", ""},
+    {KindGroup::cost_model, "albertbase", ""},
+    {KindGroup::cost_model, "albertlarge", ""},
+    {KindGroup::cost_model, "robertabase", ""},
+    {KindGroup::cost_model, "robertalarge", ""},
 };
 
 std::string bare(std::string_view key) {
@@ -33,32 +113,89 @@ std::string bare(std::string_view key) {
   return out;
 }
 
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+/// A symbol of one letter is meant only where its key is known.
 std::string_view path_elsewhere(std::string_view key) {
   const std::string name = bare(key);
   for (const OtherName& one : other_names)
-    if (one.other == name) return one.ours;
+    if (one.other == name && name.size() > 1) return one.ours;
   return {};
 }
 
 std::string_view section_of(std::string_view path) { return path.substr(0, path.rfind('.')); }
 
+std::string_view before_colon(std::string_view key) { return with_blank_after_colon(key).empty() ? key : key.substr(0, key.find(':')); }
+
+const OtherKind* other_kind(KindGroup group, std::string_view name) {
+  if (group == KindGroup::model) group = KindGroup::cost_model;  // one list of models
+  const std::string wanted = bare(name);
+  for (const OtherKind& one : other_kinds)
+    if (one.group == group && one.other == wanted) return &one;
+  return nullptr;
+}
+
+/// Whether two names differ in their numbers: vgg19 and vgg16. Not if only the case of letters differs.
+bool differ_in_numbers_only(std::string_view a, std::string_view b) {
+  const auto shape = [](std::string_view name) {
+    std::string out;
+    for (const char c : bare(name)) {
+      const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+      if (!digit || out.empty() || out.back() != '#') out += digit ? '#' : c;
+    }
+    return out;
+  };
+  return bare(a) != bare(b) && shape(a) == shape(b);
+}
+
+/// `meant`: in quotes, or empty.
+std::string unknown(std::string_view what, std::string_view name, const std::string& meant, const std::vector<std::string>& known) {
+  return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? ";" : "; did you mean " + meant + "?") +
+         " known: " + (known.empty() ? "none" : joined(known));
+}
+
+std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
+  if (const OtherKind* other = other_kind(group, name))
+    return std::find(known.begin(), known.end(), other->ours) != known.end() ? std::string(other->ours) : std::string();
+  std::vector<std::string> candidates;
+  for (const std::string& each : known)
+    if (!differ_in_numbers_only(name, each)) candidates.push_back(each);
+  return nearest_name(name, candidates);
+}
+
 }  // namespace
 
+std::string with_blank_after_colon(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() || text[colon + 1] == ' ') return {};
+  return std::string(text.substr(0, colon + 1)) + " " + std::string(text.substr(colon + 1));
+}
+
 std::string meant_key(std::string_view key, const std::vector<std::string>& known) {
-  const std::string_view path = path_elsewhere(key);
-  const std::string_view ours = path.substr(path.rfind('.') + 1);
-  if (!path.empty() && std::find(known.begin(), known.end(), ours) != known.end()) return std::string(ours);
+  key = before_colon(key);
+  const std::string name = bare(key);
+  for (const OtherName& one : other_names)
+    if (one.other == name && std::find(known.begin(), known.end(), last_part(one.ours)) != known.end())
+      return std::string(last_part(one.ours));
   return nearest_name(key, known);
 }
 
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section) {
   std::string meant = meant_key(key, known);
-  if (!meant.empty()) meant = "'" + meant + "'";
-  const std::string_view path = path_elsewhere(key);
+  const std::string_view name = before_colon(key);
+  if (!meant.empty() && name != key)
+    meant = in_quotes(meant + ": " + std::string(key.substr(name.size() + 1))) + ", with a blank after the colon";
+  else if (!meant.empty())
+    meant = "'" + meant + "'";
+  const std::string_view path = path_elsewhere(name);
   // A kind that does not know it stands in the right section.
   if (meant.empty() && !path.empty() && !section.ends_with(section_of(path))) meant = path;
-  return "unknown key " + in_quotes(key) + (meant.empty() ? ";" : "; did you mean " + meant + "?") +
-         " known: " + (known.empty() ? "none" : joined(known));
+  return unknown("key", key, meant, known);
+}
+
+std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+  const std::string meant = meant_kind(group, name, known);
+  return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known);
 }
 
 }  // namespace straggler

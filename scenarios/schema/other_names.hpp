@@ -1,16 +1,29 @@
-// Keys of a scenario by the names that they have in other programs, or beside the section where they belong.
+// Keys and kinds of a scenario by the names that they have in other programs and in papers, keys beside the section where they belong, and
+// names of other algorithms, models and devices, which are not misspelt ones of ours.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "scenarios/schema/vocabulary.hpp"
+
 namespace straggler {
 
-/// Which of the known keys is meant by `key`: what is called so elsewhere ("lr" for learning_rate), else the nearest one; empty: none.
+/// Which of the known keys is meant by `key`: the one that is called so elsewhere ("lr" for learning_rate, "H" for steps), else the nearest
+/// one; empty: none. A value that is glued to the key, as in {updates:10}, is left out.
 std::string meant_key(std::string_view key, const std::vector<std::string>& known);
 
 /// "unknown key 'lr'; did you mean 'learning_rate'? known: kind, learning_rate". `section`: the path where it stands; a key that belongs to
-/// another section is told with that: "unknown key 'lr'; did you mean training.optimizer.learning_rate? known: …".
+/// another section is told with that: "unknown key 'lr'; did you mean training.optimizer.learning_rate? known: …". A value that is glued to
+/// the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known: …".
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section);
+
+/// "updates: 10" of "updates:10"; empty if there is no colon in `text` with something on both of its sides.
+std::string with_blank_after_colon(std::string_view text);
+
+/// "unknown WHAT 'bsp'; did you mean 'ssgd'? known: asgd, ssgd": a kind of that group by its other name, else the nearest one, but none
+/// where `name` is known to be something else (the scheme "easgd") or differs from the nearest in its numbers alone (vgg19 is no misspelt
+/// vgg16).
+std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace straggler

@@ -1,10 +1,10 @@
-#include <unistd.h>
-#include <cctype>
-
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -38,7 +38,7 @@ void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spe
     std::string lower = spec.device;
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (lower != meant) return;
-    context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, built_in));
+    context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, built_in));
     with.devices[spec.device] = *built_in_device(context, meant);
     return;
   }
@@ -46,7 +46,7 @@ void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spe
   for (const auto& [name, device] : with.devices) names.push_back(name);
   for (const std::string& name : context.vocabulary.names(KindGroup::device))
     if (!with.devices.contains(name)) names.push_back(name);
-  context.problems.add(node->place, group.path_of("device"), unknown_name("device", spec.device, names));
+  context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, names));
 }
 
 void read_rows(Section& group, const GroupContext& with, WorkerGroup& spec) {
@@ -64,7 +64,31 @@ void read_rows(Section& group, const GroupContext& with, WorkerGroup& spec) {
   spec.rows = read_population(group.context(), *group.find("population"), group.path_of("population"), spec.population, base);
 }
 
-WorkerGroup read_group(Section group, const GroupContext& with) {
+/// With `same_host` the link, the number of workers and the cores of a host are those of the group before, whatever is left out here.
+/// `before`: null for the first group.
+void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
+  spec.same_host = group.flag("same_host", false);
+  if (!spec.same_host) return;
+  if (before == nullptr) {
+    group.problem("same_host", "there is no group before this one whose last host it could fill; remove it, or move the group down");
+    spec.same_host = false;
+    return;
+  }
+  const auto differs = [&](const char* key, bool equal) {
+    if (group.has(key) && !equal)
+      group.problem(key, "differs from that of the group before, whose last host this group fills (same_host); remove it");
+  };
+  differs("link", spec.link == before->link);
+  differs("per_host", spec.per_host == before->per_host);
+  differs("cores_per_host", spec.cores_per_host == before->cores_per_host);
+  differs("waiting", spec.busy_waiting == before->busy_waiting);
+  spec.link = before->link;
+  spec.per_host = before->per_host;
+  spec.cores_per_host = before->cores_per_host;
+  spec.busy_waiting = before->busy_waiting;
+}
+
+WorkerGroup read_group(Section group, const GroupContext& with, const WorkerGroup* before) {
   WorkerGroup spec;
   const std::optional<std::int64_t> count = group.count("count", Range::between(1, 0x1p62));
   read_device_name(group, with, spec);
@@ -73,6 +97,7 @@ WorkerGroup read_group(Section group, const GroupContext& with) {
   spec.per_host = group.count("per_host", Range::between(1, 1e6)).value_or(1);
   spec.cores_per_host = group.count("cores_per_host", Range::between(1, 1e6));
   spec.busy_waiting = group.choice("waiting", {"busy", "yield"}, "yield") == "busy";
+  share_host(group, spec, before);
   read_rows(group, with, spec);
   group.finish();
   spec.count = count.value_or(std::max<std::int64_t>(1, static_cast<std::int64_t>(spec.rows.size())));
@@ -124,8 +149,11 @@ std::vector<WorkerGroup> read_workers(ReadContext& context, const YamlNode& list
                              "; write a list of groups such as [{count: 4, device: node}]");
     return groups;
   }
-  for (std::size_t i = 0; i < list.items.size(); ++i)
-    groups.push_back(read_group(Section(context, &list.items[i], path + "[" + std::to_string(i) + "]", list.items[i].place), with));
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const WorkerGroup* const before = groups.empty() ? nullptr : &groups.back();
+    Section section(context, &list.items[i], path + "[" + std::to_string(i) + "]", list.items[i].place);
+    groups.push_back(read_group(std::move(section), with, before));
+  }
   check_memory(context, list, path, groups, options);
   return groups;
 }
@@ -146,10 +174,7 @@ std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_
 
 }  // namespace
 
-std::uint64_t memory_of(const ReadOptions& options) {
-  if (options.memory != 0) return options.memory;
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
+std::uint64_t memory_of(const ReadOptions& options) { return options.memory != 0 ? options.memory : usable_memory(); }
 
 std::string amount(double bytes) {
   static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -164,6 +189,12 @@ void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
   if (const auto host = cluster.servers.host_of_worker; host && *host >= workers)
     context.problems.add("cluster.servers.host.worker",
                          std::to_string(*host) + " is no worker of the cluster; write a rank from 0 to " + std::to_string(workers - 1));
+  const std::vector<std::int64_t> taken = cluster.seats_taken();
+  for (std::size_t g = 0; g < cluster.workers.size(); ++g)
+    if (cluster.workers[g].same_host && taken[g] == 0)
+      context.problems.add("cluster.workers[" + std::to_string(g) + "].same_host",
+                           "the last host of the group before is full (per_host: " + std::to_string(cluster.workers[g].per_host) +
+                               "); write a larger per_host or a smaller count there, or remove same_host");
   for (std::size_t i = 0; i < cluster.network.background.size(); ++i) {
     const BackgroundSpec& flow = cluster.network.background[i];
     const std::string path = "cluster.network.background[" + std::to_string(i) + "]";

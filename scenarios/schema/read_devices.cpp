@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -39,6 +40,11 @@ ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::st
     key.type = YamlNode::Type::scalar;
     key.text = node.keys[i].name;
     key.place = node.keys[i].place;
+    if (const std::string spaced = with_blank_after_colon(key.text); !spaced.empty()) {
+      context.problems.add(key.place, path,
+                           "has " + in_quotes(key.text) + "; write " + in_quotes(spaced) + ", with a blank after the colon");
+      continue;
+    }
     const std::string where = path + "." + key.text.substr(0, 20);
     const std::optional<Value> samples = read_value(context, key, where, size), time = read_value(context, node.items[i], where, seconds);
     if (samples && time) compute.table.emplace_back(std::get<std::int64_t>(*samples), std::get<double>(*time));
@@ -51,9 +57,24 @@ ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::st
   return compute;
 }
 
+Range any_peak() { return Range::between(1e6, 1e24); }
+
+/// What `key` (fp16 or bf16) says over `base`; without it, `base`. Efficiency and launch are `roofline`'s where nothing says otherwise.
+std::optional<HalfRates> read_half_rates(Section& roofline, const char* key, const std::optional<HalfRates>& base,
+                                         const ComputeSpec& whole) {
+  Section half = roofline.section(key);
+  if (!half.given()) return base;
+  HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch});
+  if (!base) half.require("peak", "write a compute rate such as 125TFLOPS: dense, without sparsity");
+  rates.peak = half.measure("peak", ValueType::flops, any_peak()).value_or(rates.peak);
+  rates.efficiency = half.measure("efficiency", ValueType::fraction, Range::above_to(0, 1)).value_or(rates.efficiency);
+  rates.launch = half.measure("launch", ValueType::time, any_time()).value_or(rates.launch);
+  half.finish();
+  return rates;
+}
+
 /// `base`: a roofline (a built-in device's), whose figures stand where none is written; null: peak and memory_bandwidth must be.
 ComputeSpec read_roofline(Section roofline, const ComputeSpec* base) {
-  const Range any_peak = Range::between(1e6, 1e24);
   ComputeSpec compute;
   if (base != nullptr) compute = *base;
   compute.form = ComputeSpec::Form::roofline;
@@ -61,10 +82,12 @@ ComputeSpec read_roofline(Section roofline, const ComputeSpec* base) {
     roofline.require("peak", "write a compute rate such as 14TFLOPS");
     roofline.require("memory_bandwidth", "write a rate such as 900GB/s");
   }
-  compute.peak = roofline.measure("peak", ValueType::flops, any_peak).value_or(compute.peak);
+  compute.peak = roofline.measure("peak", ValueType::flops, any_peak()).value_or(compute.peak);
   compute.efficiency = roofline.measure("efficiency", ValueType::fraction, Range::above_to(0, 1)).value_or(compute.efficiency);
   compute.memory_bandwidth = roofline.measure("memory_bandwidth", ValueType::rate, any_rate()).value_or(compute.memory_bandwidth);
   compute.launch = roofline.measure("launch", ValueType::time, any_time()).value_or(compute.launch);
+  compute.fp16 = read_half_rates(roofline, "fp16", compute.fp16, compute);
+  compute.bf16 = read_half_rates(roofline, "bf16", compute.bf16, compute);
   roofline.finish();
   return compute;
 }
@@ -145,8 +168,9 @@ bool read_profile(Section& device, DeviceSpec& spec) {
   if (built_in)
     spec = *built_in;
   else
-    device.context().problems.add(node->place, device.path_of("profile"),
-                                  unknown_name(name_of(KindGroup::device), name, device.context().vocabulary.names(KindGroup::device)));
+    device.context().problems.add(
+        node->place, device.path_of("profile"),
+        unknown_kind(KindGroup::device, name_of(KindGroup::device), name, device.context().vocabulary.names(KindGroup::device)));
   return built_in.has_value();
 }
 
@@ -176,6 +200,12 @@ DeviceSpec read_device(Section device) {
 }
 
 }  // namespace
+
+const HalfRates* ComputeSpec::half_rates(std::string_view precision) const {
+  if (form != Form::roofline || precision == "fp32") return nullptr;
+  const std::optional<HalfRates>& rates = precision == "bf16" ? bf16 : fp16;
+  return rates ? &*rates : nullptr;
+}
 
 bool is_name(std::string_view text) {
   if (text.empty() || text.size() > 100) return false;

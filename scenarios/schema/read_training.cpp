@@ -171,10 +171,6 @@ void read_on_failure(Section& training, Kind& scheme) {
     scheme.parameters.set("on_failure", *value);
 }
 
-}  // namespace
-
-namespace {
-
 /// The file beside a model's own parameters, absolute; empty: none.
 std::string read_weights(Section& model) {
   Parameter parameter;
@@ -184,27 +180,49 @@ std::string read_weights(Section& model) {
   return value ? std::get<std::string>(*value) : std::string();
 }
 
+/// Timing alone needs neither data nor a model that learns: data of the kind `none`, or none at all where `cost` says what a step costs.
+bool has_no_data(Section& workload) {
+  const YamlNode* data = workload.find("data");
+  if (data == nullptr) return workload.has("cost");
+  const YamlNode* kind = data->type == YamlNode::Type::map ? data->find("kind") : data;
+  return kind != nullptr && kind->type == YamlNode::Type::scalar && kind->text == no_data;
+}
+
+void read_model(Section& workload, const YamlNode* model, WorkloadSpec& spec) {
+  if (model != nullptr)
+    spec.model = read_kind(workload.context(), model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "",
+                           [&spec](Section& section) { spec.weights = read_weights(section); });
+}
+
+/// The data and who has which of it.
+void read_data(Section& workload, WorkloadSpec& spec) {
+  const auto more = [&](Section& section) {
+    if (has_no_data(workload)) return;
+    spec.partition = read_kind(section.context(), section.find("partition"), section.path_of("partition"), section.place_of("partition"),
+                               KindGroup::partition, "iid");
+    spec.reshuffle = section.flag("reshuffle", true);
+    spec.augment = read_augment(section.section("augment"));
+  };
+  if (const YamlNode* data = workload.find("data"))
+    spec.data = read_kind(workload.context(), data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
+}
+
 }  // namespace
 
 WorkloadSpec read_workload(Section workload) {
   WorkloadSpec spec;
-  ReadContext& context = workload.context();
-  if (const YamlNode* model = workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like"))
-    spec.model = read_kind(context, model, workload.path_of("model"), workload.place_of("model"), KindGroup::model, "",
-                           [&spec](Section& section) { spec.weights = read_weights(section); });
-  const YamlNode* data = workload.require("data", "write data: {kind: fashion_mnist} or the like");
   spec.partition.name = "iid";
-  if (data != nullptr) {
-    bool read = false;
-    const auto more = [&](Section& section) {
-      read = true;
-      spec.partition = read_kind(context, section.find("partition"), section.path_of("partition"), section.place_of("partition"),
-                                 KindGroup::partition, "iid");
-      spec.reshuffle = section.flag("reshuffle", true);
-      spec.augment = read_augment(section.section("augment"));
-    };
-    spec.data = read_kind(context, data, workload.path_of("data"), workload.place_of("data"), KindGroup::data, "", more);
+  const YamlNode* const model = workload.find("model");
+  if (has_no_data(workload)) {
+    spec.data.name = no_data;
+    if (!workload.has("cost"))
+      workload.problem("data", "without data nobody knows what a step costs; add workload.cost: {model: NAME}, or name a data set");
+  } else {
+    workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like");
+    workload.require("data", "write data: {kind: fashion_mnist} or the like, or, for timing alone, cost: {model: NAME}");
   }
+  read_model(workload, model, spec);
+  read_data(workload, spec);
   read_precision(workload, spec);
   spec.serial_per_epoch = workload.measure("serial_per_epoch", ValueType::time, any_time()).value_or(0);
   spec.fuse = workload.choice("fuse", {"auto", "off"}, "auto") == "auto";

@@ -60,16 +60,6 @@ void read_head(Section& top, Scenario& scenario) {
   }
 }
 
-/// Buckets are a matter of all-reduce.
-void check_exchange(ReadContext& context, const Scenario& scenario, const Word& scheme) {
-  const CollectiveSpec& collective = scenario.cluster.network.collective;
-  const Kind& kind = scenario.training.scheme;
-  if ((!collective.overlap && !collective.bucket) || !scheme.needs_server || !scheme.needs_server(kind.parameters)) return;
-  context.problems.add(std::string("cluster.network.collective.") + (collective.overlap ? "overlap" : "bucket"),
-                       "is for all-reduce, and " + kind.name + " exchanges through a server; remove it, or " +
-                           (kind.parameters.has("via") ? "write training.scheme.via: all_reduce" : "choose a scheme by all-reduce"));
-}
-
 /// What no part can tell alone.
 void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
@@ -86,7 +76,6 @@ void check_together(Section& top, const Scenario& scenario) {
                                                 " worker(s), and the cluster has " + std::to_string(scenario.workers()) +
                                                 "; change cluster.workers or the scheme");
   }
-  check_exchange(context, scenario, *scheme);
   check_cluster(context, scenario.cluster);
   check_faults(context, scenario.cluster);
   if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {
@@ -187,6 +176,7 @@ void check_against_data(const Scenario& scenario, const DataInfo& data) {
   const BatchSpec& batch = scenario.training.batch;
   const auto train = static_cast<std::int64_t>(data.train);
   const std::int64_t size = batch.per_worker ? *batch.per_worker : batch.global.value_or(1);
+  if (train == 0) return;  // no data: an epoch has no size
   const std::string path = batch.per_worker ? "training.batch.per_worker" : "training.batch.global";
   if (size > train) {
     problems.add(path, "a batch of " + std::to_string(size) + " samples is larger than the data, which has " + std::to_string(train) +

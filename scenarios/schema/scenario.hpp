@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct Kind {
 };
 
 /// Seconds for a mini-batch of b samples on a device, before jitter and slowdown.
+/// The rates of a roofline in one 16-bit format.
+struct HalfRates {
+  double peak = 0, efficiency = 1, launch = 0;  // FLOP per second; share; seconds
+  bool operator==(const HalfRates&) const = default;
+};
+
 struct ComputeSpec {
   enum class Form { affine, table, roofline } form = Form::affine;
   double overhead = 0, per_sample = 0;                 // affine: overhead + b · per_sample
@@ -29,7 +36,10 @@ struct ComputeSpec {
   double launch = 0;                                   // a table's value is never below it; roofline: added
   // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth), counted from the cost model's layers
   double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
+  std::optional<HalfRates> fp16 = {}, bf16 = {};          // in those precisions, with half the bytes; none: as in fp32
   double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
+  /// Those of a workload.precision, of a roofline; null: it has none, or is in fp32.
+  const HalfRates* half_rates(std::string_view precision) const;
   bool operator==(const ComputeSpec&) const = default;
 };
 
@@ -86,6 +96,7 @@ struct WorkerGroup {
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
   std::optional<std::int64_t> cores_per_host;  // none: one a worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
+  bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
   std::string population;                      // path of the file with one device a row; empty: all workers are alike
   std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;
@@ -207,7 +218,20 @@ struct ClusterSpec {
   NetworkSpec network;
   std::vector<FaultSpec> faults;
   bool operator==(const ClusterSpec&) const = default;
+  /// [groups]: workers of earlier groups on the host on which the group begins; 0: it begins on a host of its own. Worker i of group g
+  /// opens a host where (seats_taken()[g] + i) is a multiple of per_host.
+  std::vector<std::int64_t> seats_taken() const;
 };
+
+inline std::vector<std::int64_t> ClusterSpec::seats_taken() const {
+  std::vector<std::int64_t> out;
+  std::int64_t occupied = 0;  // on the last host of the group before; 0: it is full
+  for (const WorkerGroup& group : workers) {
+    out.push_back(group.same_host ? occupied : 0);
+    occupied = (out.back() + group.count) % group.per_host;
+  }
+  return out;
+}
 
 /// Random changes of training images.
 struct AugmentSpec {
@@ -217,8 +241,11 @@ struct AugmentSpec {
   bool operator==(const AugmentSpec&) const = default;
 };
 
+/// The data kind of a workload that is only timed.
+inline constexpr const char* no_data = "none";
+
 struct WorkloadSpec {
-  Kind model, data, partition;
+  Kind model, data, partition;  // model: its name is empty where there is neither data nor a model
   std::string weights;  // path of the file that the model starts from; empty: its weights come from the seed
   bool reshuffle = true;
   AugmentSpec augment;

@@ -112,7 +112,9 @@ std::optional<Value> read_value(ReadContext& context, const YamlNode& node, cons
 Section::Section(ReadContext& context, const YamlNode* node, std::string path, Place parent)
     : context_(context), node_(node), path_(std::move(path)), place_(parent) {
   if (node_ == nullptr || node_->type == YamlNode::Type::map) return;
-  context_.problems.add(node_->place, path_.empty() ? "scenario" : path_, "is " + what_stands(*node_) + "; write a map (keys with values)");
+  context_.problems.add(node_->place, path_.empty() ? "scenario" : path_,
+                        "is " + what_stands(*node_) + "; write a map (keys with values)" +
+                            (with_blank_after_colon(node_->text).empty() ? "" : ", with a blank after the colon"));
   static const YamlNode empty = [] {
     YamlNode map;
     map.type = YamlNode::Type::map;
@@ -242,7 +244,7 @@ namespace {
 const YamlNode::Key* meaning_kind(const Section& section) {
   if (section.node() == nullptr) return nullptr;
   for (const YamlNode::Key& key : section.node()->keys)
-    if (nearest_name(key.name, {"kind"}) == "kind") return &key;
+    if (meant_key(key.name, {"kind"}) == "kind") return &key;
   return nullptr;
 }
 }  // namespace
@@ -274,7 +276,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
       if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
     section.finish();
   } else if (const YamlNode::Key* slip = kind.name.empty() ? meaning_kind(section) : nullptr) {
-    context.problems.add(slip->place, section.path_of(slip->name), unknown_name("key", slip->name, {"kind"}));
+    context.problems.add(slip->place, section.path_of(slip->name), unknown_key(slip->name, {"kind"}, path));
   } else if (kind.name.empty()) {
     context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names));
   } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
@@ -283,7 +285,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
                              " is known by its layers only and cannot learn; take it as workload.cost.model, for times and " +
                              "bytes, beside a model that learns: " + joined(names));
   } else {
-    context.problems.add(place, where, unknown_name(name_of(group), kind.name, names));
+    context.problems.add(place, where, unknown_kind(group, name_of(group), kind.name, names));
   }
   return kind;
 }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <system_error>
 
 #include "scenarios/schema/yaml_tree.hpp"
@@ -37,10 +38,33 @@ void normalize(std::string& text) {
   text.resize(to);
 }
 
+std::string limited_text(std::istream& in) {
+  std::string text(YamlLimits::bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+/// It can be read once only; whoever asks again gets the same.
+const std::string& standard_input_text() {
+  static const std::string text = limited_text(std::cin);
+  return text;
+}
+
 }  // namespace
+
+std::filesystem::path input_file(const std::string& argument) {
+  if (argument == "-") return standard_input;
+  return argument == standard_input ? "./" + argument : argument;
+}
 
 std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems, const TextKind& kind) {
   const std::string noun = kind.noun;
+  if (file == standard_input) {
+    std::string text = standard_input_text();
+    if (!check_text(text, 0, problems, kind)) return std::nullopt;
+    return text;
+  }
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
     problems.add(whole_file, {}, "is a folder; give the path of a " + noun + " file");
@@ -53,9 +77,7 @@ std::optional<std::string> read_text(const std::filesystem::path& file, Problems
     problems.add(whole_file, {}, "cannot be read: " + reason + "; give the path of a " + noun + " file");
     return std::nullopt;
   }
-  std::string text(YamlLimits::bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  std::string text = limited_text(in);
   if (in.bad()) {
     problems.add(whole_file, {}, "reading stopped half way; check the disk and the path");
     return std::nullopt;

@@ -14,7 +14,12 @@ struct TextKind {
   const char* beginning = "straggler: 1";
 };
 
-/// Reads the file. Adds a problem and returns nothing if it cannot be read, is a folder, is longer than YamlLimits::bytes, or is not
+/// The path that stands for standard input, and the name of it in messages.
+inline constexpr const char* standard_input = "standard input";
+/// What an argument of the command line names: "-" is standard input, everything else a file.
+std::filesystem::path input_file(const std::string& argument);
+
+/// Reads the file, or standard input. Adds a problem and returns nothing if it cannot be read, is a folder, is longer than YamlLimits::bytes, or is not
 /// text (see check_text).
 std::optional<std::string> read_text(const std::filesystem::path& file, Problems& problems, const TextKind& kind = {});
 

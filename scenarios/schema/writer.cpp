@@ -97,6 +97,12 @@ std::string link_override(const LinkSpec& spec, const LinkSpec& base) {
   return map.text();
 }
 
+std::string half_rates(const HalfRates& rates) {
+  FlowMap map;
+  map.add("peak", format_quantity(rates.peak, Dimension::compute)).add("efficiency", number(rates.efficiency));
+  return map.add("launch", time(rates.launch)).text();
+}
+
 std::string compute(const ComputeSpec& spec) {
   FlowMap map;
   if (spec.form == ComputeSpec::Form::affine) {
@@ -109,6 +115,8 @@ std::string compute(const ComputeSpec& spec) {
     FlowMap roofline;
     roofline.add("peak", format_quantity(spec.peak, Dimension::compute)).add("efficiency", number(spec.efficiency));
     roofline.add("memory_bandwidth", rate(spec.memory_bandwidth)).add("launch", time(spec.launch));
+    if (spec.fp16) roofline.add("fp16", half_rates(*spec.fp16));
+    if (spec.bf16) roofline.add("bf16", half_rates(*spec.bf16));
     map.add("roofline", roofline.text());
   }
   return map.add("forward_fraction", number(spec.forward_fraction)).text();
@@ -148,7 +156,9 @@ std::string devices(const Scenario& scenario, const Vocabulary& vocabulary) {
 std::string group(const WorkerGroup& spec, const LinkSpec& network) {
   FlowMap map;
   map.add("count", number(spec.count)).add("device", scalar(spec.device)).add("slowdown", number(spec.slowdown));
-  if (spec.link) map.add("link", link_override(*spec.link, network));
+  // What belongs to the host is the group's before.
+  if (spec.same_host) map.add("same_host", flag(true));
+  if (spec.link && !spec.same_host) map.add("link", link_override(*spec.link, network));
   map.add("per_host", number(spec.per_host));
   if (spec.cores_per_host) map.add("cores_per_host", number(*spec.cores_per_host));
   map.add("waiting", spec.busy_waiting ? "busy" : "yield");
@@ -253,9 +263,11 @@ std::string cluster(const ClusterSpec& spec, const Vocabulary& vocabulary) {
 std::string workload(const WorkloadSpec& spec, const Vocabulary& vocabulary) {
   FlowMap model = kind_map(spec.model, KindGroup::model, vocabulary);
   if (!spec.weights.empty()) model.add("weights", scalar(spec.weights));
-  std::string out = "workload:\n  model: " + model.text() + "\n";
+  std::string out = "workload:\n";
+  if (!spec.model.name.empty()) out += "  model: " + model.text() + "\n";
   FlowMap data = kind_map(spec.data, KindGroup::data, vocabulary);
-  data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
+  if (spec.data.name != no_data)
+    data.add("partition", kind_map(spec.partition, KindGroup::partition, vocabulary).text()).add("reshuffle", flag(spec.reshuffle));
   if (spec.augment.any()) data.add("augment", FlowMap().add("crop", number(spec.augment.crop)).add("flip", flag(spec.augment.flip)).text());
   out += "  data: " + data.text() + "\n  precision: " + spec.precision + "\n";
   FlowMap scale;
@@ -313,6 +325,11 @@ std::string training(const TrainingSpec& spec, const Vocabulary& vocabulary) {
 
 std::string write_jitter(const DeviceSpec& device, const Vocabulary& vocabulary) {
   return device.jitter.name == "none" ? "none" : jitter_map(device, vocabulary).text();
+}
+
+std::string write_partition(const WorkloadSpec& workload, const Vocabulary& vocabulary) {
+  const Kind& kind = workload.partition;
+  return kind.parameters.all().empty() ? kind.name : kind_map(kind, KindGroup::partition, vocabulary).text();
 }
 
 std::string write_scenario(const Scenario& scenario, const Vocabulary& vocabulary) {

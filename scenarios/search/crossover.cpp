@@ -52,9 +52,19 @@ void CrossoverSearch::tell(AxisValue at, Measured first, Measured second) {
   point.value = number_of(at);
   point.at = std::move(at);
   point.difference = paired_difference(first, second);
-  point.winner = winner_of(first, second, maximize_);
+  point.winner = ahead_of(first, second, maximize_);
+  point.verdict = judge(std::vector{first.contender(), second.contender()}, {.maximize = maximize_, .exact = first.exact && second.exact});
   point.measured = {std::move(first), std::move(second)};
   points_.emplace(point.value, std::move(point));
+}
+
+/// From this point on, as long as the same one is ahead, a test tells it to be better at some point; or nobody is ahead.
+bool CrossoverSearch::told_from(const std::vector<ComparedPoint>& points, std::size_t at, int step) {
+  const Winner ahead = points[at].winner;
+  if (ahead == Winner::neither) return true;
+  for (; at < points.size() && points[at].winner == ahead; at += static_cast<std::size_t>(step))
+    if (points[at].better() == ahead) return true;
+  return false;
 }
 
 Crossing CrossoverSearch::crossing(const std::vector<ComparedPoint>& points, std::size_t above) const {
@@ -62,6 +72,7 @@ Crossing CrossoverSearch::crossing(const std::vector<ComparedPoint>& points, std
   const bool unclear = points[above - 1].unclear() || points[above].unclear();
   while (out.unclear_from > 0 && points[out.unclear_from].unclear() && points[out.unclear_from - 1].unclear()) --out.unclear_from;
   while (out.unclear_to + 1 < points.size() && points[out.unclear_to].unclear() && points[out.unclear_to + 1].unclear()) ++out.unclear_to;
+  out.supported = told_from(points, above - 1, -1) && told_from(points, above, 1);
   out.noisy = unclear && !narrow(points[out.unclear_from].value, points[out.unclear_to].value, spec_.tolerance);
   return out;
 }
@@ -79,13 +90,9 @@ AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValu
   return along.value((along.share(below.yaml) + along.share(above.yaml)) / 2);
 }
 
-Winner winner_of(const Measured& first, const Measured& second, bool maximize) {
-  if (first.reached != second.reached) return first.reached > second.reached ? Winner::first : Winner::second;
-  if (first.reached == 0) return Winner::neither;
-  const RepeatStatistics paired = paired_difference(first, second);
-  const double difference = paired.count > 0 ? paired.mean : first.statistics.mean - second.statistics.mean;
-  if (difference == 0) return Winner::neither;
-  return (difference > 0) == maximize ? Winner::first : Winner::second;
+Winner ahead_of(const Measured& first, const Measured& second, bool maximize) {
+  const Contender a = first.contender(), b = second.contender();
+  return is_ahead(a, b, maximize) ? Winner::first : is_ahead(b, a, maximize) ? Winner::second : Winner::neither;
 }
 
 bool crossover_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool) {

@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// Who has the better metric; neither: both have none, or they are equal.
+/// Who is ahead; neither: both have no value, or they are equal. That guides the search; who is better is for the test to say.
 enum class Winner : std::uint8_t { first, second, neither };
 
 struct ComparedPoint {
@@ -22,15 +22,19 @@ struct ComparedPoint {
   std::pair<Measured, Measured> measured;
   RepeatStatistics difference;  // first minus second, of paired repeats
   Winner winner = Winner::neither;
-  /// The repeats do not tell them apart.
-  bool unclear() const { return difference.count > 1 && winner != Winner::neither && std::abs(difference.mean) <= difference.half_width; }
+  Verdict verdict;  // by the rule of better.hpp
+  /// The difference was tested, and is not significant.
+  bool unclear() const { return winner != Winner::neither && !verdict.one_run && !verdict.pairs.front().step.rejected; }
+  /// Neither: no difference, or too few repeats to tell.
+  Winner better() const { return verdict.winner ? static_cast<Winner>(*verdict.winner) : Winner::neither; }
 };
 
 /// One change of the winner, between two neighbours among the points that were tried.
 struct Crossing {
   std::size_t below = 0, above = 0;              // points
-  std::size_t unclear_from = 0, unclear_to = 0;  // points around it which the repeats do not tell apart
+  std::size_t unclear_from = 0, unclear_to = 0;  // points around it at which the difference is not significant
   bool noisy = false;                            // these lie further apart than the tolerance
+  bool supported = true;                         // on both sides, up to the next crossings, the one ahead is told to be better somewhere
 };
 
 struct CrossoverGroup {
@@ -47,7 +51,7 @@ struct CrossoverOutcome {
   bool interrupted = false;
 };
 
-Winner winner_of(const Measured& first, const Measured& second, bool maximize);
+Winner ahead_of(const Measured& first, const Measured& second, bool maximize);
 
 /// The value halfway between two, in the scale of the setting.
 AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValue& above);
@@ -63,6 +67,7 @@ class CrossoverSearch {
 
  private:
   Crossing crossing(const std::vector<ComparedPoint>& points, std::size_t above) const;
+  static bool told_from(const std::vector<ComparedPoint>& points, std::size_t at, int step);
 
   const CrossoverSpec& spec_;
   const bool maximize_;

@@ -1,24 +1,40 @@
 #include "scenarios/search/find.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace straggler {
 namespace {
 
-constexpr double as_good_within = 0.01;  // of the best
-
-std::optional<std::size_t> best_of(const std::vector<FoundPoint>& points, bool maximize) {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (points[i].measured.reached > 0 && (!best || better(points[i].measured, points[*best].measured, maximize))) best = i;
-  return best;
+std::vector<Contender> contenders_of(const std::vector<FoundPoint>& points) {
+  std::vector<Contender> contenders;
+  for (const FoundPoint& point : points) contenders.push_back(point.measured.contender());
+  return contenders;
 }
 
-bool is_as_good(const Measured& point, const Measured& best) {
-  if (point.reached < best.reached) return false;
-  const double apart = std::abs(point.statistics.mean - best.statistics.mean);
-  return apart <= as_good_within * std::abs(best.statistics.mean) || apart <= paired_difference(point, best).half_width;
+std::optional<std::size_t> best_of(const std::vector<FoundPoint>& points, bool maximize) {
+  const std::vector<std::size_t> order = ranked(contenders_of(points), maximize);
+  return order.empty() ? std::nullopt : std::optional(order.front());
+}
+
+/// Among the points that have a value.
+void add_as_good(const std::vector<FoundPoint>& points, bool maximize, FoundBest& best) {
+  const std::vector<Contender> all = contenders_of(points);
+  const std::vector<std::size_t> order = ranked(all, maximize);
+  std::vector<Contender> contenders;
+  bool exact = true;
+  for (const std::size_t point : order) {
+    contenders.push_back(all[point]);
+    exact = exact && points[point].measured.exact;
+  }
+  const Verdict verdict = judge(contenders, {.maximize = maximize, .exact = exact}, Family::with_best);
+  best.one_run = verdict.one_run;
+  best.as_good = {best.point};
+  for (const PairVerdict& pair : verdict.pairs)
+    if (verdict.one_run ? pair.test.level() : pair.better() != verdict.ahead) {
+      best.as_good.push_back(order[pair.b]);
+      best.open += !verdict.one_run && pair.too_few();
+    }
+  std::sort(best.as_good.begin(), best.as_good.end());
 }
 
 /// -1: nothing smaller was tried, 1: nothing greater. 0 also where settings all the way to the other end are as good.
@@ -37,11 +53,10 @@ int edge_of(const std::vector<FoundPoint>& points, const FoundBest& best, std::s
   return share(best.point) == low ? -1 : share(best.point) == high ? 1 : 0;
 }
 
-FoundBest standing(const std::vector<FoundPoint>& points, std::size_t best, const std::vector<Setting>& over) {
+FoundBest standing(const std::vector<FoundPoint>& points, std::size_t best, const std::vector<Setting>& over, bool maximize) {
   FoundBest out;
   out.point = best;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (is_as_good(points[i].measured, points[best].measured)) out.as_good.push_back(i);
+  add_as_good(points, maximize, out);
   for (std::size_t s = 0; s < over.size(); ++s) out.edge.push_back(over[s].ordered() ? edge_of(points, out, s) : 0);
   return out;
 }
@@ -114,7 +129,7 @@ FindOutcome run_find(const SearchFile& search, const Trials::Options& options, P
   for (std::size_t group = 0; group < searches.size(); ++group) {
     FoundGroup& found = outcome.groups[group];
     found.exhaustive = searches[group].exhaustive();
-    if (const auto best = best_of(found.points, outcome.metric.maximize)) found.best = standing(found.points, *best, spec.over);
+    if (const auto best = best_of(found.points, outcome.metric.maximize)) found.best = standing(found.points, *best, spec.over, outcome.metric.maximize);
   }
   outcome.failures = trials.failures();
   outcome.runs = trials.runs();

@@ -51,8 +51,10 @@ struct FoundPoint {
 struct FoundBest {
   std::size_t point = 0;
   std::vector<int> edge;  // by setting: -1 nothing smaller was tried, 1 nothing greater, 0 it lies between others, or has no order
-  std::vector<std::size_t>
-      as_good;  // points (the best among them) that are within a hundredth of it, or that its repeats do not tell from it
+  /// Points that are not told to be worse, the best among them; of one run each, those within `level_ratio` of it.
+  std::vector<std::size_t> as_good;
+  std::size_t open = 0;  // of these: too few repeats to tell
+  bool one_run = false;  // of each, and the seed matters: nothing can be tested
 };
 
 struct FoundGroup {

@@ -41,8 +41,9 @@ std::string metric_text(const std::string& metric, double value) {
   return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds(value) : readable_number(value);
 }
 
-Measured Measured::of(std::vector<std::optional<double>> values) {
+Measured Measured::of(std::vector<std::optional<double>> values, bool exact) {
   Measured out;
+  out.exact = exact;
   std::vector<double> there;
   for (const auto& value : values)
     if (value) there.push_back(*value);
@@ -50,12 +51,6 @@ Measured Measured::of(std::vector<std::optional<double>> values) {
   out.reached = there.size();
   out.statistics = statistics_of(there);
   return out;
-}
-
-bool better(const Measured& a, const Measured& b, bool maximize) {
-  if (a.reached != b.reached) return a.reached > b.reached;
-  if (a.reached == 0) return false;
-  return maximize ? a.statistics.mean > b.statistics.mean : a.statistics.mean < b.statistics.mean;
 }
 
 RepeatStatistics paired_difference(const Measured& a, const Measured& b) {

@@ -7,7 +7,8 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/schema/scenario.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/better.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 
@@ -35,13 +36,13 @@ struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;
   RepeatStatistics statistics;  // of those that have a value
+  bool exact = false;           // the metric does not depend on the seed
 
-  static Measured of(std::vector<std::optional<double>> values);
+  static Measured of(std::vector<std::optional<double>> values, bool exact = false);
+  Contender contender() const { return contender_of(values); }
 };
 
-/// Better: more repeats that have a value, then the better mean.
-bool better(const Measured& a, const Measured& b, bool maximize);
-
+/// For display.
 /// a - b, repeat by repeat (alike in seed, so in luck), of the repeats where both have a value.
 RepeatStatistics paired_difference(const Measured& a, const Measured& b);
 

@@ -72,10 +72,13 @@ std::string spread_text(const FindSpec& spec, const FoundGroup& group, std::size
 
 std::string flatness(const FindSpec& spec, const FoundGroup& group) {
   const std::size_t others = group.best->as_good.size() - 1;
-  const bool repeats = group.points[group.best->point].measured.values.size() > 1;
-  const char* const what = repeats ? "within 1 % of it, or not told from it by these repeats" : "within 1 % of it";
-  if (others == 0) return fmt::format("  no other setting that was tried is {}\n", what);
-  std::string text = fmt::format("  {} other{} of {} tried {} {}: ", others, others == 1 ? "" : "s", group.points.size(),
+  std::string before = "  ";
+  if (group.best->one_run) before = "  one run of each: one seed cannot tell chance from a difference; ";
+  if (others == 0)
+    return before + (group.best->one_run ? "no other setting is within 0.5 % of it\n" : "every other setting that was tried is worse\n");
+  std::string what = group.best->one_run ? "within 0.5 % of it" : "not told from it";
+  if (group.best->open > 0) what += fmt::format(" (too few seeds for {})", group.best->open == others ? "any" : std::to_string(group.best->open));
+  std::string text = fmt::format("{}{} other{} of {} tried {} {}: ", before, others, others == 1 ? "" : "s", group.points.size(),
                                  others == 1 ? "is" : "are", what);
   for (std::size_t s = 0; s < spec.over.size(); ++s) text += (s > 0 ? ", " : "") + spread_text(spec, group, s);
   return text + "\n";
@@ -102,6 +105,12 @@ const std::string& name_of(const CrossoverSpec& spec, Winner winner) {
   return winner == Winner::neither ? neither : spec.between[winner == Winner::first ? 0 : 1].label;
 }
 
+/// The better one's name, or why there is none.
+std::string better_cell(const CrossoverSpec& spec, const ComparedPoint& point) {
+  if (point.better() != Winner::neither) return name_of(spec, point.better());
+  return point.verdict.open.empty() ? no_difference : too_few_seeds;
+}
+
 /// By how much, relative to the better mean; nothing where one of them has no value.
 std::optional<double> lead(const ComparedPoint& point) {
   const auto& [first, second] = point.measured;
@@ -111,12 +120,23 @@ std::optional<double> lead(const ComparedPoint& point) {
   return std::abs(first.statistics.mean - second.statistics.mean) / std::abs(better);
 }
 
+/// "no difference", or "too few seeds to tell" if that is so anywhere.
+std::string untold(const CrossoverGroup& group) {
+  const auto open = [](const ComparedPoint& point) { return !point.verdict.open.empty(); };
+  return std::any_of(group.points.begin(), group.points.end(), open) ? too_few_seeds : no_difference;
+}
+
 std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, const std::string& metric) {
   const std::string where =
       fmt::format("from {} to {} of {}", group.points.front().at.label, group.points.back().at.label, spec.along.path());
   if (group.points.front().winner == Winner::neither)
     return fmt::format("neither of {} and {} has the better {} anywhere {}", spec.between[0].label, spec.between[1].label, metric, where);
-  std::string text = fmt::format("{} has the better {} everywhere {}", name_of(spec, group.points.front().winner), metric, where);
+  const std::string& ahead = name_of(spec, group.points.front().winner);
+  const auto told = static_cast<std::size_t>(std::count_if(group.points.begin(), group.points.end(), [](const ComparedPoint& point) {
+    return point.better() == point.winner;
+  }));
+  const bool all = told == group.points.size();
+  std::string text = fmt::format("{} {} {} everywhere {}", ahead, all ? "has the better" : "is ahead in", metric, where);
   const ComparedPoint *least = nullptr, *most = nullptr;
   bool missed = false;
   for (const ComparedPoint& point : group.points) {
@@ -128,6 +148,11 @@ std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, c
   if (least && most)
     text += fmt::format(", by {} (at {}) to {} (at {})", readable_share(*lead(*least)), least->at.label, readable_share(*lead(*most)),
                         most->at.label);
+  if (!all && group.points.front().verdict.one_run)
+    text += "; one run of each: one seed cannot tell chance from a difference";
+  else if (!all)
+    text += told == 0 ? fmt::format("; {} at every value", untold(group))
+                      : fmt::format("; it is better at {} of {} values, elsewhere: {}", told, group.points.size(), untold(group));
   if (missed)
     text += fmt::format("; {} has none in some repeats",
                         name_of(spec, group.points.front().winner == Winner::first ? Winner::second : Winner::first));
@@ -135,7 +160,8 @@ std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, c
 }
 
 std::string winners(const CrossoverSpec& spec, const CrossoverGroup& group, const std::string& metric) {
-  std::string text = name_of(spec, group.points.front().winner) + " has the better " + metric;
+  const bool supported = std::all_of(group.crossings.begin(), group.crossings.end(), [](const Crossing& each) { return each.supported; });
+  std::string text = name_of(spec, group.points.front().winner) + (supported ? " has the better " : " is ahead in ") + metric;
   for (std::size_t i = 0; i < group.crossings.size(); ++i) {
     const Crossing& crossing = group.crossings[i];
     const ComparedPoint &below = group.points[crossing.below], &above = group.points[crossing.above];
@@ -149,13 +175,19 @@ std::string winners(const CrossoverSpec& spec, const CrossoverGroup& group, cons
 
 std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
   std::string text;
+  const bool one_run = std::any_of(group.points.begin(), group.points.end(), [](const ComparedPoint& point) { return point.verdict.one_run; });
+  if (one_run && !group.crossings.empty()) return "  one run of each: one seed cannot tell chance from a difference, and chance may move it\n";
   for (const Crossing& crossing : group.crossings)
     if (crossing.noisy)
       text += fmt::format(
           "  from {} to {} {} repeats do not tell the two apart (95 %), which is wider than the tolerance of {}: repeat more often\n",
           group.points[crossing.unclear_from].at.label, group.points[crossing.unclear_to].at.label, spec.repeats,
           readable_share(spec.tolerance));
-  if (spec.repeats == 1 && !group.crossings.empty()) text += "  of one repeat each: luck may move it, and more repeats tell how far\n";
+  for (const Crossing& crossing : group.crossings)
+    if (!crossing.supported) {
+      text += "  on one side of a crossing at least there are too few seeds to tell who is better: repeat more often\n";
+      break;
+    }
   return text;
 }
 
@@ -189,8 +221,8 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome) {
     }
     const FoundPoint& best = group.points[group.best->point];
     text += fmt::format("{} {} at {}\n", outcome.metric.maximize ? "most" : "least", outcome.metric.name, settings_text(spec, best));
-    text += fmt::format("  {}, the best of {} settings{}\n", with_interval(outcome.metric.name, best.measured), group.points.size(),
-                        group.exhaustive ? ", which are all that there are" : "");
+    text += fmt::format("  {}, the {} of {} settings{}\n", with_interval(outcome.metric.name, best.measured),
+                        outcome.metric.maximize ? "most" : "least", group.points.size(), group.exhaustive ? ", which are all that there are" : "");
     text += flatness(spec, group);
     text += edges(spec, group);
   }
@@ -202,13 +234,14 @@ std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outc
   std::string text = heads(search.sweep) + csv_text(spec.along.path());
   for (const AxisValue& each : spec.between)
     for (const char* part : {"_mean", "_ci95", "_count"}) text += "," + csv_text(each.label + part);
-  text += ",difference,difference_ci95,winner\n";
+  text += ",difference,difference_ci95,ahead,better\n";
   for (const CrossoverGroup& group : outcome.groups)
     for (const ComparedPoint& point : group.points) {
       text += cells(group.labels) + csv_text(point.at.label);
       for (const Measured* measured : {&point.measured.first, &point.measured.second})
         text += fmt::format(",{},{},{}", mean_cell(measured->statistics), width_cell(measured->statistics), measured->reached);
-      text += fmt::format(",{},{},{}\n", mean_cell(point.difference), width_cell(point.difference), csv_text(name_of(spec, point.winner)));
+      text += fmt::format(",{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference), csv_text(name_of(spec, point.winner)),
+                          csv_text(better_cell(spec, point)));
     }
   return text;
 }

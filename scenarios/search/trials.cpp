@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "scenarios/sweep/chance.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
@@ -73,6 +74,11 @@ PointRequest Trials::request(const Trial& trial, std::int64_t repeat) const {
   return request;
 }
 
+bool Trials::exact(const Trial& trial) const {
+  const Scenario scenario = reader_.read(group_of(trial), 0);
+  return timing_alone(scenario) && !timing_depends_on_seed(scenario);
+}
+
 bool Trials::any_finished(const std::vector<Trial>& trials) const {
   for (const Trial& trial : trials)
     for (std::int64_t repeat = 0; repeat < options_.repeats; ++repeat)
@@ -100,7 +106,7 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
       for (const SummaryField& field : outcome.result->fields)
         if (field.key == metric_.name && field.kind == SummaryField::Kind::number) values[repeat] = std::stod(field.value);
     }
-    all.push_back(Measured::of(std::move(values)));
+    all.push_back(Measured::of(std::move(values), exact(trials[trial])));
   }
   return all;
 }

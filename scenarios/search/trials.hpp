@@ -53,6 +53,8 @@ class Trials {
   /// Math changes nothing that the metric is made of.
   bool timing_alone(const Scenario& scenario) const;
   PointRequest request(const Trial& trial, std::int64_t repeat) const;
+  /// The metric is of the timing, and no seed changes it.
+  bool exact(const Trial& trial) const;
 
   const Sweep& sweep_;
   const Options options_;

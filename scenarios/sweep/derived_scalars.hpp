@@ -1,8 +1,8 @@
 // Scalars of a sweep's tables that summary.json has not, since they take several scalars, or several points:
 //
 //   bytes_per_epoch      bytes_sent / epochs
-//   speed_up             samples_per_second over that of the fewest workers, where worker counts are swept
-//   speed_up_to_target   time_to_target_s of the fewest workers over this one's
+//   speed_up             scaling speed-up: samples_per_second over that of the fewest workers, where worker counts are swept
+//   speed_up_to_target   scaling speed-up to the target: time_to_target_s of the fewest workers over this one's
 //
 // A point is compared with the point of the same repeat (and so the same seed) and otherwise the same setting. Where that one is missing,
 // or missed the target, the cell is empty.

@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "scenarios/schema/writer.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/sweep/chance.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 namespace {
@@ -89,6 +90,17 @@ class SweepPlan {
   std::vector<std::map<std::int64_t, std::vector<SummaryField>>> finished_;
 };
 
+/// Of every value of each axis, beside the first values of the other axes.
+bool timing_without_chance(const Sweep& sweep, const PointReader& reader, const std::vector<SweepGroup>& groups) {
+  std::size_t stride = groups.size();
+  for (const Axis& axis : sweep.axes) {
+    stride /= axis.values.size();
+    for (std::size_t value = 1; value < axis.values.size(); ++value)
+      if (timing_depends_on_seed(reader.read(groups[value * stride], 0))) return false;
+  }
+  return !timing_depends_on_seed(reader.read(groups.front(), 0));
+}
+
 }  // namespace
 
 std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat) {
@@ -100,12 +112,14 @@ std::string point_name(const std::vector<std::string>& columns, const std::vecto
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more) {
   std::vector<std::string> lines{"sweep: " + sweep.name};
   const PointReader reader(sweep, more);
-  std::istringstream base(write_scenario(reader.read(groups_of(sweep).front(), 0)));
+  const std::vector<SweepGroup> groups = groups_of(sweep);
+  std::istringstream base(write_scenario(reader.read(groups.front(), 0)));
   for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first point: " + line);
   for (const Axis& axis : sweep.axes)
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
       for (const auto& values : axis.values) lines.push_back("axis " + axis.paths[i] + ": " + values[i].yaml);
   lines.push_back("repeats: " + std::to_string(sweep.repeats));
+  if (timing_without_chance(sweep, reader, groups)) lines.emplace_back(seedless_timing);
   return lines;
 }
 
@@ -114,6 +128,11 @@ bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointP
   for (std::size_t index = 0; index < plan.size(); ++index)
     if (pool.has_finished(plan.request(index))) return true;
   return false;
+}
+
+void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act) {
+  const SweepPlan plan(sweep, options);
+  for (std::size_t index = 0; index < plan.size(); ++index) act(plan.request(index));
 }
 
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool) {

@@ -1,6 +1,7 @@
 // Runs the points of a sweep that are not finished, on several threads.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,9 @@ struct SweepOutcome {
 /// Whether any of its points is finished already. Throws ScenarioErrors.
 bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool);
 
+/// Every point that would be run at least, in order. The request is good until `act` returns. Throws ScenarioErrors.
+void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act);
+
 /// Reads all scenarios first (throws ScenarioErrors), then runs what is not finished.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool);
 
@@ -52,7 +56,10 @@ std::string point_name(const std::vector<std::string>& columns, const std::vecto
 /// "'LINE' here, 'LINE' there": the first line in which two descriptions differ.
 std::string first_difference(const std::vector<std::string>& here, const std::vector<std::string>& there);
 
-/// What makes the sweep: its base scenario, its axes, its repeats; line by line.
+/// What makes the sweep: its base scenario, its axes, its repeats; line by line. Says so (`seedless_timing`) if the seed changes the timing of
+/// none of its settings, by looking at each value of each axis beside the first values of the others.
 std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more);
+
+inline constexpr const char* seedless_timing = "timing: the same from every seed";
 
 }  // namespace straggler

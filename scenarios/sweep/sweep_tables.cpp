@@ -6,7 +6,7 @@
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 namespace straggler {
 namespace {
@@ -101,7 +101,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     return with_interval(statistics_of(group, all, key), group.rows.size(), text);
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
-  if (speed_up) rows[0].emplace_back("speed-up");
+  if (speed_up) rows[0].emplace_back("scaling speed-up");
   for (const Group& group : grouped(outcome)) {
     std::vector<std::string> row = outcome.groups[group.number].labels;
     row.push_back(std::to_string(group.rows.size()));

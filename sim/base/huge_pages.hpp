@@ -24,7 +24,7 @@ struct HugePages {
     if (bytes >= worthwhile) ::madvise(place, bytes / huge_page * huge_page, MADV_HUGEPAGE);  // refused: pages are small
     return static_cast<T*>(place);
   }
-  void deallocate(T* place, std::size_t count) noexcept { ::operator delete(place, count * sizeof(T), alignment(count * sizeof(T))); }
+  void deallocate(T* place, std::size_t count) noexcept { ::operator delete(place, alignment(count * sizeof(T))); }
   bool operator==(const HugePages&) const = default;
 
  private:

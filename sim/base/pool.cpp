@@ -120,7 +120,7 @@ void* allocate(std::size_t bytes) {
 
 void release(void* piece, std::size_t bytes) noexcept {
   if (!piece) return;
-  if (plain_new || bytes > largest) return ::operator delete(piece, bytes);
+  if (plain_new || bytes > largest) return ::operator delete(piece);
   const std::size_t k = (bytes - 1) / step;
   own[k].free = new (piece) Free{own[k].free};
 }

@@ -1,5 +1,5 @@
 // Registries: tables of (name, one-line summary, parameters, factory). They drive `straggler list`, the messages about
-// unknown names, the JSON Schema and the contract tests. An entry registers itself from its own file.
+// unknown names and the contract tests. An entry registers itself from its own file.
 #pragma once
 #include <algorithm>
 #include <stdexcept>
@@ -49,7 +49,7 @@ class Registry {
   std::vector<Entry> entries_;
 };
 
-/// `static const Register<SchemeEntry> entry({...});` in the entry's file, which must be linked as an object.
+/// `const Register<SchemeEntry> entry({...});` in an unnamed namespace of the entry's file, which must be linked as an object.
 template <class Entry>
 struct Register {
   explicit Register(Entry entry) { Registry<Entry>::instance().add(std::move(entry)); }

@@ -5,6 +5,7 @@
 //   adityamwagh/hpml-hw, hw2): 50,000 x 3.3325 GFLOP / 209.25 s / 16 is 49.77 GFLOP/s a core, 0.486 of the peak. The report does not name
 //   the processor; the share is of this one's peak.
 // launch: no measurement at two batch sizes was found, and there is no device to launch on; it is 0.
+// 16 bits: Skylake has no units for them.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 

@@ -5,6 +5,8 @@
 // launch: (20.054 - 17.705) s / (1563 - 391) = 2.0 ms a batch.
 // efficiency: (17.705 s - 391 x 2.0 ms) / 50,000 = 0.3385 ms for 3.3325 GFLOP is 9.846 TFLOP/s, 0.164 of the peak. At 512 a batch the
 //   same card is slower than this says (19.73 s, not 17.12 s).
+// 16 bits: no training was measured. The share of the peak is the one above times 0.886, by which it falls from TF32 to FP16 on an RTX
+//   6000 Ada, of the same architecture (device_l40s.cpp).
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
@@ -20,9 +22,13 @@ const Register<DeviceProfile> entry({
     .launch = 2.0e-3,
     .memory = 24e9,
     .host_to_device = 32e9,
-    .source = "peak (TF32, 120 TFLOPS with sparsity, half without: PyTorch's default for convolutions), memory, its bandwidth and PCIe 4.0 "
-              "x16 (64 GB/s for both directions): NVIDIA L4 data sheet; launch and efficiency: epochs of ResNet-18 on CIFAR-10 at 32 and "
-              "128 a batch (CatalinMoldova/Parallel-Deep-Learning-and-GPU-Benchmarking)",
+    .half_peak_flops = 121e12,
+    .half_efficiency = 0.1453,
+    .bfloat16 = true,
+    .source = "peak (TF32, 120 TFLOPS with sparsity, half without: PyTorch's default for convolutions), memory, its bandwidth and "
+              "PCIe 4.0 x16 (64 GB/s for both directions): NVIDIA L4 data sheet; launch and efficiency: epochs of ResNet-18 on "
+              "CIFAR-10 at 32 and 128 a batch (CatalinMoldova/Parallel-Deep-Learning-and-GPU-Benchmarking); 16 bits: not measured: "
+              "peak from the data sheet (242 TFLOPS with sparsity, half without), efficiency as it changes on an RTX 6000 Ada",
 });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Built-in devices: figures of data sheets and of published measurements, each with its source.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,17 @@ namespace straggler {
 
 struct DeviceProfile {
   std::string name, summary;
-  double peak_flops = 0;                   // FLOP per second on fp32 tensors: by TF32 tensor cores where frameworks use them for that
-  double efficiency = 1;                   // share of the peak that training reaches on one model; others differ, up to 3 times
-  double memory_bandwidth = 0;             // bytes per second
-  double launch = 0;                       // seconds a mini-batch costs whatever its size
-  double memory = 0;                       // bytes
-  double host_to_device = 0;               // bytes per second; 0: there is no copy
+  double peak_flops = 0;        // FLOP per second on fp32 tensors: by TF32 tensor cores where frameworks use them for that
+  double efficiency = 1;        // share of the peak that training reaches on one model; others differ, up to 3 times
+  double memory_bandwidth = 0;  // bytes per second
+  double launch = 0;            // seconds a mini-batch costs whatever its size
+  double memory = 0;            // bytes
+  double host_to_device = 0;    // bytes per second; 0: there is no copy
+  // In 16 bits, weights in fp32 (mixed precision). The peak: dense, by tensor cores, sums in fp32. 0: no such units, or no source.
+  double half_peak_flops = 0;              // FLOP per second
+  double half_efficiency = 0;              // share of that peak
+  std::optional<double> half_launch = {};  // seconds; none: `launch`
+  bool bfloat16 = false;                   // the three hold for bfloat16 as for FP16; false: it has no units for bfloat16
   std::string source;                      // where each of these is from
   std::vector<Parameter> parameters = {};  // none: for the registry
 };

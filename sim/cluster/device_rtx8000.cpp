@@ -6,6 +6,9 @@
 //   serial and per sample, so (43.42 - 36.85) s / (1563 - 391) = 5.6 ms a batch. It includes what loading costs a batch.
 // efficiency: the batches of epochs 1 to 4 take 19.651 s at 128: (19.651 s - 391 x 5.6 ms) / 50,000 = 0.3492 ms for 3.3325 GFLOP is
 //   9.543 TFLOP/s, 0.585 of the peak.
+// 16 bits: 651 images/s of ResNet-50 at 928 a batch with AMP (github.com/lambdal/deeplearning-benchmark,
+//   pytorch/pytorch-train-throughput-fp16.csv): (928 / 651 s - 5.6 ms) / 928 = 1.530 ms for 24.535 GFLOP is 16.03 TFLOP/s, 0.123 of the
+//   peak. Turing has no units for bfloat16.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
@@ -21,8 +24,11 @@ const Register<DeviceProfile> entry({
     .launch = 5.6e-3,
     .memory = 48e9,
     .host_to_device = 16e9,
-    .source = "peak, memory, its bandwidth and PCIe 3.0 x16 (16 GB/s each way): NVIDIA Quadro RTX 8000 data sheet; launch and efficiency: "
-              "epochs of ResNet-18 on CIFAR-10 at 32 and 128 a batch (karanvora2599/ECE-GY-9143)",
+    .half_peak_flops = 130.5e12,
+    .half_efficiency = 0.1229,
+    .source = "peak, memory, its bandwidth and PCIe 3.0 x16 (16 GB/s each way): NVIDIA Quadro RTX 8000 data sheet; launch and "
+              "efficiency: epochs of ResNet-18 on CIFAR-10 at 32 and 128 a batch (karanvora2599/ECE-GY-9143); 16 bits: peak from the "
+              "data sheet, 651 images/s of ResNet-50 at 928 (lambdal/deeplearning-benchmark)",
 });
 
 }  // namespace

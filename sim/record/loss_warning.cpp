@@ -11,8 +11,8 @@ std::optional<std::string> loss_warning(double start, double last) {
   std::array<char, 320> text;
   std::snprintf(text.data(), text.size(),
                 "the training loss is %.3g at the end and was %.3g with the initial weights: training has made it far worse, though it is "
-                "still finite; a smaller training.optimizer.learning_rate helps, or a training.schedule.warmup",
-                last, start);
+                "still finite; %s",
+                last, start, loss_remedy);
   return std::string(text.data());
 }
 

@@ -79,7 +79,7 @@ enum class Outcome : std::uint8_t {
 };
 const char* name_of(Outcome outcome);
 
-/// When an accuracy was reached for good: the first evaluation from which it held for `sustain` evaluations.
+/// When an accuracy was reached: the first evaluation from which it held for `sustain` evaluations. It may fall below it later.
 struct Reached {
   double accuracy = 0;
   std::optional<CurvePoint> at;    // none: never (censored)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace straggler {
@@ -37,6 +38,11 @@ bool RunRecorder::begin(const Weights& initial) {
   return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
 }
 
+double RunRecorder::epochs() const {
+  if (epoch_samples_ == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(latest_->progress) / static_cast<double>(epoch_samples_);
+}
+
 bool EvaluationSchedule::due(std::uint64_t version, double epochs) {
   if (!every_epochs_) return every_updates_ && version % *every_updates_ == 0;
   const double done = epochs / *every_epochs_ * (1 + 1e-12);  // a multiple may fall short by rounding
@@ -69,7 +75,7 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
 bool RunRecorder::published(const Weights& weights, const Contributions& made, Time now) {
   count_contributions(weights->version, made, now);
   latest_ = weights;
-  if (latest_->progress / epoch_samples_ > epochs_closed_) close_epoch(now);
+  if (whole_epochs() > epochs_closed_) close_epoch(now);
 
   if (schedule_.due(latest_->version, epochs()) && evaluate(now)) return true;
   if (stop_.updates && latest_->version >= *stop_.updates) return true;
@@ -110,7 +116,7 @@ bool RunRecorder::target_sustained() const {
 void RunRecorder::close_epoch(Time now) {
   const std::array<WideTicks, phase_count> sums = times_.sums(now);
   EpochRecord epoch;
-  epochs_closed_ = std::max(latest_->progress / epoch_samples_, epochs_closed_ + 1);
+  epochs_closed_ = std::max(whole_epochs(), epochs_closed_ + 1);
   epoch.epoch = epochs_closed_;
   epoch.start = epoch_start_;
   epoch.end = now;

@@ -76,9 +76,11 @@ class RunRecorder {
   const Weights& latest() const { return latest_; }
   RunRecord& record() { return record_; }
   double fraction_done(Time now) const;
-  double epochs() const { return static_cast<double>(latest_->progress) / static_cast<double>(epoch_samples_); }
+  /// Not a number where nobody knows how many samples an epoch has.
+  double epochs() const;
 
  private:
+  std::uint64_t whole_epochs() const { return epoch_samples_ == 0 ? 0 : latest_->progress / epoch_samples_; }
   void count_contributions(std::uint64_t version, const Contributions& made, Time now);
   void close_epoch(Time now);
   bool evaluate(Time now);

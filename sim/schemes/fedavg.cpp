@@ -64,8 +64,7 @@ class FedAvg final : public Scheme {
       for (double& share : shares) share /= total;
       weights = node.weighted_mean(parts, shares);
       weights = co_await node.publish(weights);
-      for (const Rank client : sampled(node, weights->version))
-        if (node.is_member(client)) node.post(client, weights);
+      node.broadcast(weights, sampled(node, weights->version));
     }
   }
 
@@ -73,12 +72,12 @@ class FedAvg final : public Scheme {
   Task<std::vector<Weights>> from_others(Node& node, const Weights& weights) const {
     const std::vector<Rank> first = sampled(node, weights->version);  // if one of them comes back, it takes part by itself
     for (;;) {
+      std::vector<Rank> others;
+      for (Rank rank = 0; rank < node.workers(); ++rank)
+        if (node.is_member(rank) && !std::binary_search(first.begin(), first.end(), rank)) others.push_back(rank);
+      node.broadcast(weights, others);
       std::vector<Rank> asked = first;
-      for (Rank rank = 0; rank < node.workers(); ++rank) {
-        if (!node.is_member(rank) || std::binary_search(first.begin(), first.end(), rank)) continue;
-        asked.push_back(rank);
-        node.post(rank, weights);
-      }
+      asked.insert(asked.end(), others.begin(), others.end());
       std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, asked, GatherUntil::first_lives);
       if (!parts.empty()) co_return parts;
       co_await node.receive<MembershipNotice>();  // nobody is in
@@ -110,8 +109,11 @@ const Register<SchemeEntry> entry({
          on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters& parameters, double,
-                            double) { return 1 / (parameters.number("fraction") * static_cast<double>(parameters.count("local_epochs"))); },
+    .updates_per_epoch =
+        [](const Parameters& parameters, double, double workers) {
+          const double clients = std::max(1.0, std::round(parameters.number("fraction") * workers));
+          return workers / (clients * static_cast<double>(parameters.count("local_epochs")));
+        },
 });
 
 }  // namespace

@@ -169,9 +169,12 @@ void Membership::start_ready() {
 }
 
 void Membership::start(Rank worker) {
-  if (world_.has_server()) post_office_.forget_former_life(worker);
+  post_office_.forget_former_life(worker);
+  workers_.begin_life(worker);
   Node& node = workers_.node(worker);
-  node.start_from(publications_.latest());
+  // Others that have no server hold the weights whole, and it must have the same.
+  const Weights& latest = publications_.latest();
+  node.start_from(world_.has_server() ? node.algebra().as_sent(latest) : latest);
   node.optimizer() = optimizer_;
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);

@@ -24,9 +24,10 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
   /// travelling: the last byte is on its way.
   enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
-  bool second = false;          // the running statistics have begun to leave
-  bool state_transfer = false;  // what a worker needs to start from: not for its mailbox
-  bool sharded = false;         // to or from several servers
+  bool second : 1 = false;          // the running statistics have begun to leave
+  bool state_transfer : 1 = false;  // what a worker needs to start from: not for its mailbox
+  bool sharded : 1 = false;         // to or from several servers
+  bool to_former_life : 1 = false;  // of its receiver: it is not sent
   std::uint32_t flows_left = 0;
   SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
   union {
@@ -72,8 +73,10 @@ void PostOffice::take_down() {
   }
 }
 
-MessagePointer PostOffice::make_message(Rank from, Rank to, Payload payload) {
-  return std::make_unique<Delivery>(*this, from, to, std::move(payload));
+MessagePointer PostOffice::make_message(Rank from, Peer to, Payload payload) {
+  auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
+  delivery->to_former_life = workers_.change() && workers_.is_former(to);
+  return delivery;
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
@@ -82,13 +85,12 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 }
 
 void PostOffice::dispatch(MessagePointer message, SendOperation* operation) {
-  const bool state_transfer = static_cast<Delivery&>(*message).state_transfer;
-  const bool answers_former_life = operation && message->to == no_answer_to_ && !world_.is_worker(message->from);
-  if (world_.is_worker(message->to) && (!workers_.is_member(message->to) || answers_former_life) &&
-      !state_transfer) {  // nobody to take it: nothing is sent
-    if (operation) operation->complete();
+  const Delivery& asked = static_cast<Delivery&>(*message);
+  if (world_.is_worker(message->to) && (!workers_.is_member(message->to) || asked.to_former_life) && !asked.state_transfer) {
+    if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;
   }
+  if (workers_.change() && world_.is_worker(message->from) && world_.is_worker(message->to)) workers_write_each_other_ = true;
   auto& delivery = static_cast<Delivery&>(*message.release());
   in_flight_.push_back(delivery);
   delivery.operation = operation;
@@ -226,23 +228,37 @@ bool is_notice(const Message& message) { return std::holds_alternative<Membershi
 
 bool PostOffice::receive(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  const bool server = !world_.is_worker(rank);
   std::optional<MessagePointer> item = mail_of(rank).receive(operation);
-  if (server) serving_ = no_answer_to_ = anyone;
   if (!item) return false;
   operation.message = std::move(*item);
-  if (server) {
-    serving_ = operation.message->from;
-    prefetch_messages(mail_.back());
-  }
+  if (!world_.is_worker(rank)) prefetch_messages(mail_.back());
+  taken(operation);
   if (!processors_.occupies(rank) || is_notice(*operation.message)) return true;
-  received(operation);
+  handle(operation);
   return false;
 }
 
 void PostOffice::received(MailOperation& operation) {
+  taken(operation);
+  handle(operation);
+}
+
+namespace {
+std::uint64_t pair_of(Rank node, Rank worker) { return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker); }
+}  // namespace
+
+void PostOffice::taken(const MailOperation& operation) {
+  const Rank from = operation.message->from;
+  if (workers_.change() && world_.is_worker(from)) heard_[pair_of(operation.node().self(), from)] = workers_.present_life(from).life;
+}
+
+Peer PostOffice::last_heard(Rank node, Rank worker) const {
+  const auto found = heard_.find(pair_of(node, worker));
+  return {worker, found == heard_.end() ? Peer::any_life : found->second};
+}
+
+void PostOffice::handle(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  if (!world_.is_worker(rank)) serving_ = operation.message->from;
   if (!processors_.occupies(rank) || is_notice(*operation.message)) return operation.complete();
   operation.settle();
   const Payload& payload = operation.message->payload;
@@ -256,7 +272,7 @@ void PostOffice::forget(SendOperation& operation) noexcept {
 }
 
 void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
-  MessagePointer message = make_message(source, worker, std::move(state));
+  MessagePointer message = make_message(source, Peer(worker, Peer::any_life), std::move(state));
   static_cast<Delivery&>(*message).state_transfer = true;
   dispatch(std::move(message), nullptr);
 }
@@ -270,22 +286,31 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
     if (delivery.to == worker || broken_off) lost.push_back(&delivery);
   }
   for (Delivery* delivery : lost) lose(*delivery);
-  // Nor does a server look at what it sent before: the answer would find another life of it.
-  if (crashed && world_.has_server())
-    mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  // Nor does anybody look at what it sent before: the answer would find another life of it.
+  if (crashed) forget_mail_from(worker);
+}
+
+void PostOffice::forget_mail_from(Rank worker) {
+  const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
+  if (world_.has_server()) mail_.back().remove_if(of_it);
+  if (!workers_write_each_other_) return;
+  for (Mailbox<MessagePointer>& mail : mail_) mail.remove_if(of_it);
 }
 
 void PostOffice::forget_former_life(Rank worker) {
-  mail_.back().remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+  forget_mail_from(worker);
   std::vector<Delivery*> former;
-  for (InFlightMessage& message : in_flight_)
-    if (message.from == worker) former.push_back(static_cast<Delivery*>(&message));
+  for (InFlightMessage& message : in_flight_) {
+    auto& delivery = static_cast<Delivery&>(message);
+    if (delivery.from == worker && !delivery.state_transfer) former.push_back(&delivery);
+  }
   for (Delivery* delivery : former) lose(*delivery);
-  if (serving_ == worker) no_answer_to_ = worker;
 }
 
 void PostOffice::notify_server() {
-  if (world_.has_server()) mail_.back().put(make_message(world_.workers, world_.workers, Payload(MembershipNotice())));
+  if (!world_.has_server()) return;
+  const Rank server = world_.workers;
+  mail_.back().put(make_message(server, Peer(server, Peer::any_life), Payload(MembershipNotice())));
 }
 
 std::uint64_t PostOffice::bytes_in_flight() const {

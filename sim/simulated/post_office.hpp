@@ -4,6 +4,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/simulated/books.hpp"
@@ -37,7 +38,7 @@ class PostOffice {
   PostOffice(const PostOffice&) = delete;
   PostOffice& operator=(const PostOffice&) = delete;
 
-  MessagePointer make_message(Rank from, Rank to, Payload payload);
+  MessagePointer make_message(Rank from, Peer to, Payload payload);
   /// `operation` waits until it has left; null: nobody does. To a worker that is not in, nothing is sent.
   void dispatch(MessagePointer message, SendOperation* operation);
   /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
@@ -52,8 +53,10 @@ class PostOffice {
 
   /// `worker` is in no more. Messages to it are lost; those from it too if it `crashed` before their last byte had left.
   void worker_went(Rank worker, bool crashed);
-  /// It is about to start again: nothing that it sent before is looked at or answered any more.
+  /// It is about to start again: nothing that it sent before is looked at any more.
   void forget_former_life(Rank worker);
+  /// The life of `worker` that sent what `node` took last from it; any life if it has taken nothing.
+  Peer last_heard(Rank node, Rank worker) const;
   /// The server learns that members have changed.
   void notify_server();
 
@@ -71,6 +74,12 @@ class PostOffice {
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[static_cast<std::size_t>(rank)]; }
+  /// A message was given to a node's process, which sees it now or when its processor has handled it.
+  void taken(const MailOperation& operation);
+  /// The receive completes when its node's processor has handled the message.
+  void handle(MailOperation& operation);
+  /// What has arrived from it and nobody has taken.
+  void forget_mail_from(Rank worker);
   void transmit(Delivery& delivery);
   void transmit_statistics(Delivery& delivery);
   void start_flows(Delivery& delivery, std::uint64_t bytes);
@@ -96,8 +105,9 @@ class PostOffice {
   Carriage carriage_;                          // scratch
   InFlight in_flight_;
   std::vector<Mailbox<MessagePointer>> mail_;  // [workers], and the server
-  // Whose message the server took last; if its sender has started anew since, the same.
-  Rank serving_ = anyone, no_answer_to_ = anyone;
+  // Where workers change:
+  bool workers_write_each_other_ = false;                   // and may lie in each other's mail
+  std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last
 };
 
 }  // namespace straggler

@@ -60,8 +60,11 @@ template <class T>
 std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>& payloads) const {
   std::vector<T> parts;
   parts.reserve(payloads.size());
-  for (const Payload* payload : payloads) parts.push_back(std::get<T>(*payload));
-  T mean = workers_.algebra().mean(parts, workers_.algebra().all_reduce_rule());
+  Algebra& algebra = workers_.algebra();
+  const bool sent = payloads.size() > 1;  // one alone sends nothing
+  for (const Payload* payload : payloads) parts.push_back(sent ? algebra.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
+  T mean = algebra.mean(parts, algebra.all_reduce_rule());
+  if (sent) mean = algebra.as_sent(std::move(mean));
   if constexpr (std::is_same_v<T, Gradient>) {
     if (mean->more.there())
       mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key

@@ -38,13 +38,15 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void due(Operation& operation) override;
   void wake(Operation& operation) override { world_.queue().after(Time(), operation); }
   void received(MailOperation& operation) override { post_office_.received(operation); }
-  MessagePointer make_message(Rank from, Rank to, Payload payload) override {
+  MessagePointer make_message(Rank from, Peer to, Payload payload) override {
     return post_office_.make_message(from, to, std::move(payload));
   }
   void post(MessagePointer message) override { post_office_.dispatch(std::move(message), nullptr); }
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
   bool is_member(Rank worker) const override { return workers_.is_member(worker); }
+  Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }
   bool awaits(Rank worker) const override { return workers_.awaits(worker); }
+  bool reduces() const override { return reduction_ != nullptr; }
   bool members_change() const override { return workers_.change(); }
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
   void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }

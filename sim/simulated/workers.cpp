@@ -19,6 +19,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   if (world.cluster.faults.empty()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
+  lives_.resize(workers);
 }
 
 std::uint64_t Workers::drawn() const {

@@ -48,6 +48,15 @@ class Workers {
     return is_member(worker) || (waits_ && (state(worker) == State::crashed || state(worker) == State::coming));
   }
   Rank members() const { return members_; }
+  /// Of its lives, the present one, or the last one if it is down.
+  Peer present_life(Rank worker) const {
+    return {worker, lives_.empty() ? Peer::any_life : lives_[static_cast<std::size_t>(worker)]};
+  }
+  void begin_life(Rank worker) { ++lives_[static_cast<std::size_t>(worker)]; }
+  /// That life is over: another one has begun.
+  bool is_former(Peer worker) const {
+    return worker.life != Peer::any_life && !lives_.empty() && worker.life != lives_[static_cast<std::size_t>(worker.rank)];
+  }
   /// `anyone`: nobody is in.
   Rank first_member() const;
 
@@ -59,6 +68,7 @@ class Workers {
   FixedArray<Node> nodes_;                         // [workers], and the server
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise
+  std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one
   Rank members_;
   bool waits_;
 };

@@ -104,21 +104,18 @@ Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) {
   return out;
 }
 
-Handle Algebra::as_sent(Handle weights) const {
-  return plan_.rounding ? lineage_.elementwise(*plan_.rounding, std::array{weights}) : weights;
-}
-
-std::vector<Handle> Algebra::as_sent(const std::vector<Weights>& parts) const {
-  std::vector<Handle> values = values_of(parts);
-  for (Handle& value : values) value = as_sent(value);
-  return values;
+Weights Algebra::as_sent(Weights weights) const {
+  if (!plan_.rounding) return weights;
+  const Handle whole = weights->value;
+  weights.edit().value = lineage_.elementwise(*plan_.rounding, std::array{whole});
+  return weights;
 }
 
 Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = as_sent(lineage_.elementwise(rule, as_sent(parts)));
+  state.value = lineage_.elementwise(rule, values_of(parts));
   state.more.edit().optimizer =
       &rule == &rules::ring_mean
           ? ring_averaged_states(lineage_, parts)
@@ -127,14 +124,10 @@ Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) {
 }
 
 Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
-  if (parts.size() == 1) {
-    Weights only = parts.front();
-    if (plan_.rounding) only.edit().value = as_sent(only->value);
-    return only;
-  }
+  if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = as_sent(lineage_.elementwise(rules::weighted_mean, as_sent(parts), shares));
+  state.value = lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
   state.more.edit().optimizer = averaged_states(lineage_, parts, shares);
   return out;
 }

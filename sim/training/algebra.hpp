@@ -22,12 +22,13 @@ class Algebra {
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares);
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares);
   Gradient add(const Gradient& sum, const Gradient& next);
+  /// What arrives of a payload: a message carries weights in the precision of the run. Gradients are in it already, optimizer state is
+  /// always sent whole.
+  Weights as_sent(Weights weights) const;
+  Gradient as_sent(Gradient gradient) const { return gradient; }
+  Samples as_sent(Samples samples) const { return samples; }
 
  private:
-  /// What arrives of weights that were sent.
-  Handle as_sent(Handle weights) const;
-  std::vector<Handle> as_sent(const std::vector<Weights>& parts) const;
-
   Lineage& lineage_;
   const TrainingPlan& plan_;
 };

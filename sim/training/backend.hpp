@@ -23,13 +23,18 @@ class Backend {
   virtual void wake(Operation& operation) = 0;
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(MailOperation& operation) = 0;
-  virtual MessagePointer make_message(Rank from, Rank to, Payload payload) = 0;
+  /// To be sent at once.
+  virtual MessagePointer make_message(Rank from, Peer to, Payload payload) = 0;
   virtual void post(MessagePointer message) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
+  /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
+  virtual Peer last_heard(Rank node, Rank other) const = 0;
   virtual bool awaits(Rank worker) const = 0;
+  /// Workers can all-reduce: not beside a server, nor where one process drives them all.
+  virtual bool reduces() const = 0;
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.

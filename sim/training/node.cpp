@@ -62,7 +62,7 @@ DrawnBatch Node::draw(Rank worker, SampleStream& own, std::uint64_t& work, std::
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
   SampleStream& stream = pool && !is_server() ? context_.shared_stream : own;
   const auto wanted = static_cast<std::uint64_t>(samples);
-  std::uint64_t left = epoch - stream.position % epoch;
+  std::uint64_t left = plan().endless ? wanted : epoch - stream.position % epoch;
   if (plan().drop_last && left < wanted && epoch >= wanted) {
     stream.position += left;
     left = epoch;

@@ -87,19 +87,36 @@ class Node final : public Participant {
   Gradient no_gradient(const Weights& weights) const;
 
   /// From a worker, a send is a contribution: weights without steps count as one of zero steps.
+  /// A server's send or post answers the last message that it received from that worker: if the life that sent it is over, the answer is
+  /// dropped.
   template <class T>
   Pending<SendOperation> send(Rank to, const T& payload) {
-    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+    return send(addressee(to), payload);
   }
   template <class T>
   void post(Rank to, const T& payload) {
+    post(addressee(to), payload);
+  }
+  /// An answer to that life, From::sender; dropped if it is over.
+  template <class T>
+  Pending<SendOperation> send(Peer to, const T& payload) {
+    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+  }
+  template <class T>
+  void post(Peer to, const T& payload) {
     backend().post(make_message(to, payload));
   }
-  /// Posts to every member but this node, in rank order.
+  /// Posts to every member but this node, in rank order: no answer, it reaches whichever life is in.
   template <class T>
   void broadcast(const T& payload) {
-    for (Rank rank = 0; rank < workers(); ++rank)
-      if (rank != self_ && is_member(rank)) post(rank, payload);
+    const Payload arriving(algebra().as_sent(as_contribution(payload)));
+    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, arriving);
+  }
+  /// The same to those of `ranks` that are members.
+  template <class T>
+  void broadcast(const T& payload, std::span<const Rank> ranks) {
+    const Payload arriving(algebra().as_sent(as_contribution(payload)));
+    for (const Rank rank : ranks) broadcast_to(rank, arriving);
   }
   void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
@@ -139,8 +156,12 @@ class Node final : public Participant {
   Samples as_contribution(Samples samples) const { return samples; }
   DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
   template <class T>
-  MessagePointer make_message(Rank to, const T& payload) {
-    return backend().make_message(self_, to, Payload(as_contribution(payload)));
+  MessagePointer make_message(Peer to, const T& payload) {
+    return backend().make_message(self_, to, Payload(algebra().as_sent(as_contribution(payload))));
+  }
+  Peer addressee(Rank to) const { return is_server() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
+  void broadcast_to(Rank rank, const Payload& arriving) {
+    if (rank != self_ && is_member(rank)) backend().post(backend().make_message(self_, Peer(rank, Peer::any_life), arriving));
   }
 
   SampleStream own_;

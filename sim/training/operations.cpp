@@ -46,6 +46,18 @@ void MailOperation::take(MessagePointer item) {
   node().backend().received(*this);
 }
 
+namespace {
+void require_all_reduce(const Participant& node) {
+  if (!node.backend().reduces())
+    throw UnsupportedOperation(
+        node.name() + " calls an all-reduce in a scheme that exchanges by a server, or from one process; a scheme can do one of the two");
+}
+}  // namespace
+
+void AveragedGradientOperation::prepare() { require_all_reduce(node()); }
+
+void AllReduceOperationBase::prepare() { require_all_reduce(node()); }
+
 void ReceiveOperationBase::prepare() {
   if (!anyone_) return;
   const std::int32_t forced = node().backend().forced_choice(node().self());
@@ -55,6 +67,8 @@ void ReceiveOperationBase::prepare() {
 void ReceiveOperationBase::note_choice() const {
   if (anyone_) node().backend().chosen(node().self(), message->from);
 }
+
+Peer ReceiveOperationBase::sender() const { return node().backend().last_heard(node().self(), message->from); }
 
 std::string ReceiveOperationBase::describe() const {
   static constexpr std::array<const char*, 4> what = {"weights", "a gradient", "a change of members", "samples"};

@@ -52,6 +52,9 @@ class AveragedGradientOperation final : public ComputeOperation {
   // Back end's own.
   Payload payload;        // this worker's gradient, then the mean
   bool computed = false;  // backward is through
+
+ private:
+  void prepare() final;
 };
 
 class StepOperation final : public Operation {
@@ -109,6 +112,7 @@ class ReceiveOperationBase : public MailOperation {
  protected:
   ~ReceiveOperationBase() = default;
   void note_choice() const;
+  Peer sender() const;
 
  private:
   void prepare() final;
@@ -126,7 +130,7 @@ class ReceiveOperation final : public ReceiveOperationBase {
   ReceiveOperation(Participant& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
   From<T> await_resume() {
     note_choice();
-    return From<T>(std::get<T>(std::move(message->payload)), message->from);
+    return From<T>(std::get<T>(std::move(message->payload)), sender());
   }
 };
 
@@ -192,6 +196,9 @@ class AllReduceOperationBase : public Operation {
 
  protected:
   ~AllReduceOperationBase() { give_up(); }
+
+ private:
+  void prepare() final;
 };
 
 template <class T>
@@ -218,6 +225,11 @@ class PublishOperation final : public Operation {
 
 /// A replay's choices do not fit the scheme: they are of another run.
 struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A scheme asks for what this run does not have: who asks, for what, and what would be right.
+struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

@@ -3,6 +3,7 @@
 namespace straggler {
 
 double Participant::epochs_at(const Weights& weights) const {
+  if (plan().epoch_samples == 0) return 0;
   // Between two versions a worker reckons that the others have got as far as it has itself.
   const std::uint64_t local = weights->local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights->participants));
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);

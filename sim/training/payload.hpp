@@ -16,6 +16,16 @@ namespace straggler {
 using Rank = std::int32_t;  // workers 0 .. p-1, then servers
 inline constexpr Rank anyone = -1;
 
+/// A node, and which of its lives: a worker that restarts after a crash begins another. What is addressed to a life that is over is
+/// dropped (docs/decisions/007).
+struct Peer {
+  static constexpr std::uint32_t any_life = 0xffffffff;  // whoever is in
+  Peer(Rank its_rank, std::uint32_t its_life) : rank(its_rank), life(its_life) {}
+  operator Rank() const { return rank; }
+  Rank rank;
+  std::uint32_t life;
+};
+
 /// A batch and where its samples lie in the worker's own work, which jitter follows: they differ where workers draw from one pool.
 struct DrawnBatch : Batch {
   std::uint64_t work = 0;
@@ -172,11 +182,11 @@ struct Samples : Shared<SamplesState> {};
 
 using Payload = std::variant<Weights, Gradient, MembershipNotice, Samples>;
 
-/// A payload and who sent it.
+/// A payload and who sent it. Whoever holds an answer back keeps the sender, not the rank alone: the answer is to that life.
 template <class T>
 struct From : T {
-  From(T what, Rank from) : T(std::move(what)), sender(from) {}
-  Rank sender;
+  From(T what, Peer from) : T(std::move(what)), sender(from) {}
+  Peer sender;
 };
 
 /// A message between two nodes. Back ends derive from it what they need to carry it.

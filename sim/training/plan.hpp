@@ -18,12 +18,13 @@ struct TrainingPlan {
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
   std::uint64_t train_samples = 1;            // size of the training set
-  std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out
+  std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
+  bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
-  const Rule* rounding = nullptr;  // what a message does to weights that are averaged; none: nothing
+  const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
 };
 
 }  // namespace straggler

@@ -105,6 +105,29 @@ inline void check_order(const Result& result, bool synchronous) {
   }
 }
 
+/// Gradients of a worker that were taken at weights without its own gradient before. A worker waits for its answer, so none is, but the
+/// first of a new life: it starts from the latest version, which need not hold the last gradient of the former life.
+inline std::size_t taken_without_own_last(const Result& result, std::uint32_t worker) {
+  std::uint64_t last = 0;
+  std::size_t count = 0;
+  for (const OrderRow& row : result.sink.order) {
+    if (row.worker != worker) continue;
+    count += row.read_version < last;
+    last = row.update;
+  }
+  return count;
+}
+
+/// No life of a worker found the answer to a former one (docs/decisions/007): it would be an answer ahead from then on.
+inline void check_answers(const Result& result, const std::string& faults) {
+  for (std::uint32_t worker = 0; worker < result.record.workers.size(); ++worker) {
+    const std::string crash = "crash, worker: " + std::to_string(worker) + ",";
+    std::size_t crashes = 0;
+    for (std::size_t at = faults.find(crash); at != std::string::npos; at = faults.find(crash, at + 1)) ++crashes;
+    CHECK(taken_without_own_last(result, worker) <= crashes);
+  }
+}
+
 inline void check_books(const Result& result, bool synchronous, bool plain_star = true, bool bounded = true) {
   check_time(result);
   check_bytes(result, plain_star, bounded);

@@ -179,6 +179,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
           }
           const Result result = run_timing(text(variant), sets);
           check_books(result, variant.synchronous);
+          check_answers(result, story.faults);
           check_outcome(variant, story, result.record);
           check_same(result, run_timing(text(variant), sets));
         }
@@ -205,6 +206,23 @@ TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike betw
           check_outcome(variant, story, result.record);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("every scheme with a server that takes long: a worker restarts while the server has what it sent") {
+  for (const Variant& variant : variants()) {
+    if (!variant.by_server || variant.on_failure == "abort") continue;
+    for (int struck = 10; struck < 130; struck += 4) {
+      CAPTURE(variant.scheme);
+      const Story story = {"{kind: crash, worker: 1, at: " + std::to_string(struck) + "ms, restart_after: 1ms}"};
+      CAPTURE(story.faults);
+      // 33 ms for a step. Messages take no handling, so that the state reaches the worker meanwhile.
+      const Result result = run_timing(text(variant), {"cluster.faults=[" + story.faults + "]", "cluster.servers={count: 1, update: 3MB/s}",
+                                                       "cluster.network.link={bandwidth: 10Gbps, latency: 100us}"});
+      check_books(result, variant.synchronous);
+      check_answers(result, story.faults);
+      check_outcome(variant, story, result.record);
     }
   }
 }
@@ -254,6 +272,7 @@ TEST_CASE("random faults") {
       const std::vector<std::string> sets = {"cluster.faults=[" + faults + "]", "cluster.servers.count=" + std::to_string(1 + draw % 3)};
       const Result result = run_timing(text(variant), sets);
       check_books(result, variant.synchronous);
+      check_answers(result, faults);
       check_outcome(variant, story, result.record);
     }
   }

@@ -79,9 +79,9 @@ std::size_t times(const std::string& text, const std::string& word) {
 TEST_CASE("one scheme under two names, from the same seeds: not the least difference") {
   Track place("a={kind: asgd},b={kind: asgd}");
   const Raced raced = place.run();
-  for (const FinishVerdict& verdict : raced.outcome.verdicts) {
+  for (const Verdict& verdict : raced.outcome.verdicts) {
     CHECK_FALSE(verdict.winner.has_value());
-    CHECK(verdict.pairs[0].result.p == 1);
+    CHECK(verdict.pairs[0].test.p == 1);
   }
   CHECK(raced.table.find("time to 0.7 (target): no difference\n") != std::string::npos);
   // A finish beyond the target, at which runs end, is left out and said to be.
@@ -95,13 +95,13 @@ TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, 
   place.race.entrants.push_back(entrant_of_yaml("slow: {training.scheme: ssgd, devices.node.compute.affine.per_sample: 1.1ms}"));
   place.race.entrants.push_back(entrant_of_yaml("never: {training.scheme: ssgd, training.optimizer.learning_rate: 1e-7}"));
   const Raced raced = place.run();
-  const FinishVerdict& target = raced.outcome.verdicts.back();
+  const Verdict& target = raced.outcome.verdicts.back();
   CHECK(target.winner == std::size_t{0});
   const PairVerdict& slow = target.pairs[0];
-  CHECK(slow.result.test == FasterTest::paired_t);
-  CHECK(slow.result.interval(0.95)->ratio > 1.05);  // messages take no longer
-  CHECK(slow.result.interval(0.95)->ratio < 1.1);
-  CHECK(target.pairs[1].result.test == FasterTest::rank_sum);
+  CHECK(slow.test.kind == TestKind::paired_t);
+  CHECK(slow.test.interval(0.95)->ratio > 1.05);  // messages take no longer
+  CHECK(slow.test.interval(0.95)->ratio < 1.1);
+  CHECK(target.pairs[1].test.kind == TestKind::rank_sum);
   CHECK(raced.table.find("missed (0 of 5)") != std::string::npos);
   CHECK(times(raced.race, "never,0.7,") == 5);
   CHECK(times(raced.race, ",missed\n") == 10);  // at both finishes
@@ -208,7 +208,7 @@ TEST_CASE("a p is never rounded to the other side of the level at which it is ju
   Raced raced = place.run();
   const RaceReader reader(place.race);
   const auto table = [&](double p) {
-    raced.outcome.verdicts.at(0).pairs.at(0).holm.adjusted = p;
+    raced.outcome.verdicts.at(0).pairs.at(0).step.adjusted = p;
     return race_table(place.race, reader, raced.outcome);
   };
   CHECK(times(table(0.0496), " 0.0496 ") == 1);

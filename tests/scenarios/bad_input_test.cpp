@@ -89,7 +89,7 @@ const std::vector<Slip> slips = {
     {"{kind: shards, per_worker: 3}", "{kind: `shard, per_worker: 3}", {"unknown partition 'shard'; did you mean 'shards'?"}},
     {"{kind: mlp, hidden: [200, 100]}", "{kind: `cnn}", {"unknown model 'cnn'; known: mlp, resnet50"}},
     {"{kind: star}", "{kind: `torus}", {"unknown topology 'torus'; known: star, two_level"}},
-    {"cost: {model: resnet50}", "cost: {model: `resnet52}", {"workload.cost.model: unknown model 'resnet52'; did you mean 'resnet50'?"}},
+    {"cost: {model: resnet50}", "cost: {model: `resnt50}", {"workload.cost.model: unknown model 'resnt50'; did you mean 'resnet50'?"}},
     {"algorithm: auto",
      "algorithm: `rings",
      {"cluster.network.collective.algorithm: unknown choice 'rings'; did you mean 'ring'? known: auto, halving_doubling, ring, tree"}},

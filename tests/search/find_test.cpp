@@ -115,7 +115,7 @@ find:
   CHECK(best(group).measured.reached == 2);
   bool one_missed = false;
   for (const FoundPoint& point : group.points) {
-    CHECK_FALSE(better(point.measured, best(group).measured, false));
+    CHECK_FALSE(is_ahead(point.measured.contender(), best(group).measured.contender(), false));
     one_missed = one_missed || point.measured.reached < 2;
   }
   CHECK(one_missed);  // a rate of 0.0001 learns nothing in four epochs
@@ -123,14 +123,15 @@ find:
   CHECK(found.text.find("(2 of 2)") != std::string::npos);
 }
 
-TEST_CASE("better: more repeats with a value, then the mean") {
+TEST_CASE("ahead: more repeats with a value, then the mean") {
   const auto measured = [](std::vector<std::optional<double>> values) { return Measured::of(std::move(values)); };
   const Measured both = measured({5, 7}), one = measured({1, std::nullopt}), none = measured({std::nullopt, std::nullopt});
-  CHECK(better(both, one, false));
-  CHECK(better(one, none, false));
-  CHECK_FALSE(better(none, none, false));
-  CHECK(better(measured({5, 6}), both, false));
-  CHECK(better(both, measured({5, 6}), true));
+  const auto ahead = [](const Measured& a, const Measured& b, bool maximize) { return is_ahead(a.contender(), b.contender(), maximize); };
+  CHECK(ahead(both, one, false));
+  CHECK(ahead(one, none, false));
+  CHECK_FALSE(ahead(none, none, false));
+  CHECK(ahead(measured({5, 6}), both, false));
+  CHECK(ahead(both, measured({5, 6}), true));
   // Pairs 5 - 1 and 7 - 4: mean 3.5, deviation sqrt(1/2), t(0.975; 1) = 12.7062.
   const RepeatStatistics paired = paired_difference(both, measured({1, 4}));
   CHECK(paired.mean == 3.5);

@@ -62,7 +62,7 @@ TEST_CASE("a search for one number: the curve of what was tried, the best, those
   const std::string page = page_of(answer_of(search, outcome, description));
   CHECK(has(page, "<h1>a&lt;b</h1>"));
   CHECK(has(page, "With which workers (1 to 4) has scenario base the least time to target? 8 runs, 2 seeds for each setting."));
-  CHECK(has(page, "<li>Least time to target at workers 3. 10 s (2 of 2), the best of 4 settings."));
+  CHECK(has(page, "<li>Least time to target at workers 3. 10 s (2 of 2), the least of 4 settings."));
   CHECK_FALSE(has(page, "time_to_target_s "));
   // Circles are what was tried, squares the best, triangles as good; a hollow mark missed in some repeats, a cross in all.
   CHECK(count(page, "<g class=\"s1 full\"><title>workers 3: 10 s</title><rect") == 1);

@@ -44,7 +44,7 @@ TEST_CASE("workers by bandwidth: a map, then curves over each, at the smallest, 
       "Time to 0.5 test accuracy over workers (bandwidth 2MB/s)", "Time to 0.5 test accuracy over workers (bandwidth 8MB/s)"};
   std::vector<std::string> expected = {"Who has the best time to 0.5 test accuracy"};
   expected.insert(expected.end(), time.begin(), time.end());
-  for (const char* const what : {"Speed-up in samples per second", "Speed-up in time to the target"})
+  for (const char* const what : {"Scaling speed-up in samples per second", "Scaling speed-up in time to the target"})
     for (const char* const bandwidth : {"1MB/s", "2MB/s", "8MB/s"})
       expected.push_back(std::string(what) + " (bandwidth " + bandwidth + ")");
   CHECK(titles(outcome, columns) == expected);
@@ -64,7 +64,7 @@ TEST_CASE("how far more workers help, at the smallest, the middle and the larges
   const std::vector<std::string> said = findings(view, plan_of(view));
   for (const char* const bandwidth : {"1MB/s", "2MB/s", "8MB/s"}) {
     const std::string expected = std::string("At bandwidth ") + bandwidth +
-                                 ": the largest speed-up in time to the target is 8 with 8 workers for ssgd, 4 with 16 for asgd.";
+                                 ": the largest scaling speed-up in time to the target is 8 with 8 workers for ssgd, 4 with 16 for asgd.";
     CHECK_MESSAGE(std::find(said.begin(), said.end(), expected) != said.end(), expected);
   }
 }
@@ -75,8 +75,8 @@ TEST_CASE("numbers alone: the values of the other axis are the lines; a third ax
   });
   const std::vector<std::string> names = titles(two, {columns[0], columns[1]});
   CHECK(names == std::vector<std::string>{"Time to 0.5 test accuracy", "Time to 0.5 test accuracy over bandwidth",
-                                          "Time to 0.5 test accuracy over workers", "Speed-up in samples per second",
-                                          "Speed-up in time to the target"});
+                                          "Time to 0.5 test accuracy over workers", "Scaling speed-up in samples per second",
+                                          "Scaling speed-up in time to the target"});
   const std::string page = sweep_report_files({}, {columns[0], columns[1]}, two)[0].second;
   for (const char* const line : {">workers 1</text>", ">workers 16</text>", ">bandwidth 8MB/s</text>"}) CHECK(has(page, line));
 

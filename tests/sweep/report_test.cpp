@@ -30,7 +30,8 @@ bool says(const std::vector<std::string>& said, const std::string& part) {
 const std::vector<std::string> map_columns = {"cluster.workers[0].count", "cluster.network.link.bandwidth", "training.scheme"};
 const std::vector<std::vector<std::string>> map_values = {{"4", "8"}, {"100Mbps", "1Gbps", "10Gbps"}, {"ssgd", "asgd"}};
 
-/// asgd wins at 100 Mbit/s; at 1 Gbit/s nobody can tell; at 10 Gbit/s ssgd wins with 4 workers and nobody gets there with 8.
+/// asgd wins at 100 Mbit/s; at 1 Gbit/s there is no difference with 4 workers, and too much noise with 8: logarithms of the ratios are
+/// ±0.042 and ±0.167, and half of an interval is 3.18 / root 3 times that; at 10 Gbit/s ssgd wins with 4 workers and nobody gets there with 8.
 Numbers map_truth(const std::vector<std::string>& labels, std::int64_t repeat) {
   const double workers = std::stod(labels[0]);
   const bool asgd = labels[2] == "asgd";
@@ -39,7 +40,7 @@ Numbers map_truth(const std::vector<std::string>& labels, std::int64_t repeat) {
   if (labels[1] == "100Mbps")
     time = (asgd ? 20 : 40) + wiggle;
   else if (labels[1] == "1Gbps")
-    time = 12 + (asgd == (repeat % 2 == 0) ? 1 : -1);
+    time = 12 + (asgd == (repeat % 2 == 0) ? 1 : -1) * (workers == 4 ? 0.25 : 1);
   else
     time = workers == 8 ? -1 : asgd ? 9 + wiggle : 6 + wiggle;
   return {{"workers", workers}, {"samples", 1000},         {"samples_per_second", 100 * workers}, {"target_accuracy", 0.8}, {"epochs", 2},
@@ -60,11 +61,12 @@ TEST_CASE("what paths are called") {
 TEST_CASE("a map of workers by bandwidth names who wins where, who is not told apart, and where nobody gets") {
   const SweepOutcome outcome = made_up(map_values, 4, map_truth);
   const std::vector<std::string> said = sentences(map_columns, outcome);
-  // Cells: asgd two, ssgd one, no difference two, nobody one.
-  CHECK(says(said, "asgd wins in 2 of 6 settings, ssgd wins in 1, no difference is certain in 2 and nobody reaches the target in 1."));
+  CHECK(says(said,
+             "asgd wins in 2 of 6 settings, ssgd wins in 1, there is no difference in 1, there are too few seeds to tell in 1 and nobody "
+             "reaches the target in 1."));
   CHECK(says(said, "At workers 4: asgd at 100Mbps; no difference between ssgd and asgd at 1Gbps; ssgd at 10Gbps."));
-  CHECK(says(said, "; nobody reaches the target at 10Gbps."));
-  CHECK(says(said, "Best of 12 settings: workers 4, bandwidth 10Gbps, scheme ssgd, with a time to 0.8 test accuracy of 6.3 s"));
+  CHECK(says(said, "At workers 8: asgd at 100Mbps; too few seeds to tell ssgd from asgd at 1Gbps; nobody reaches the target at 10Gbps."));
+  CHECK(says(said, "Best of the 10 settings that reached the target: workers 4, bandwidth 10Gbps, scheme ssgd, with a time to 0.8 test accuracy of 6.3 s"));
   const auto files = sweep_report_files({"sweep: who", "scenario of the first point: name: base"}, map_columns, outcome);
   REQUIRE(files.size() == 2);
   CHECK(files[0].first == "report.html");
@@ -72,7 +74,8 @@ TEST_CASE("a map of workers by bandwidth names who wins where, who is not told a
   CHECK(has(files[0].second, "<h1>who</h1>"));
   CHECK(has(files[0].second, "Scenario base in 12 settings"));
   const std::string& map = files[1].second;
-  CHECK(count(map, ">no difference</text>") == 2);
+  CHECK(count(map, ">no difference</text>") == 1);
+  CHECK(count(map, ">too few seeds</text>") == 1);
   CHECK(count(map, ">nobody</text>") == 1);
   CHECK(count(map, "class=\"bold\">asgd</text>") == 2);
   CHECK(count(map, "class=\"bold\">ssgd</text>") == 1);
@@ -103,12 +106,12 @@ TEST_CASE("missed targets are counted, never averaged away") {
     const double time = asgd ? (repeat < 3 ? 5 : -1) : 10;
     return Numbers{{"target_accuracy", 0.9}, {"final_test_accuracy", 0.9}, {"time_to_target_s", time}};
   });
-  CHECK(says(sentences({"training.scheme"}, outcome), "Best of 2 settings: scheme ssgd"));
+  CHECK(says(sentences({"training.scheme"}, outcome), "Ahead of 2 settings: scheme ssgd"));
   const std::string page = sweep_report_files({}, {"training.scheme"}, outcome)[0].second;
   CHECK(has(page, "5 s (3 of 5)"));
 }
 
-TEST_CASE("speed-up is against the fewest workers of the same repeat and scheme") {
+TEST_CASE("the scaling speed-up is against the fewest workers of the same repeat and scheme") {
   // ssgd: n workers are n^0.5 times as fast; asgd: n times, up to 4.
   const auto rate = [](const std::string& scheme, double n) { return scheme == "ssgd" ? 100 * std::sqrt(n) : 80 * std::min(n, 4.0); };
   const std::vector<std::string> columns = {"training.scheme", "cluster.workers[0].count"};
@@ -126,8 +129,8 @@ TEST_CASE("speed-up is against the fewest workers of the same repeat and scheme"
   CHECK(scalars.find(outcome.rows[0], "speed_up_to_target") == nullptr);
   CHECK(has(groups_csv(columns, outcome), ",speed_up_mean,speed_up_sd,speed_up_ci95,speed_up_count"));
   const std::vector<std::string> said = sentences(columns, outcome);
-  CHECK(says(said, "ssgd: the largest speed-up in samples per second is 4 with 16 workers, the most that were tried."));
-  CHECK(says(said, "asgd: the largest speed-up in samples per second is 4 with 4 workers; more do not help."));
+  CHECK(says(said, "ssgd: the largest scaling speed-up in samples per second is 4 with 16 workers, the most that were tried."));
+  CHECK(says(said, "asgd: the largest scaling speed-up in samples per second is 4 with 4 workers; more do not help."));
   const std::string page = sweep_report_files({}, columns, outcome)[0].second;
   CHECK(has(page, "class=\"ideal\""));
   // The points of one worker are gone: nothing to compare with.
@@ -174,7 +177,7 @@ TEST_CASE("heat map of two numeric axes; the best cell is framed") {
   REQUIRE(files.size() == 2);
   CHECK(count(files[1].second, "class=\"level\"") == 4);
   CHECK(count(files[1].second, "class=\"best\"") == 1);
-  CHECK(says(sentences({"a.b", "a.c"}, outcome), "Best of 4 settings: b 1, c 10ms, with a simulated time of 10 s."));
+  CHECK(says(sentences({"a.b", "a.c"}, outcome), "Ahead of 4 settings, one run each: b 1, c 10ms, with a simulated time of 10 s."));
 }
 
 TEST_CASE("nothing finished, and one setting only, make pages too") {

@@ -9,7 +9,7 @@
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
 #include "sweep/sweep_fixture.hpp"

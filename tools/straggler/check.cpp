@@ -6,6 +6,8 @@
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "tools/straggler/command.hpp"
@@ -35,12 +37,15 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   line("workers", fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
                               explanation.groups.size() == 1 ? "" : "s"));
-  for (const Explanation::Group& group : explanation.groups)
+  for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
+    const Explanation::Group& group = explanation.groups[g];
     line("",
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
-             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : ""));
+             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
+             (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
+  }
 }
 
 /// What the protocol's segments make of links, and of the first group's for one message.
@@ -86,7 +91,40 @@ void print_layers(const Explanation& explanation) {
                readable_number(layer.activation_bytes));
 }
 
-std::string described_precision(const WorkloadSpec& workload) {
+void print_partition(const Scenario& scenario, const PartitionFacts& facts) {
+  const std::string kind = write_partition(scenario.workload);
+  if (facts.pool) {
+    line("partition", fmt::format("{}: all workers draw from one pool of {} samples", kind, readable_count(facts.smallest)));
+    return;
+  }
+  line("partition", fmt::format("{}: {} part{} of {}{} samples", kind, readable_count(facts.parts), facts.parts == 1 ? "" : "s",
+                                readable_count(facts.smallest),
+                                facts.largest > facts.smallest ? fmt::format(" to {}", readable_count(facts.largest)) : ""));
+  if (!facts.labels) return;
+  const LabelSkew& skew = *facts.labels;
+  line("label skew",
+       fmt::format("a part has {:.1f} classes (mean; {} to {}); its most frequent one is {:.0f} % of it (mean; at most {:.0f} %); distance "
+                   "from the whole's labels {:.2f} (0: alike, {:.2f}: one class each)",
+                   skew.mean_classes, skew.fewest_classes, skew.most_classes, 100 * skew.mean_largest, 100 * skew.most_largest,
+                   skew.mean_distance, skew.one_class));
+}
+
+void print_data(const Scenario& scenario, const Explanation& explanation) {
+  if (!explanation.learns) {
+    line("data",
+         fmt::format("none, for timing alone (--timing-only): {}, and no batch is cut short",
+                     explanation.train_samples > 0 ? fmt::format("an epoch has {} samples", readable_count(explanation.train_samples))
+                                                   : "there are no epochs"));
+    return;
+  }
+  line("data", fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
+                           readable_count(explanation.test_samples), readable_count(explanation.classes),
+                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
+  print_partition(scenario, explanation.partition);
+}
+
+std::string described_precision(const Scenario& scenario) {
+  const WorkloadSpec& workload = scenario.workload;
   const std::string format = workload.precision == "bf16" ? "bfloat16" : "FP16";
   std::string text = fmt::format("{}: computing and messages in {}, weights and updates in FP32", workload.precision, format);
   if (workload.growth_every > 0)
@@ -94,6 +132,11 @@ std::string described_precision(const WorkloadSpec& workload) {
         fmt::format("; loss scale {} at first, doubled after {} good updates", format_number(workload.loss_scale), workload.growth_every);
   else if (workload.loss_scale != 1)
     text += fmt::format("; loss scale {}", format_number(workload.loss_scale));
+  const auto measured = [&](const WorkerGroup& group) {
+    return scenario.devices.at(group.device).compute.form != ComputeSpec::Form::roofline;
+  };
+  if (std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), measured))
+    text += "; affine times and tables are the same in every precision";
   return text;
 }
 
@@ -106,11 +149,9 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   print_topology(explanation);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
-  line("data", fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
-                           readable_count(explanation.test_samples), readable_count(explanation.classes),
-                           explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
-  line("parameters", readable_count(explanation.parameters));
-  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario.workload));
+  print_data(scenario, explanation);
+  if (explanation.learns) line("parameters", readable_count(explanation.parameters));
+  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
     line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
   if (!explanation.bucket_bytes.empty()) {
@@ -121,10 +162,11 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
-  line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
+  if (explanation.learns)
+    line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
-  if (timing_only) return;
+  if (timing_only || !explanation.learns) return;
   if (const std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
     fmt::print("warning: {}\n", warning);
 }
@@ -142,10 +184,10 @@ int execute(const std::vector<std::string>& given) {
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   std::vector<std::string> sets;
   if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-  const Scenario scenario = read_scenario(arguments.positional().front(), sets);
+  const Scenario scenario = read_scenario(input_file(arguments.positional().front()), sets);
   RunOptions options;
   options.threads = arguments.common().threads;
-  options.timing_only = arguments.flag("timing-only");
+  options.timing_only = arguments.flag("timing-only") || scenario.workload.data.name == no_data;
   const Experiment experiment(scenario, options);
   print(scenario, experiment.explain(), options.timing_only);
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
@@ -158,7 +200,8 @@ const Command check_command{"check", "SCENARIO.yaml",
                             "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
-                            "  straggler check scenario.yaml --graph cluster.dot\n",
+                            "  straggler check scenario.yaml --graph cluster.dot\n"
+                            "  straggler init | straggler check -          # - is standard input\n",
                             execute};
 
 }  // namespace straggler::cli

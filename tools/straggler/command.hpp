@@ -22,10 +22,11 @@ struct Command {
   const char* summary;    // one line
   const char* examples;   // lines, indented by two
   int (*run)(const std::vector<std::string>& arguments);
+  const char* notes = "";  // lines at the end of the help: what is assumed
 };
 
 extern const Command run_command, sweep_command, race_command, compare_command, validate_command, calibrate_command, check_command,
-    quantize_command, words_command, store_command, report_command, list_command;
+    quantize_command, words_command, store_command, report_command, list_command, init_command, allreduce_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };

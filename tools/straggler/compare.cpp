@@ -12,19 +12,28 @@ int execute(const std::vector<std::string>& given) {
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;
   std::vector<RunResult> runs;
-  for (const std::string& folder : arguments.positional()) runs.push_back(read_run_result(folder));
+  std::vector<std::string> skipped;
+  for (const std::string& folder : arguments.positional()) {
+    if (const std::string held = results_of_another_command(folder); held.empty())
+      runs.push_back(read_run_result(folder));
+    else
+      skipped.push_back(fmt::format("{}: {}", folder, held));
+  }
+  if (runs.empty()) throw ResultsError(fmt::format("{}; name the result folders of runs", skipped.front()));
   const Comparison comparison = compare(std::move(runs));
   fmt::print("{}\n{}\n", comparison_table(comparison), comparison.verdict);
   for (const std::string& note : comparison.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : skipped) fmt::print("note: {}, and is left out\n", note);
   return Exit::done;
 }
 
 }  // namespace
 
-const Command compare_command{"compare", "RUN_DIR...",
-                              "runs side by side: time to accuracy, speed-up, where the time went, and which wins and why",
-                              "  straggler compare results/ssgd results/asgd results/nonblocking\n"
-                              "  straggler compare results/*\n",
-                              execute};
+const Command compare_command{
+    "compare", "RUN_DIR...",
+    "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
+    "  straggler compare results/ssgd results/asgd results/nonblocking\n"
+    "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n",
+    execute};
 
 }  // namespace straggler::cli

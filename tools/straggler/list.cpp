@@ -48,11 +48,20 @@ const std::vector<Group>& groups() {
   return all;
 }
 
+/// As a scenario has it under `fp16`.
+std::string half_rates(const DeviceProfile& device) {
+  if (device.half_peak_flops <= 0) return "none";
+  return fmt::format("{{peak: {}, efficiency: {}, launch: {}}}", format_quantity(device.half_peak_flops, Dimension::compute),
+                     format_number(device.half_efficiency), format_quantity(device.half_launch.value_or(device.launch), Dimension::time));
+}
+
 std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile& device) {
   return {{"peak", format_quantity(device.peak_flops, Dimension::compute)},
           {"efficiency", format_number(device.efficiency)},
           {"memory_bandwidth", format_quantity(device.memory_bandwidth, Dimension::rate)},
           {"launch", format_quantity(device.launch, Dimension::time)},
+          {"fp16", half_rates(device)},
+          {"bf16", device.bfloat16 ? half_rates(device) : "none"},
           {"memory", format_quantity(device.memory, Dimension::bytes)},
           {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
 }

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 void add_pool_options(po::options_description_easy_init& add) {
   add("jobs", po::value<std::string>()->value_name("N"),
-      "points at a time, in each process (default: all cores); results do not depend on it");
+      "points at a time, in each process (default: all cores that may be used); results do not depend on it");
   add("store", po::value<std::string>()->value_name("FILE"),
       "where evaluations and weights are kept for later (default: in the user's cache folder)");
   add("no-store", "shares them within this command only");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "scenarios/results/text.hpp"
@@ -76,7 +77,8 @@ void Progress::draw(const State& state, double wall_seconds) {
 
 std::string Progress::line(const State& state, double wall_seconds) const {
   // What matters most comes first: a narrow terminal cuts the end off.
-  std::string text = fmt::format("simulated {}  epoch {:.2f}", readable_seconds(state.time.seconds()), state.epochs);
+  std::string text = fmt::format("simulated {}", readable_seconds(state.time.seconds()));
+  if (!std::isnan(state.epochs)) text += fmt::format("  epoch {:.2f}", state.epochs);
   if (state.fraction > 0)
     text += fmt::format("  {} left", readable_seconds(wall_seconds * (1 - std::min(state.fraction, 1.0)) / state.fraction));
   text += fmt::format("  {} samples/s", readable_number(static_cast<double>(state.samples) / wall_seconds));

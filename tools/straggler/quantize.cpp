@@ -14,6 +14,7 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "validation/tables/aligned.hpp"
@@ -125,7 +126,7 @@ class Quantization {
     if (!arguments.has("scenario")) throw UsageError("--scenario is missing; name the scenario that trained the model");
     const std::vector<std::string> sets =
         arguments.has("set") ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>();
-    scenario_ = read_scenario(arguments.get<std::string>("scenario"), sets);
+    scenario_ = read_scenario(input_file(arguments.get<std::string>("scenario")), sets);
     out_ = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (scenario_.name + "-quantized");
     if (out_.empty()) throw UsageError("--out is empty; name a folder");
     refuse_what_is_not_ours();
@@ -134,6 +135,7 @@ class Quantization {
   int execute() {
     const auto start = std::chrono::steady_clock::now();
     const Blueprint blueprint(scenario_, kernels_);
+    if (!blueprint.has_data()) throw_error(scenario_, "workload.data", "calibrating needs samples, and there is no data; name a data set");
     const Architecture* const architecture = blueprint.model->architecture();
     if (!architecture)
       throw_error(scenario_, "workload.model",

@@ -6,6 +6,7 @@
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/race_page.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
@@ -67,7 +68,7 @@ auto with_option(const char* option, const std::string& text, const Read& read) 
 
 Race race_of(const Arguments& arguments) {
   Race race;
-  race.scenario = arguments.positional().front();
+  race.scenario = input_file(arguments.positional().front());
   race.more = all_of(arguments, "set");
   race.seeds = count_or(arguments, "seeds", 2, most_ranked, default_seeds);
   race.paired = !arguments.flag("unpaired");
@@ -134,6 +135,8 @@ int execute(const std::vector<std::string>& given) {
   });
   take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
   share_with_ranks(pool, arguments, options);
+  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet)
+    fmt::print(stderr, "warning: {}\n", *warning);
   const RaceOutcome outcome = run_race(race, reader, pool);
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

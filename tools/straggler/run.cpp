@@ -15,6 +15,7 @@
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -65,7 +66,7 @@ po::options_description own_options() {
       "are the same (default: none)");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of the machine's)");
+      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of what may be used)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
   return options;
 }
@@ -169,7 +170,7 @@ class Run {
   explicit Run(const Arguments& arguments) : options_(run_options(arguments)), common_(arguments.common()) {
     std::vector<std::string> sets;
     if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-    scenario_ = read_scenario(arguments.positional().front(), sets);
+    scenario_ = read_scenario(input_file(arguments.positional().front()), sets);
     if (arguments.has("seed")) scenario_.seed = arguments.count("seed", 0);
     request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
     request_.scenario_name = scenario_.name;
@@ -203,7 +204,7 @@ class Run {
     folder.commit();
     if (options_.checkpoint) finish_checkpoint(record.outcome);
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
-    fmt::print("{}", run_report(record, folder.out()));
+    fmt::print("{}", run_report(scenario_, record, folder.out()));
     return exit_code(record.outcome);
   }
 
@@ -277,7 +278,8 @@ const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes it
                           "  straggler run scenario.yaml --timing-only --trace\n"
                           "  straggler run scenario.yaml --replay results/first --out results/again\n"
                           "  straggler run scenario.yaml --checkpoint-every 10min\n"
-                          "  straggler run scenario.yaml --resume\n",
+                          "  straggler run scenario.yaml --resume\n"
+                          "  straggler init | straggler run -           # - is standard input\n",
                           execute};
 
 }  // namespace straggler::cli

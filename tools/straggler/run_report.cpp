@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "scenarios/results/below_again.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
+#include "scenarios/results/waited_for.hpp"
 
 namespace straggler::cli {
 
@@ -36,12 +39,24 @@ std::string outcome_text(const RunRecord& record) {
   return name;
 }
 
+AccuracyCurve accuracies(const RunRecord& record) {
+  AccuracyCurve curve;
+  for (const CurvePoint& point : record.curve)
+    if (point.test_accuracy) curve.emplace_back(point.time.seconds(), *point.test_accuracy);
+  return curve;
+}
+
 void add_time(Lines& lines, const RunRecord& record, double accuracy) {
   const Reached first = reached(record.curve, accuracy, record.sustain);
   std::string value = "not reached";
-  if (first.at)
-    value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(first.at->time.seconds()), readable_count(first.at->update),
+  if (first.at) {
+    const double seconds = first.at->time.seconds();
+    value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(seconds), readable_count(first.at->update),
                         readable_number(first.at->epoch), readable_bytes(static_cast<double>(first.at->bytes_sent)));
+    if (const std::optional<double> below = below_again(accuracies(record), accuracy, seconds))
+      value += fmt::format("; held for {} evaluation{}, below it again after {}", record.sustain, record.sustain == 1 ? "" : "s",
+                           readable_seconds(*below));
+  }
   lines.add(time_to(accuracy, accuracy == record.target_accuracy), value);
 }
 
@@ -61,6 +76,16 @@ std::string where_time_went(const RunRecord& record) {
     if (share > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", readable_phase(phase), readable_share(share));
   }
   return text.empty() ? "no time passed" : text;
+}
+
+/// [groups]; -1: no worker of it lived.
+std::vector<double> idle_of_groups(const RunRecord& record) {
+  std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
+  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
+    groups[record.worker_groups[worker]].push_back(record.workers[worker]);
+  std::vector<double> idle;
+  for (const std::vector<WorkerRecord>& group : groups) idle.push_back(mean_share(group, Phase::idle).value_or(-1));
+  return idle;
 }
 
 std::string staleness_text(const RunRecord& record) {
@@ -98,20 +123,22 @@ std::string loss_scale_text(const RunRecord& record) {
 
 }  // namespace
 
-std::string run_report(const RunRecord& record, const std::filesystem::path& folder) {
+std::string run_report(const Scenario& scenario, const RunRecord& record, const std::filesystem::path& folder) {
   Lines lines;
   const double seconds = record.end.seconds();
   lines.add(record.name, fmt::format("{} on {} worker{}, seed {}", record.scheme, readable_count(record.workers.size()),
                                      record.workers.size() == 1 ? "" : "s", record.seed));
   lines.add("outcome", outcome_text(record));
   lines.add("simulated time", readable_seconds(seconds));
-  lines.add("updates", fmt::format("{} in {} epochs", readable_count(record.updates), readable_number(record.epochs)));
+  lines.add("updates", readable_count(record.updates) +
+                           (std::isnan(record.epochs) ? std::string() : fmt::format(" in {} epochs", readable_number(record.epochs))));
   lines.add("samples",
             fmt::format("{}{}", readable_count(record.samples),
                         seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
   if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); }))
     add_times(lines, record);
   lines.add("workers' time", where_time_went(record));
+  if (const std::string slow = waited_for(scenario, idle_of_groups(record)); !slow.empty()) lines.add("waited for", slow);
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),

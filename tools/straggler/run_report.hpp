@@ -3,11 +3,12 @@
 #include <filesystem>
 #include <string>
 
+#include "scenarios/schema/scenario.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler::cli {
 
-/// A page of lines, plain ASCII; the same for the same record.
-std::string run_report(const RunRecord& record, const std::filesystem::path& folder);
+/// A page of lines, plain ASCII; the same for the same record. `scenario`: of the run, for what its workers are called.
+std::string run_report(const Scenario& scenario, const RunRecord& record, const std::filesystem::path& folder);
 
 }  // namespace straggler::cli

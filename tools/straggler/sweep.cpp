@@ -11,12 +11,14 @@
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/dry_run.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
 #include "tools/straggler/ranks.hpp"
@@ -49,6 +51,7 @@ po::options_description own_options() {
       "SHARE of "
       "the mean, as 2%; at most 30 times");
   add_pool_options(add);
+  add("dry-run", "lists the points, how many are finished and what the others cost, as far as that is known; computes and writes nothing");
   add("force", "starts anew, and into a folder that holds something else");
   return options;
 }
@@ -117,6 +120,7 @@ class SweepCommand {
   explicit SweepCommand(const Arguments& arguments) : arguments_(arguments), common_(arguments.common()) {}
 
   int merge() {
+    if (arguments_.flag("dry-run")) throw UsageError("--dry-run lists the points of a sweep file; --merge takes folders: leave one of them out");
     if (!arguments_.positional().empty() || !arguments_.has("out"))
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
     const std::vector<fs::path> states = states_of_shards(arguments_.get<std::vector<std::string>>("merge"));
@@ -125,13 +129,17 @@ class SweepCommand {
   }
 
   int run() {
-    SearchFile search = read_search(arguments_.positional().front());
+    SearchFile search = read_search(input_file(arguments_.positional().front()));
     if (search.searches()) refuse_for_searches();
     read_options(search.sweep);
     out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / search.sweep.name;
     if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
       throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", state_file,
                                    out_.string()));
+    if (arguments_.flag("dry-run")) {
+      print_dry_run(search, options_, pool_, out_ / state_file);
+      return Exit::done;
+    }
     return leaving_nothing_of_what_is_refused([&] { return run_in_folder(search); });
   }
 
@@ -344,6 +352,7 @@ int execute(const std::vector<std::string>& given) {
 
 const Command sweep_command{"sweep", "SWEEP.yaml", "one scenario in many settings: worker counts, bandwidths, schemes",
                             "  straggler sweep scenarios/sweeps/bandwidth.yaml\n"
+                            "  straggler sweep sweep.yaml --dry-run\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"
                             "  straggler sweep scenarios/sweeps/crossover_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --shard 1/4 --out results/shard1\n"

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "validation/compare/claim_results.hpp"
@@ -23,7 +24,7 @@ std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   std::vector<std::string> lines;
   for (const std::string& file : files) {
     try {
-      claims.push_back(read_claim(file));
+      claims.push_back(read_claim(input_file(file)));
       check_claim(claims.back());
     } catch (const ScenarioErrors& errors) {
       lines.insert(lines.end(), errors.lines.begin(), errors.lines.end());

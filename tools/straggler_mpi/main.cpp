@@ -74,6 +74,7 @@ RealOptions options_of(const po::variables_map& values, const std::vector<std::s
   if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run", "sweep", "race"}) + more);
   if (words.size() < 2) throw BadUsage(std::string("SCENARIO.yaml is missing") + more);
   if (words.size() > 2) throw BadUsage(fmt::format("unexpected argument {}; run takes SCENARIO.yaml", in_quotes(words[2])));
+  if (words[1] == "-") throw BadUsage("standard input reaches rank 0 alone, and every rank reads the scenario; name a file");
   RealOptions options;
   options.scenario = words[1];
   if (values.count("set")) options.sets = values["set"].as<std::vector<std::string>>();

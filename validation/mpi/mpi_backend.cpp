@@ -315,8 +315,8 @@ RunCourse MpiBackend::course() const {
 
 // Messages
 
-MessagePointer MpiBackend::make_message(Rank from, Rank to, Payload payload) {
-  return std::make_unique<Message>(from, to, std::move(payload));
+MessagePointer MpiBackend::make_message(Rank from, Peer to, Payload payload) {
+  return std::make_unique<Message>(from, to.rank, std::move(payload));
 }
 
 MpiBackend::Packed MpiBackend::packed(const Payload& payload) {

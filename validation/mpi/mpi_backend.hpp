@@ -64,12 +64,14 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void due(Operation& operation) override;
   void wake(Operation& operation) override { queue_.at(now(), operation); }
   void received(MailOperation& operation) override { operation.complete(); }
-  MessagePointer make_message(Rank from, Rank to, Payload payload) override;
+  MessagePointer make_message(Rank from, Peer to, Payload payload) override;
   void post(MessagePointer message) override { transmit(*message, nullptr); }
   void signal_workers(Rank from, SyncSignal signal) override;
   bool is_member(Rank) const override { return true; }
+  Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   bool awaits(Rank) const override { return true; }
   bool members_change() const override { return false; }
+  bool reduces() const override { return !task_.has_server; }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
   // ChannelUser

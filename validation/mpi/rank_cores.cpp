@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/base/machine.hpp"
+
 namespace straggler {
 
 unsigned cores_of_rank(const Mpi& mpi) {
@@ -17,7 +19,7 @@ unsigned cores_of_rank(const Mpi& mpi) {
   int ranks = 1;
   MPI_Comm_size(machine, &ranks);
   MPI_Comm_free(&machine);
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&all) / ranks));
+  return std::max(1u, std::min(static_cast<unsigned>(CPU_COUNT(&all)), core_quota()) / static_cast<unsigned>(ranks));
 }
 
 }  // namespace straggler

@@ -14,6 +14,7 @@ namespace {
 void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (!blueprint.scheme_entry->real)
     throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
+  if (!blueprint.has_data()) throw_error(scenario, "workload.data", "real ranks learn, and there is no data; name a data set");
   if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop")
     throw_error(scenario, "training.stop.target_accuracy",
                 "a real run is evaluated when its clock has stopped, so that it cannot stop at an accuracy; add on_target: continue, and "

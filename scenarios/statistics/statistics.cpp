@@ -1,4 +1,4 @@
-#include "scenarios/sweep/statistics.hpp"
+#include "scenarios/statistics/statistics.hpp"
 
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>

@@ -1,0 +1,161 @@
+#include "scenarios/experiment/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/experiment/cluster_facts.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+std::string plural(std::int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+
+/// Where a group begins a host of its own although the last one has room.
+void of_hosts(const ClusterSpec& cluster, Sentences& out) {
+  const std::vector<std::int64_t> taken = cluster.seats_taken();
+  for (std::size_t g = 1; g < cluster.workers.size(); ++g) {
+    const WorkerGroup& before = cluster.workers[g - 1];
+    const std::int64_t occupied = (taken[g - 1] + before.count) % before.per_host;
+    if (occupied == 0 || cluster.workers[g].same_host) continue;
+    out.push_back(
+        fmt::format("cluster.workers[{}] begins on a new host, although the last host of the group before has room for {} more; "
+                    "if they share it, write same_host: true",
+                    g, plural(before.per_host - occupied, "worker")));
+  }
+}
+
+/// Keys of an all-reduce where nothing is reduced: of use in a sweep over schemes.
+void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  if (blueprint.all_reduce || blueprint.plan.workers == 1) return;
+  const CollectiveSpec &given = scenario.cluster.network.collective, plain;
+  std::vector<std::string> keys;
+  const auto add = [&](const char* key, bool differs) {
+    if (differs) keys.emplace_back(key);
+  };
+  add("overlap", given.overlap);
+  add("bucket", given.bucket && !given.overlap);
+  add("algorithm", given.algorithm != plain.algorithm);
+  add("fidelity", given.fidelity != plain.fidelity);
+  add("reduce_rate", given.reduce_rate.has_value());
+  if (keys.empty()) return;
+  out.push_back(fmt::format("cluster.network.collective.{} {} not used: {} {}", fmt::join(keys, ", "), keys.size() == 1 ? "is" : "are",
+                            scenario.training.scheme.name,
+                            blueprint.servers > 0 ? "exchanges through a server, without an all-reduce" : "has no all-reduce"));
+}
+
+/// Servers that could send faster than a worker takes its answer, and send one answer after the other.
+void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  const ClusterSpec& cluster = scenario.cluster;
+  const Parameters& scheme = scenario.training.scheme.parameters;
+  if (blueprint.servers < 2 || blueprint.plan.workers < 2 || cluster.servers.host_of_worker || cluster.network.topology.name == "file" ||
+      !scheme.has("answers") || scheme.text("answers") != "in_turn")
+    return;
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const WorkerGroup& group : cluster.workers) {
+    slowest = std::min(slowest, (group.link ? *group.link : cluster.network.link).down);
+    for (const DeviceRow& row : group.rows)
+      if (row.link) slowest = std::min(slowest, row.link->down);
+  }
+  const LinkSpec& own = cluster.servers.link ? *cluster.servers.link : cluster.network.link;
+  if (static_cast<double>(blueprint.servers) * own.up <= slowest) return;
+  out.push_back(
+      fmt::format("the {} servers answer one worker after the other, each answer as fast as that worker's link takes it, so that more "
+                  "servers do not help; training.scheme.answers: at_once lets answers leave side by side",
+                  blueprint.servers));
+}
+
+/// A figure of workers that are alike in it.
+struct Figure {
+  double value = 0;
+  std::int64_t workers = 0;  // that have it
+  std::string who;
+};
+
+/// Names the figure that is furthest from the median over workers, if it is `factor` times above or below it.
+void of_outliers(std::vector<Figure> figures, double factor, const char* what, Dimension dimension, Sentences& out) {
+  if (figures.size() < 2) return;
+  std::stable_sort(figures.begin(), figures.end(), [](const Figure& a, const Figure& b) { return a.value < b.value; });
+  std::int64_t all = 0, below = 0;
+  for (const Figure& figure : figures) all += figure.workers;
+  const auto median =
+      std::find_if(figures.begin(), figures.end(), [&](const Figure& figure) { return 2 * (below += figure.workers) >= all; });
+  const auto ratio = [&](const Figure& figure) { return std::max(figure.value / median->value, median->value / figure.value); };
+  const Figure& worst = ratio(figures.back()) > ratio(figures.front()) ? figures.back() : figures.front();
+  if (!(ratio(worst) >= factor)) return;
+  out.push_back(fmt::format("{} has {} of {}, {} times {} than the median worker's {}; is the unit right?", worst.who, what,
+                            format_quantity(worst.value, dimension), format_number(std::round(ratio(worst))),
+                            worst.value < median->value ? "less" : "more", format_quantity(median->value, dimension)));
+}
+
+void of_different_workers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  const ClusterSpec& cluster = scenario.cluster;
+  std::vector<Figure> bandwidth, latency, memory;
+  for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
+    const WorkerGroup& group = cluster.workers[g];
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+    for (std::int64_t i = 0; i < std::min(rows, group.count); ++i) {
+      const LinkSpec& link = link_of(cluster, group, i);
+      const std::int64_t alike = (group.count - i + rows - 1) / rows;
+      const std::string who =
+          rows == 1 && group.count > 1 ? fmt::format("cluster.workers[{}]", g) : fmt::format("worker {}", blueprint.first_of_group[g] + i);
+      bandwidth.push_back({std::min(link.up, link.down), alike, who});
+      if (link.latency > 0) latency.push_back({link.latency, alike, who});
+      if (const auto& bytes = scenario.devices.at(group.device).memory; bytes && i == 0) memory.push_back({*bytes, group.count, who});
+    }
+  }
+  constexpr double far = 10, very_far = 100;  // latencies differ more in honest networks
+  if (cluster.network.topology.name != "file") {
+    of_outliers(std::move(bandwidth), far, "a bandwidth", Dimension::rate, out);
+    of_outliers(std::move(latency), very_far, "a latency", Dimension::time, out);
+  }
+  of_outliers(std::move(memory), far, "a memory", Dimension::bytes, out);
+}
+
+/// Where an update is a round of whole local epochs, a stop or an evaluation in epochs is one in rounds.
+void of_rounds(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  const TrainingSpec& training = scenario.training;
+  if (!training.scheme.parameters.has("local_epochs") || blueprint.plan.epoch_samples == 0) return;
+  const auto rounds = blueprint.scheme_entry->updates_per_epoch(training.scheme.parameters, 1, static_cast<double>(blueprint.plan.workers));
+  if (!rounds) return;
+  const std::string epoch =
+      fmt::format("a round of {} is {} epoch{} of all data", training.scheme.name, format_number(1 / *rounds), *rounds == 1 ? "" : "s");
+  if (training.stop.epochs)
+    out.push_back(fmt::format("{}: stop.epochs {} is the end of round {}; stop.rounds counts them", epoch,
+                              format_number(*training.stop.epochs),
+                              format_number(std::ceil(*training.stop.epochs * *rounds * (1 - 1e-12)))));
+  if (training.evaluate.every_epochs && *training.evaluate.every_epochs * *rounds < 1 - 1e-12)
+    out.push_back(fmt::format("{}, and evaluate.every asks for an evaluation each {}; there is one a round", epoch,
+                              format_number(*training.evaluate.every_epochs)));
+}
+
+/// Without data nobody knows how many bytes a batch's inputs have.
+void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  if (blueprint.has_data() || blueprint.cost.input_bytes > 0) return;
+  const bool copied = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
+                                  [&](const WorkerGroup& group) { return scenario.devices.at(group.device).host_to_device.has_value(); });
+  if (copied || blueprint.scheme_entry->one_process)
+    out.emplace_back(
+        "the inputs of a batch have no bytes without data, so that copying them takes no time; write workload.cost: {model: NAME}");
+}
+
+}  // namespace
+
+std::vector<std::string> advice(const Scenario& scenario, const Blueprint& blueprint) {
+  Sentences out;
+  of_hosts(scenario.cluster, out);
+  of_unused_keys(scenario, blueprint, out);
+  of_answers(scenario, blueprint, out);
+  of_different_workers(scenario, blueprint, out);
+  of_rounds(scenario, blueprint, out);
+  of_inputs(scenario, blueprint, out);
+  return out;
+}
+
+}  // namespace straggler

@@ -1,0 +1,85 @@
+#include "scenarios/experiment/all_reduce_times.hpp"
+
+#include <optional>
+#include <set>
+
+#include "scenarios/experiment/blueprint.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/collectives/fluid.hpp"
+#include "sim/collectives/stepwise.hpp"
+#include "sim/engine/simulation.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// One collective on a network of its own.
+class Alone final : private Arrival {
+ public:
+  explicit Alone(const SimulatedCluster& cluster)
+      : network_(simulation_.queue()), transport_(*cluster.fabric, network_, *cluster.sharing, cluster.segments) {
+    build_links(*cluster.fabric, network_);
+    simulation_.attach(network_);
+    for (const TokenBucket& bucket : cluster.token_buckets)
+      network_.set_bucket(bucket.link, bucket.burst_bytes, bucket.peak_bytes_per_second);
+    if (cluster.message_cores > 0) cores_.emplace(cluster.message_cores);
+    costs_.reduce_seconds_per_byte = cluster.reduce_seconds_per_byte;
+    costs_.per_message = cluster.per_message;
+    costs_.per_byte = cluster.handling_seconds_per_byte;
+    costs_.cores = cores_ ? &*cores_ : nullptr;
+  }
+
+  Time stepwise(const CollectiveSchedule& schedule) {
+    StepwiseRun run(simulation_, network_, transport_, [](CollectiveRank) {});
+    run.start(schedule, costs_);
+    simulation_.run();
+    return simulation_.now();
+  }
+
+  Time fluid(const CollectiveSchedule& schedule) {
+    const FluidPlan plan = fluid_plan(schedule, costs_, transport_);
+    network_.start(plan.flow(), *this);
+    simulation_.run();
+    return simulation_.now() + plan.arithmetic;
+  }
+
+ private:
+  void arrived() override {}
+
+  Simulation simulation_;
+  Network network_;
+  Transport transport_;
+  std::optional<CorePool> cores_;
+  CollectiveCosts costs_;
+};
+
+}  // namespace
+
+struct AllReduceTimes::Inside {
+  explicit Inside(const Scenario& scenario) : blueprint(scenario, "auto"), cluster(blueprint.cluster(scenario)) {}
+  Blueprint blueprint;
+  SimulatedCluster cluster;
+};
+
+AllReduceTimes::AllReduceTimes(const Scenario& scenario) : inside_(std::make_unique<Inside>(scenario)) {}
+AllReduceTimes::~AllReduceTimes() = default;
+
+const CollectiveShape& AllReduceTimes::shape() const { return inside_->cluster.shape; }
+const UniformLinks& AllReduceTimes::links() const { return inside_->cluster.uniform; }
+bool AllReduceTimes::stepwise() const { return inside_->cluster.stepwise; }
+
+std::size_t AllReduceTimes::hosts() const {
+  const std::vector<std::uint32_t>& all = shape().host_of;
+  return all.empty() ? shape().workers : std::set<std::uint32_t>(all.begin(), all.end()).size();
+}
+
+Time AllReduceTimes::time(const CollectiveEntry& entry, std::uint64_t bytes) const {
+  const SimulatedCluster& cluster = inside_->cluster;
+  const bool named = cluster.all_reduce == &entry;
+  const Parameters parameters = complete(entry.parameters, named ? cluster.all_reduce_parameters : Parameters());
+  const auto schedule = entry.make(bytes, cluster.shape, cluster.uniform, parameters);
+  Alone alone(cluster);
+  return cluster.stepwise ? alone.stepwise(*schedule) : alone.fluid(*schedule);
+}
+
+}  // namespace straggler

@@ -1,0 +1,37 @@
+// What an all-reduce alone takes on a scenario's cluster: all ranks start together, and nothing else is on the links.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/scenario.hpp"
+#include "sim/collectives/collective.hpp"
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+class AllReduceTimes {
+ public:
+  /// Of the scenario, the cluster counts; its scheme reduces among the workers. Throws ScenarioErrors.
+  explicit AllReduceTimes(const Scenario& scenario);
+  ~AllReduceTimes();
+  AllReduceTimes(const AllReduceTimes&) = delete;
+  AllReduceTimes& operator=(const AllReduceTimes&) = delete;
+
+  const CollectiveShape& shape() const;
+  /// Between the first rank and the first on another host; inside the first host.
+  const UniformLinks& links() const;
+  std::size_t hosts() const;
+  /// Message by message; else as one flow.
+  bool stepwise() const;
+  /// From the start until the last rank is done. The entry fits the shape; its parameters are the scenario's if that names it, else the
+  /// defaults.
+  Time time(const CollectiveEntry& entry, std::uint64_t bytes) const;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace straggler

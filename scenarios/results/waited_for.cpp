@@ -1,0 +1,25 @@
+#include "scenarios/results/waited_for.hpp"
+
+#include "scenarios/schema/worker_names.hpp"
+
+namespace straggler {
+
+std::string waited_for(const Scenario& scenario, const std::vector<double>& idle) {
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  if (idle.size() != groups.size()) return {};
+  std::string text;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    double others = 0, workers = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (g == group || idle[g] < 0) continue;
+      others += static_cast<double>(groups[g].count) * idle[g];
+      workers += static_cast<double>(groups[g].count);
+    }
+    constexpr double worth_telling = 0.1;
+    const bool waited = workers > 0 && idle[group] >= 0 && others / workers >= worth_telling && idle[group] <= others / workers / 2;
+    if (waited && !group_difference(scenario, group).empty()) text += (text.empty() ? "" : ", ") + workers_of_group(scenario, group);
+  }
+  return text;
+}
+
+}  // namespace straggler

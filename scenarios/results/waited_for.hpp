@@ -1,0 +1,14 @@
+// Whom the others waited for.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/scenario.hpp"
+
+namespace straggler {
+
+/// "workers 6 and 7 (3x slower)": those that differ from most workers and idle at most half as much as the others do, where these idle a
+/// tenth of their time or more. `idle`: [groups] mean share of the workers' time; negative: not known. Empty: nobody, or nobody special.
+std::string waited_for(const Scenario& scenario, const std::vector<double>& idle);
+
+}  // namespace straggler

@@ -1,0 +1,84 @@
+// The one rule of "better", for sweeps, searches, crossovers and races.
+//
+// Which runs count: of two contenders, those of the numbers that both have, so that runs are paired by seed. A run without a value missed
+// the target (or failed) and is worse than every run with one.
+// Who is ahead: who missed less often; then by the mean of the runs with a value. That is a description, not a claim.
+// Who is better: the difference is significant by the test of pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`.
+// Else there is no difference if the test had the power to tell one, and too few runs to tell if it had not.
+//
+// Two questions have two families of comparisons:
+//  - who of a few rivals is better than whom: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
+//  - which of many settings is the best: the one that is ahead against each other one, with Bonferroni's correction. The chance that the
+//    true best is told to be worse than the one ahead is at most 5 %: for each setting that could be ahead in its place it is at most
+//    5 % / (n - 1). Holm's steps would not keep to that, since the data choose the one that is ahead.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/statistics/pair_test.hpp"
+
+namespace straggler {
+
+inline constexpr double family_wise_error = 0.05;
+
+/// The metric by number of the run; runs of one number share a seed if the design is paired.
+using Contender = std::map<std::int64_t, std::optional<double>>;
+/// Numbers the runs from 0.
+Contender contender_of(const RunValues& values);
+
+/// Contenders with a value in some run, the one that is ahead first; equal ones keep their order.
+std::vector<std::size_t> ranked(const std::vector<Contender>& contenders, bool maximize);
+/// Whether a is ahead of b.
+bool is_ahead(const Contender& a, const Contender& b, bool maximize);
+
+struct PairVerdict {
+  std::size_t a = 0, b = 0;  // contenders
+  PairTest test;
+  HolmStep step;
+  /// The better one. None: no difference, or too few runs.
+  std::optional<std::size_t> better() const {
+    return step.rejected && test.better != 0 && !test.level() ? std::optional(test.better < 0 ? a : b) : std::nullopt;
+  }
+  /// No better one is told, and the test had no power to tell.
+  bool too_few() const { return !better() && !(step.rejected && test.level()) && !test.could_tell(step.level); }
+  /// Holds no 1 exactly where the difference is significant; of the confidence at which the correction judged it.
+  std::optional<PairTest::Interval> interval() const { return test.interval(confidence()); }
+  double confidence() const { return 1 - step.level; }
+};
+
+/// What may be said of two or more contenders.
+struct Verdict {
+  std::vector<PairVerdict> pairs;     // all, a before b; or those of the one ahead, which is a
+  bool anybody = false;               // has a value
+  std::optional<std::size_t> winner;  // told to be better than every other one
+  std::size_t ahead = 0;              // the winner; else by the numbers alone
+  std::vector<std::size_t> beaten;    // the one ahead is better
+  std::vector<std::size_t> alike;     // no difference from the one ahead
+  std::vector<std::size_t> open;      // too few runs to tell
+  /// One run of each whose metric depends on the seed: nothing can be tested.
+  bool one_run = false;
+};
+
+enum class Family : std::uint8_t { all_pairs, with_best };
+
+/// Throws nothing; contenders without a common run are `open`.
+Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design, Family family = Family::all_pairs);
+/// [contenders][runs]
+Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
+
+/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among so many
+/// rivals, whatever the other pairs are like.
+std::size_t runs_that_tell(std::size_t rivals);
+
+/// "asgd wins"; "no difference"; "too few seeds to tell"; "no difference between asgd and fedavg; too few seeds to tell asgd from local;
+/// asgd is faster than ssgd"; "nobody reached it".
+std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels);
+/// "no difference", "too few seeds to tell", or the label of the better one.
+std::string pair_words(const PairVerdict& pair, const std::vector<std::string>& labels);
+inline constexpr const char *no_difference = "no difference", *too_few_seeds = "too few seeds to tell";
+
+}  // namespace straggler

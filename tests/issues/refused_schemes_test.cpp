@@ -1,0 +1,74 @@
+// A scheme that has a server and calls an all-reduce is refused with a message; it ran into a null pointer.
+#include <doctest/doctest.h>
+
+#include "sim/training/gather.hpp"
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+/// The server waits for what never comes; workers reduce weights, or gradients where `averaged`.
+class ReducesBesideServer final : public Scheme {
+ public:
+  explicit ReducesBesideServer(bool averaged) : averaged_(averaged) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      if (averaged_) {
+        const Gradient mean = co_await node.averaged_gradient(weights, batch);
+        weights = co_await node.step(weights, mean);
+      } else {
+        const Gradient gradient = co_await node.gradient(weights, batch);
+        weights = co_await node.step(weights, gradient);
+        weights = co_await node.all_reduce_mean(weights);
+      }
+    }
+  }
+  Process server(Node& node) const override { co_await node.receive<Gradient>(); }
+
+  bool averaged_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "reduces_beside_server",
+    .summary = "for this test",
+    .reference = "none",
+    .parameters = {{.name = "what", .type = ValueType::choice, .fallback = "weights", .meaning = "", .choices = {"weights", "gradients"}},
+                   on_failure({"drop"}, "go on without it")},
+    .make = [](const Parameters& parameters) { return std::make_unique<ReducesBesideServer>(parameters.text("what") == "gradients"); },
+    .needs_server = [](const Parameters&) { return true; },
+    .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
+});
+
+}  // namespace
+
+TEST_CASE("an all-reduce of a scheme with a server is refused: place, what is wrong, what would be right") {
+  for (const std::string what : {"weights", "gradients"}) {
+    for (const int workers : {1, 3}) {
+      CAPTURE(what);
+      CAPTURE(workers);
+      const std::vector<std::string> sets = {"training.scheme={kind: reduces_beside_server, what: " + what + "}"};
+      std::vector<std::string> lines;
+      try {
+        run_timing(cluster(workers), sets);
+      } catch (const ScenarioErrors& errors) {
+        lines = errors.lines;
+      }
+      REQUIRE(lines.size() == 1);
+      CHECK(lines.front() == "--set training.scheme={kind: reduces_beside_server, what: " + what +
+                                 "}: training.scheme: worker 0 calls an all-reduce in a scheme that exchanges by a server, or from one "
+                                 "process; a scheme can do one of the two");
+    }
+  }
+}
+
+TEST_CASE("an all-reduce beside a server is refused where workers fail, too") {
+  CHECK_THROWS_AS(run_timing(cluster(2), {"training.scheme=reduces_beside_server",
+                                          "cluster.faults=[{kind: crash, worker: 0, at: 50ms, restart_after: 10ms}]"}),
+                  ScenarioErrors);
+}

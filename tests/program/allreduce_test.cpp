@@ -1,0 +1,132 @@
+// `straggler allreduce` against the closed forms of docs/model.md, and nccl-tests' definition of its bandwidths.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "support/text.hpp"
+#include "workplace.hpp"
+
+using namespace straggler::test;
+
+namespace {
+
+struct Cell {
+  double us, algbw, busbw;
+};
+/// [algorithm][bytes]; every count is checked to be bytes / 4.
+using Table = std::map<std::string, std::map<double, Cell>>;
+
+Table table_of(const std::string& out) {
+  Table table;
+  std::vector<std::string> algorithms;
+  std::istringstream lines(out);
+  std::string before, line;
+  for (; std::getline(lines, line); before = line) {
+    std::istringstream words(line);
+    if (has(line, "# ") && has(line, " size ") && has(line, " count ")) {
+      algorithms.clear();
+      std::istringstream names(before.substr(1));
+      for (std::string name; names >> name;) algorithms.push_back(name);
+    }
+    if (line.empty() || line[0] == '#') continue;
+    double bytes = 0, count = 0;
+    words >> bytes >> count;
+    CHECK(count == bytes / 4);
+    for (const std::string& name : algorithms) {
+      Cell cell{};
+      words >> cell.us >> cell.algbw >> cell.busbw;
+      CHECK(bool(words));
+      table[name][bytes] = cell;
+    }
+  }
+  return table;
+}
+
+// Message latency: two links of 5 us; bytes: 100 Gbit/s; inside a host 2 us and 100 GB/s (see allreduce --help).
+constexpr double a = 10e-6, b = 1 / 12.5e9, ai = 2e-6, bi = 1 / 100e9;
+
+}  // namespace
+
+TEST_CASE("16 ranks on links of their own: the closed forms to 1 %, bandwidths as nccl-tests defines them") {
+  const Workplace place;
+  for (const char* more : {"", " --set cluster.network.collective.fidelity=stepwise"}) {
+    const auto done = place.shell("straggler allreduce --ranks 16 --sizes 4B..64MiB" + std::string(more));
+    REQUIRE_MESSAGE(done.code == 0, done.err);
+    Table table = table_of(done.out);
+    CHECK(table.at("ring").size() == 25);
+    CHECK_FALSE(table.contains("parameter_server"));
+    CHECK(has(done.out, "# left out: parameter_server, which needs"));
+    const std::map<std::string, double (*)(double)> forms = {
+        {"ring", [](double n) { return 30 * a + 2 * 15.0 / 16 * n * b; }},
+        {"halving_doubling", [](double n) { return 8 * a + 2 * 15.0 / 16 * n * b; }},
+        {"recursive_doubling", [](double n) { return 4 * (a + n * b); }},
+        {"binomial_tree", [](double n) { return 8 * (a + n * b); }},
+    };
+    for (const auto& [name, seconds] : forms)
+      for (const auto& [bytes, cell] : table.at(name)) {
+        CAPTURE(name);
+        CAPTURE(bytes);
+        CHECK(cell.us == doctest::Approx(1e6 * seconds(bytes)).epsilon(0.01));
+        const double algbw = bytes / (cell.us * 1e-6) / 1e9, half_a_cent = 0.0051;
+        CHECK(std::abs(cell.algbw - algbw) < half_a_cent + 1e-3 * algbw);
+        CHECK(std::abs(cell.busbw - algbw * 2 * 15 / 16) < half_a_cent + 1e-3 * algbw);
+      }
+  }
+}
+
+TEST_CASE("64 ranks, eight a host: a ring runs at the hosts' links, hierarchical as its formula says") {
+  const Workplace place;
+  const auto done = place.shell("straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB --algorithms ring,hierarchical");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK(has(done.out, "# all-reduce (float, sum) of 64 ranks on 8 hosts, each as one flow\n"));
+  Table table = table_of(done.out);
+  REQUIRE(table.size() == 2);
+  const double p = 64, g = 8, m = 8;
+  for (const auto& [n, cell] : table.at("ring"))
+    CHECK(cell.us == doctest::Approx(1e6 * (2 * (p - 1) * a + 2 * (p - 1) / p * n * b)).epsilon(0.01));
+  for (const auto& [n, cell] : table.at("hierarchical"))
+    CHECK(cell.us ==
+          doctest::Approx(1e6 * (2 * (g - 1) * ai + 2 * (g - 1) / g * n * bi + 2 * (m - 1) * a + 2 * (m - 1) / m * n * b)).epsilon(0.01));
+  // On large messages the bus bandwidth of a ring is that of the slowest link.
+  CHECK(table.at("ring").at(1073741824.0).busbw == doctest::Approx(12.5).epsilon(0.01));
+}
+
+TEST_CASE("a scenario gives the cluster: its workers, or as many as are asked for; what learns there does not matter") {
+  const Workplace place;
+  place.write("small.yaml", small_cluster + R"(workload: {model: mlp, data: {kind: fashion_mnist, path: nowhere}}
+training: {scheme: {kind: nonsense}}
+)");
+  const auto own = place.shell("straggler allreduce --scenario small.yaml --sizes 1MB --algorithms ring");
+  REQUIRE_MESSAGE(own.code == 0, own.err);
+  // Three workers at 1 MB/s, 2 ms a message: 4 rounds of a third.
+  CHECK(table_of(own.out).at("ring").at(1e6).us == doctest::Approx(1e6 * (4 * 2e-3 + 4.0 / 3)).epsilon(0.01));
+  const auto five = place.shell("straggler allreduce --scenario - --ranks 5 --sizes 1MB --algorithms ring,parameter_server < small.yaml");
+  REQUIRE_MESSAGE(five.code == 0, five.err);
+  CHECK(table_of(five.out).at("ring").at(1e6).us == doctest::Approx(1e6 * (8 * 2e-3 + 8.0 / 5)).epsilon(0.01));
+  CHECK(table_of(five.out).at("parameter_server").at(1e6).us == doctest::Approx(1e6 * 2 * (2e-3 + 5)).epsilon(0.01));  // one server's link
+}
+
+TEST_CASE("wrong arguments of allreduce get one line") {
+  const Workplace place;
+  const std::pair<const char*, const char*> wrong[] = {
+      {"", "--ranks N is missing; or name a cluster with --scenario FILE"},
+      {"--ranks 1", "--ranks is '1'; it must be a whole number of at least 2"},
+      {"--ranks 8 --per-host 16", "--per-host is 16; it must be at most --ranks, 8"},
+      {"--ranks 8 --sizes 1GiB..1MiB", "--sizes 1GiB..1MiB: ends below its beginning; write the smaller size first"},
+      {"--ranks 8 --sizes 1..2", "--sizes 1..2: "},
+      {"--ranks 8 --sizes 1B", "--sizes 1B: 1B is out of range"},
+      {"--ranks 8 --algorithms rings", "did you mean"},
+      {"--ranks 9 --per-host 2 --algorithms hierarchical", "--algorithms: hierarchical "},
+  };
+  for (const auto& [arguments, says] : wrong) {
+    const auto done = place.shell("straggler allreduce " + std::string(arguments));
+    CAPTURE(arguments);
+    CHECK(done.code == 2);
+    CHECK(done.out == "");
+    CHECK_MESSAGE(has(done.err, says), done.err);
+    CHECK(count(done.err, "\n") == 1);
+  }
+}

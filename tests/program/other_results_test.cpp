@@ -1,0 +1,69 @@
+// `compare` beside folders that hold something else than runs, and the README's words about a network.
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "support/text.hpp"
+#include "workplace.hpp"
+
+using namespace straggler::test;
+
+namespace {
+
+const std::string scenario = small_cluster + R"(workload:
+  model: {kind: mlp, hidden: [16]}
+  data: {kind: coordinates, samples: 1200, test_samples: 100}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 20}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {epochs: 1}
+)";
+const std::string sweep = "sweep: 1\nname: try\nscenario: small.yaml\naxes: {training.scheme: [ssgd, asgd]}\ntiming_only: true\n";
+
+}  // namespace
+
+TEST_CASE("compare results/* leaves a sweep, a race and a checkpoint out, and says so") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  place.write("try.yaml", sweep);
+  REQUIRE(place.shell("straggler sweep try.yaml --quiet --no-store").code == 0);
+  REQUIRE(
+      place.shell("straggler race small.yaml --schemes ssgd,asgd --timing-only --seeds 5 --out results/fight --quiet --no-store").code ==
+      0);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --quiet").code == 0);
+  place.write("results/small.checkpoint", "x");
+  const auto alone = place.shell("straggler compare results/small"), all = place.shell("straggler compare results/*");
+  CHECK(all.code == 0);
+  CHECK(has(all.out, "note: results/try: holds a sweep (straggler report shows it), and is left out\n"));
+  CHECK(has(all.out, "note: results/fight: holds a race (straggler report shows it), and is left out\n"));
+  CHECK(has(all.out, "note: results/small.checkpoint: is the checkpoint of a run that has not ended, and is left out\n"));
+  CHECK(all.out.starts_with(alone.out));
+}
+
+TEST_CASE("compare of nothing but a sweep is refused, and so is a folder that holds nothing known") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  place.write("try.yaml", sweep);
+  place.write("results/notes/todo.txt", "x");
+  REQUIRE(place.shell("straggler sweep try.yaml --quiet --no-store").code == 0);
+  const auto only = place.shell("straggler compare results/try");
+  CHECK(only.code == 2);
+  CHECK(only.err == "straggler: results/try: holds a sweep (straggler report shows it); name the result folders of runs\n");
+  CHECK(place.shell("straggler compare results/*").code == 2);
+}
+
+TEST_CASE("README.md shows what `check` prints of the network of two_level_faults") {
+  const Workplace place;
+  const auto done = place.shell("straggler check " STRAGGLER_SOURCE_DIR "/scenarios/examples/two_level_faults.yaml");
+  REQUIRE(done.code == 0);
+  std::ifstream readme(STRAGGLER_SOURCE_DIR "/README.md");
+  std::size_t shown = 0;
+  for (std::string line; std::getline(readme, line);) {
+    if (shown == 0 && !line.starts_with("topology  ")) continue;
+    if (line == "```") break;
+    CHECK_MESSAGE(has(done.out, line + "\n"), line);
+    ++shown;
+  }
+  CHECK(shown == 5);
+}

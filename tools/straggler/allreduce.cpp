@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/experiment/all_reduce_times.hpp"
+#include "scenarios/results/text.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/source_text.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/base/suggest.hpp"
+#include "tools/straggler/command.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::uint64_t most_ranks = 65'536, element_bytes = 4;
+constexpr double most_bytes = 1e15;
+constexpr std::size_t side_by_side = 4;  // algorithms in a table
+
+/// Used without --scenario.
+constexpr const char* plain_cluster = R"(straggler: 1
+devices: {}
+cluster:
+  workers: []
+  network:
+    topology: {kind: hosts}
+    link: {bandwidth: 100Gbps, latency: 5us}
+    intra: {bandwidth: 100GB/s, latency: 2us}
+workload: {}
+training: {}
+)";
+
+struct Sizes {
+  std::uint64_t from = 0, to = 0;  // bytes
+};
+
+std::uint64_t bytes_of(const std::string& text, const std::string& whole) {
+  double bytes = 0;
+  try {
+    bytes = parse_quantity(text, Dimension::bytes);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--sizes {}: {}", whole, error.what()));
+  }
+  if (bytes < element_bytes || bytes > most_bytes)
+    throw UsageError(fmt::format("--sizes {}: {} is out of range; write 4B, one element, to 1000TB", whole, text));
+  return static_cast<std::uint64_t>(bytes);
+}
+
+Sizes sizes_of(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  Sizes sizes;
+  sizes.from = bytes_of(text.substr(0, dots), text);
+  sizes.to = dots == std::string::npos ? sizes.from : bytes_of(text.substr(dots + 2), text);
+  if (sizes.to < sizes.from) throw UsageError(fmt::format("--sizes {}: ends below its beginning; write the smaller size first", text));
+  return sizes;
+}
+
+/// What is left of the scenario is its network; nothing learns, and nothing fails.
+std::vector<std::string> sets_of(const Arguments& arguments) {
+  std::vector<std::string> sets;
+  if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
+  if (arguments.has("ranks")) {
+    const std::uint64_t ranks = arguments.count("ranks", 2), per_host = arguments.has("per-host") ? arguments.count("per-host", 1) : 1;
+    if (ranks > most_ranks) throw UsageError(fmt::format("--ranks is {}; it must be at most {}", ranks, most_ranks));
+    if (per_host > ranks) throw UsageError(fmt::format("--per-host is {}; it must be at most --ranks, {}", per_host, ranks));
+    sets.push_back("devices.allreduce_rank={compute: {affine: {per_sample: 0s}}}");
+    sets.push_back(fmt::format("cluster.workers=[{{count: {}, per_host: {}, device: allreduce_rank}}]", ranks, per_host));
+  }
+  sets.emplace_back("cluster.faults=[]");
+  sets.emplace_back("cluster.network.background=[]");
+  sets.push_back(fmt::format("workload={{model: {{kind: mlp, hidden: [1]}}, data: {{kind: coordinates, samples: {}}}}}", most_ranks));
+  sets.emplace_back("training={scheme: ssgd, batch: {per_worker: 1}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {updates: 1}}");
+  return sets;
+}
+
+Scenario scenario_of(const Arguments& arguments) {
+  if (!arguments.has("scenario")) {
+    if (!arguments.has("ranks")) throw UsageError("--ranks N is missing; or name a cluster with --scenario FILE");
+    return read_scenario_text(plain_cluster, "the cluster without --scenario", sets_of(arguments));
+  }
+  if (arguments.has("per-host") && !arguments.has("ranks"))
+    throw UsageError("--per-host goes with --ranks; without them the scenario's workers are the ranks");
+  return read_scenario(input_file(arguments.get<std::string>("scenario")), sets_of(arguments));
+}
+
+std::vector<const CollectiveEntry*> algorithms_of(const Arguments& arguments, const AllReduceTimes& times) {
+  const auto& entries = Registry<CollectiveEntry>::instance().entries();
+  std::vector<const CollectiveEntry*> all;
+  if (!arguments.has("algorithms")) {
+    for (const CollectiveEntry& entry : entries)
+      if (entry.unfit(times.shape()).empty()) all.push_back(&entry);
+    return all;
+  }
+  std::vector<std::string> known;
+  for (const CollectiveEntry& entry : entries) known.push_back(entry.name);
+  const std::string& list = arguments.get<std::string>("algorithms");
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    const std::string name = list.substr(at, comma - at);
+    at = comma + 1;
+    const CollectiveEntry* const entry = Registry<CollectiveEntry>::instance().find(name);
+    if (entry == nullptr) throw UsageError(unknown_name("--algorithms", name, known));
+    if (const std::string lacks = entry->unfit(times.shape()); !lacks.empty())
+      throw UsageError(fmt::format("--algorithms: {} {}", name, lacks));
+    all.push_back(entry);
+  }
+  return all;
+}
+
+/// As nccl-tests prints microseconds.
+std::string microseconds(double value) { return fmt::format("{:.{}f}", value, value >= 10'000 ? 0 : value >= 100 ? 1 : 2); }
+
+struct Row {
+  std::uint64_t bytes;
+  std::vector<Time> times;  // [algorithms]
+};
+
+/// Bandwidths in 1e9 bytes a second; busbw is the definition of nccl-tests' doc/PERFORMANCE.md.
+void print_table(const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows, std::size_t first, std::size_t last,
+                 double ranks) {
+  std::string names = fmt::format("#{:>13} {:>13}", "", ""), titles = fmt::format("#{:>13} {:>13}", "size", "count"),
+              units = fmt::format("#{:>13} {:>13}", "(B)", "(elements)");
+  for (std::size_t a = first; a < last; ++a) {
+    names += fmt::format("   {:^25}", algorithms[a]->name);
+    titles += fmt::format("   {:>9} {:>7} {:>7}", "time", "algbw", "busbw");
+    units += fmt::format("   {:>9} {:>7} {:>7}", "(us)", "(GB/s)", "(GB/s)");
+  }
+  names.erase(names.find_last_not_of(' ') + 1);
+  fmt::print("#\n{}\n{}\n{}\n", names, titles, units);
+  for (const Row& row : rows) {
+    std::string line = fmt::format(" {:>13} {:>13}", row.bytes, row.bytes / element_bytes);
+    for (std::size_t a = first; a < last; ++a) {
+      const double seconds = row.times[a].seconds();
+      const double rate = static_cast<double>(row.bytes) / seconds / 1e9;
+      const auto shown = [&](double value) { return seconds > 0 ? fmt::format("{:.2f}", value) : std::string("-"); };
+      line += fmt::format("   {:>9} {:>7} {:>7}", microseconds(1e6 * seconds), shown(rate), shown(rate * 2 * (ranks - 1) / ranks));
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+void print_cluster(const AllReduceTimes& times) {
+  const std::size_t ranks = times.shape().workers, hosts = times.hosts();
+  const auto link = [](double beta, double alpha) {
+    return fmt::format("{}, latency {}", beta > 0 ? readable_bytes(1 / beta) + "/s" : std::string("unlimited"), readable_seconds(alpha));
+  };
+  fmt::print("# all-reduce (float, sum) of {} ranks on {} host{}, {}\n", readable_count(ranks), readable_count(hosts),
+             hosts == 1 ? "" : "s", times.stepwise() ? "message by message" : "each as one flow");
+  const UniformLinks& links = times.links();
+  if (hosts > 1) fmt::print("# between hosts    {}\n", link(links.beta, links.alpha));
+  if (hosts < ranks) fmt::print("# inside a host    {}\n", link(links.intra_beta, links.intra_alpha));
+}
+
+void print_left_out(const AllReduceTimes& times) {
+  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries())
+    if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) fmt::print("# left out: {}, which {}\n", entry.name, lacks);
+}
+
+int execute(const std::vector<std::string>& given) {
+  po::options_description own("Options", 110);
+  auto add = own.add_options();
+  add("ranks", po::value<std::string>()->value_name("N"), "GPUs that take part (default: the workers of --scenario)");
+  add("per-host", po::value<std::string>()->value_name("N"), "ranks of a host, which share its link (default: 1)");
+  add("sizes", po::value<std::string>()->value_name("FROM..TO"), "bytes, doubling from FROM to TO, or one size (default: 1MiB..1GiB)");
+  add("scenario", po::value<std::string>()->value_name("FILE"), "takes the cluster and its network from a scenario; - is standard input");
+  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
+  add("algorithms", po::value<std::string>()->value_name("LIST"), "only these, as ring,hierarchical (default: all that fit)");
+  Arguments arguments(allreduce_command, own);
+  if (!arguments.parse(given, 0, 0)) return Exit::done;
+  const Sizes sizes = sizes_of(arguments.has("sizes") ? arguments.get<std::string>("sizes") : "1MiB..1GiB");
+  const Scenario scenario = scenario_of(arguments);
+  if (scenario.workers() < 2) throw UsageError("the scenario has one worker, and an all-reduce needs two; give --ranks N");
+  const AllReduceTimes times(scenario);
+  const std::vector<const CollectiveEntry*> algorithms = algorithms_of(arguments, times);
+  print_cluster(times);
+  if (!arguments.has("algorithms")) print_left_out(times);
+  std::vector<Row> rows;
+  for (std::uint64_t bytes = sizes.from; bytes <= sizes.to; bytes *= 2) {
+    Row row{bytes - bytes % element_bytes, {}};
+    for (const CollectiveEntry* entry : algorithms) row.times.push_back(times.time(*entry, row.bytes));
+    rows.push_back(std::move(row));
+  }
+  const auto ranks = static_cast<double>(times.shape().workers);
+  for (std::size_t first = 0; first < algorithms.size(); first += side_by_side)
+    print_table(algorithms, rows, first, std::min(first + side_by_side, algorithms.size()), ranks);
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command allreduce_command{
+    "allreduce",
+    "[OPTIONS]",
+    "times and bandwidths of an all-reduce, as nccl-tests prints them, algorithm beside algorithm",
+    "  straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB\n"
+    "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
+    "  straggler allreduce --scenario scenario.yaml\n"
+    "  straggler allreduce --scenario scenario.yaml --ranks 128 --per-host 4 --sizes 64MiB\n",
+    execute,
+    "\n"
+    "What it assumes:\n"
+    "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common "
+    "start\n"
+    "  of all ranks until the last of them has the result; a launch of a kernel takes none. algbw = size / time and\n"
+    "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a "
+    "second.\n"
+    "  Nothing else is on the links. Without --scenario a host has one link of 100 Gbps and 5 us to a switch that does not limit, and its\n"
+    "  ranks talk at 100 GB/s and 2 us. --scenario takes all of the scenario's cluster but faults and background traffic; what learns "
+    "there\n"
+    "  does not matter. With --ranks its workers are replaced: N alike, on hosts with the link of cluster.network.link.\n"
+    "  An algorithm is one flow, exact on such an idle network to 1 %; where the scenario has collective.fidelity: stepwise, every "
+    "message\n"
+    "  moves by itself. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
+
+}  // namespace straggler::cli
