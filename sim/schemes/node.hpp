@@ -46,8 +46,9 @@ struct SampleStream {
 
 /// What one worker has drawn so far.
 struct Drawing {
-  SampleStream stream;
-  std::uint64_t work = 0;  // samples, whatever the stream
+  SampleStream stream;                    // of its own part
+  std::uint64_t work = 0;                 // samples, whatever the stream
+  std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
 /// What the nodes of one back end share; outlives them.
@@ -82,8 +83,10 @@ class Node {
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
   Weights initial_weights();
-  /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
+  /// A new batch: the next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
   DrawnBatch next_batch(std::int64_t samples);
+  /// The same samples as another part of the batch that was begun last: it shares that batch's jitter.
+  DrawnBatch more_of_batch(std::int64_t samples);
   /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
   DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
@@ -180,7 +183,8 @@ class Node {
     return *optimizer_;
   }
   std::uint64_t next_call() { return calls_++; }
-  std::uint64_t drawn() const { return drawn_; }
+  /// Samples that this node has drawn, for whomever.
+  std::uint64_t drawn() const { return own_.work; }
   std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
 
  private:
@@ -191,7 +195,7 @@ class Node {
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   Samples as_contribution(Samples samples) const { return samples; }
-  DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
+  DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
   MessagePointer make_message(Rank to, const T& payload) {
     return backend().make_message(self_, to, Payload(as_contribution(payload)));
@@ -201,8 +205,7 @@ class Node {
   OperationSlot slot_;
   Rank self_;
   std::uint32_t calls_ = 0;  // computations started
-  SampleStream own_;
-  std::uint64_t drawn_ = 0;                         // samples of work, whatever the stream
+  Drawing own_;
   std::uint64_t last_position_ = 0;                 // of the batch drawn last
   Weights start_;                                   // of a worker that came later
   std::unique_ptr<std::vector<Handle>> optimizer_;  // null: none yet

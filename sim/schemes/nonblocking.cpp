@@ -52,15 +52,23 @@ class LocalWork {
   /// After a sync: a completed batch is followed by the next; `reset` gives everyone a whole batch again.
   void synchronized() {
     const bool complete = batch_complete();
-    if (complete || options_.reset_counters) left_ = node_.batch_size();
+    if (complete || options_.reset_counters) {
+      left_ = node_.batch_size();
+      begins_ = true;
+    }
     if (complete) draw();
   }
 
  private:
-  void draw() { minibatch_ = node_.next_batch(std::min(options_.minibatch, left_)); }
+  void draw() {
+    const std::int64_t samples = std::min(options_.minibatch, left_);
+    minibatch_ = begins_ ? node_.next_batch(samples) : node_.more_of_batch(samples);
+    begins_ = false;
+  }
   Node& node_;
   const NonblockingOptions& options_;
-  std::int64_t left_;  // samples of this batch that are not done yet
+  std::int64_t left_;    // samples of this batch that are not done yet
+  bool begins_ = true;   // what is drawn next begins a batch; an interrupted mini-batch has been drawn with the batch before
   DrawnBatch minibatch_;
 };
 
