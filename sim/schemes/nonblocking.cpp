@@ -67,8 +67,8 @@ class LocalWork {
   }
   Node& node_;
   const NonblockingOptions& options_;
-  std::int64_t left_;    // samples of this batch that are not done yet
-  bool begins_ = true;   // what is drawn next begins a batch; an interrupted mini-batch has been drawn with the batch before
+  std::int64_t left_;   // samples of this batch that are not done yet
+  bool begins_ = true;  // what is drawn next begins a batch; an interrupted mini-batch has been drawn with the batch before
   DrawnBatch minibatch_;
 };
 
@@ -179,7 +179,7 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
                     .fallback = "32",
-                    .meaning = "samples of one local step; a batch is split into these",
+                    .meaning = "samples of one local step; a batch is split into these, the last one being smaller if need be",
                     .range = Range::at_least(1)},
                    {.name = "counters",
                     .type = ValueType::choice,
@@ -210,7 +210,7 @@ const Register<SchemeEntry> entry({
                    on_failure({"drop", "wait", "abort"}, "average without it, wait for it at the next sync, or end")},
     .make = make,
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
     .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
 });
 
