@@ -38,6 +38,12 @@ struct ComputePlan {
   std::vector<SharedHost> hosts;        // only those where cores may run short
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch there: loading is an operation of its own
+
+  /// How long `worker` computes `batch` from `start` on, in its `call`-th computation.
+  Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
+    return compute[compute_of[static_cast<std::size_t>(worker)]].duration({batch.work, batch.size, batch.number, batch.offset}, call,
+                                                                          start);
+  }
 };
 
 /// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
@@ -73,7 +79,7 @@ class Computations {
   void resume();
 
  private:
-  static constexpr std::uint32_t loading = ~0u;
+  static constexpr std::uint16_t loading = 0xFFFF;  // no milestone
   struct Job {
     ComputeOperation* operation = nullptr;  // computing, not loading
     double done = 0;                        // ticks of work, at `since`

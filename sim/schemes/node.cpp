@@ -1,6 +1,7 @@
 #include "sim/schemes/node.hpp"
 
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -9,6 +10,36 @@
 namespace straggler {
 
 Process Scheme::server(Node&) const { return Process(); }
+
+std::uint64_t TrainingPlan::drawn_of(Rank worker, std::uint64_t samples) const {
+  if (!drop_last) return samples;
+  const auto whole = static_cast<std::uint64_t>(batch_of(worker)), piece = static_cast<std::uint64_t>(minibatch_of(worker));
+  const std::uint64_t unit = whole % piece == 0 ? piece : whole;
+  return samples < unit ? samples : samples - samples % unit;
+}
+
+std::uint64_t TrainingPlan::part_samples(Rank worker) const {
+  if (!shared_stream) return stream_samples[static_cast<std::size_t>(worker)];
+  const auto count = static_cast<std::uint64_t>(workers);
+  return (train_samples + count - 1) / count;
+}
+
+std::uint64_t TrainingPlan::pass_samples(Rank worker) const {
+  if (shared_stream) return drawn_of(workers - 1, train_samples);
+  return drawn_of(worker, stream_samples[static_cast<std::size_t>(worker)]);
+}
+
+double TrainingPlan::batches_per_epoch() const {
+  const auto count = [](std::uint64_t samples, double size) { return std::max(1.0, std::ceil(static_cast<double>(samples) / size)); };
+  if (shared_stream)
+    return count(epoch_samples, static_cast<double>(batch) + static_cast<double>(larger_batches) / static_cast<double>(workers));
+  double samples_per_batch = 0;  // summed over the workers
+  for (Rank worker = 0; worker < workers; ++worker) {
+    const std::uint64_t samples = pass_samples(worker);
+    samples_per_batch += static_cast<double>(samples) / count(samples, static_cast<double>(batch_of(worker)));
+  }
+  return static_cast<double>(epoch_samples) * static_cast<double>(workers) / samples_per_batch;
+}
 
 Parameter on_failure(std::vector<std::string> choices, const std::string& meaning) {
   const std::string fallback = choices.front();
@@ -103,12 +134,6 @@ std::vector<Batch> fused_batches(const std::vector<Gradient>& parts) {
 
 }  // namespace
 
-std::uint64_t Node::part_samples(Rank worker) const {
-  if (!plan().shared_stream) return plan().stream_samples[static_cast<std::size_t>(worker)];
-  const auto workers = static_cast<std::uint64_t>(plan().workers);
-  return (plan().train_samples + workers - 1) / workers;
-}
-
 std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
   std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -130,35 +155,52 @@ Weights Node::initial_weights() {
 }
 
 DrawnBatch Node::next_batch(std::int64_t samples) {
-  const DrawnBatch batch = draw(self_, own_, drawn_, samples);
+  const DrawnBatch batch = draw(self_, own_, samples, true);
+  last_position_ = batch.position;
+  return batch;
+}
+
+DrawnBatch Node::more_of_batch(std::int64_t samples) {
+  const DrawnBatch batch = draw(self_, own_, samples, false);
   last_position_ = batch.position;
   return batch;
 }
 
 DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples) {
-  const DrawnBatch batch = draw(worker, drawing.stream, drawing.work, samples);
-  drawn_ += batch.size;
+  const DrawnBatch batch = draw(worker, drawing, samples, true);
+  own_.work += batch.size;
   return batch;
 }
 
-/// `own`: how far the worker is in its own part; `work`: the samples that it has drawn.
-DrawnBatch Node::draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples) {
+/// `begins`: it is a batch of its own, else a part of the worker's latest.
+DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins) {
   const bool pool = plan().shared_stream;
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
-  SampleStream& stream = pool && !is_server() ? context_.shared_stream : own;
-  const auto wanted = static_cast<std::uint64_t>(samples);
-  std::uint64_t left = plan().endless ? wanted : epoch - stream.position % epoch;
-  if (plan().drop_last && left < wanted && epoch >= wanted) {
-    stream.position += left;
-    left = epoch;
+  SampleStream& stream = pool && !is_server() ? context_.shared_stream : drawing.stream;
+  auto left = static_cast<std::uint64_t>(samples);
+  if (!plan().endless) {
+    const std::uint64_t pass = plan().drop_last ? plan().pass_samples(worker) : epoch;
+    std::uint64_t passed = stream.position % epoch;
+    if (passed >= pass) {
+      stream.position += epoch - passed;  // what drop_last leaves out
+      passed = 0;
+    }
+    left = pass - passed;
   }
   DrawnBatch batch;
   batch.position = stream.position;
   batch.stream = pool ? shared_stream : static_cast<std::uint32_t>(worker);
-  batch.size = static_cast<std::uint32_t>(std::min(wanted, left));
-  batch.work = work;
+  batch.size = static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(samples), left));
+  if (begins) {
+    ++drawing.batches;
+    drawing.offset = 0;
+  }
+  batch.work = drawing.work;
+  batch.number = drawing.batches - 1;
+  batch.offset = drawing.offset;
   stream.position += batch.size;
-  work += batch.size;
+  drawing.work += batch.size;
+  drawing.offset += batch.size;
   return batch;
 }
 

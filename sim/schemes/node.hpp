@@ -26,18 +26,32 @@ struct TrainingPlan {
   Rank workers = 1;
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
+  std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
   bool drop_last = false;
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
   std::uint64_t train_samples = 1;            // size of the training set
-  std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out; 0: unknown
+  std::uint64_t epoch_samples = 1;            // of which one pass counts: pass_samples of all parts, or of the pool; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
   const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
+
+  /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
+  std::int64_t batch_of(Rank worker) const { return batch + (worker < larger_batches ? 1 : 0); }
+  std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }
+  /// The drawing rule of a pass over `samples`: all of them, or, with drop_last, as many as make whole mini-batches of the worker, or whole
+  /// batches where its last mini-batch is smaller than the others.
+  std::uint64_t drawn_of(Rank worker, std::uint64_t samples) const;
+  /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
+  std::uint64_t part_samples(Rank worker) const;
+  /// Samples that one pass over the worker's own part draws, or over the pool: there the smallest batch decides.
+  std::uint64_t pass_samples(Rank worker) const;
+  /// Batches that all workers together draw in an epoch, the smaller last ones among them, if they draw equally often.
+  double batches_per_epoch() const;
 };
 
 /// Where a worker, or all of them together, stand in their sequence of samples.
@@ -47,8 +61,9 @@ struct SampleStream {
 
 /// What one worker has drawn so far.
 struct Drawing {
-  SampleStream stream;
-  std::uint64_t work = 0;  // samples, whatever the stream
+  SampleStream stream;                    // of its own part
+  std::uint64_t work = 0;                 // samples, whatever the stream
+  std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
 /// What the nodes of one back end share; outlives them.
@@ -74,17 +89,18 @@ class Node {
   bool is_server() const { return self_ >= plan().workers; }
   /// Samples of this worker's batch.
   std::int64_t batch_size() const { return batch_size(self_); }
-  std::int64_t batch_size(Rank worker) const { return plan().batch + (worker < plan().larger_batches ? 1 : 0); }
-  /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
-  std::uint64_t part_samples(Rank worker) const;
+  std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
+  std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
   std::vector<Rank> sample_workers(std::int64_t count, std::uint64_t round) const;
 
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
   Weights initial_weights();
-  /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
+  /// A new batch: the next `samples` of this worker's sequence; fewer at the end of a pass (TrainingPlan::pass_samples).
   DrawnBatch next_batch(std::int64_t samples);
+  /// The same samples as another part of the batch that was begun last: it shares that batch's jitter.
+  DrawnBatch more_of_batch(std::int64_t samples);
   /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
   DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
@@ -203,7 +219,8 @@ class Node {
     return *optimizer_;
   }
   std::uint64_t next_call() { return calls_++; }
-  std::uint64_t drawn() const { return drawn_; }
+  /// Samples that this node has drawn, for whomever.
+  std::uint64_t drawn() const { return own_.work; }
   std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
 
  private:
@@ -211,7 +228,7 @@ class Node {
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   Samples as_contribution(Samples samples) const { return samples; }
-  DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
+  DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
   MessagePointer make_message(Peer to, const T& payload) {
     return backend().make_message(self_, to, Payload(as_sent(as_contribution(payload))));
@@ -225,8 +242,7 @@ class Node {
   OperationSlot slot_;
   Rank self_;
   std::uint32_t calls_ = 0;  // computations started
-  SampleStream own_;
-  std::uint64_t drawn_ = 0;                         // samples of work, whatever the stream
+  Drawing own_;
   std::uint64_t last_position_ = 0;                 // of the batch drawn last
   Weights start_;                                   // of a worker that came later
   std::unique_ptr<std::vector<Handle>> optimizer_;  // null: none yet

@@ -112,6 +112,11 @@ class Operation : public Event {
 
   Kind kind_;  // first: these lie in what Event leaves free at its end
   State state_ = State::idle;
+
+ protected:
+  std::uint16_t count_ = 0;  // for kinds that have something to count
+
+ private:
   Node* node_;
   std::coroutine_handle<> waiter_;
   OperationParent* parent_ = nullptr;
@@ -124,9 +129,9 @@ class ComputeOperation : public Operation {
   const Weights& weights() const { return weights_; }
   /// What has been computed.
   Gradient gradient() const;
-  // Back end's own.
-  std::uint32_t milestone = 0;
+  // Back end's own, as is milestone().
   Time span;
+  std::uint16_t& milestone() { return count_; }
 
  protected:
   ComputeOperation(Node& owner, Kind what, const Weights& weights, const DrawnBatch& batch)
@@ -363,6 +368,7 @@ class OperationSlot {
   alignas(8) std::byte bytes_[96];
   bool used_ = false;
 };
+static_assert(sizeof(GradientOperation) <= 96 && sizeof(SendOperation) <= 96, "what every worker waits in must fit");
 
 /// Of the operation's node.
 OperationSlot& slot_of(const Operation& operation);
