@@ -212,32 +212,30 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
+  plan.minibatch = scheme_entry->minibatch(training.scheme.parameters).value_or(0);
   plan.drop_last = training.batch.drop_last;
   const bool whole = numerics.precision == Precision::fp32;
   plan.fuse =
       scenario.workload.fuse && !(model && model->couples_samples()) && whole;  // each worker's gradient is rounded before it is sent
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
-  plan.train_samples = plan.epoch_samples = data.train;
+  plan.train_samples = data.train;
   plan.shared_stream = streams.shared;
   plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;
   if (plan.drop_last && !plan.endless) {
     const auto parts = static_cast<std::uint64_t>(workers);
     const std::uint64_t smallest =
         streams.shared ? (data.train + parts - 1) / parts : *std::min_element(streams.sizes.begin(), streams.sizes.end());
-    if (smallest < static_cast<std::uint64_t>(plan.batch + (plan.larger_batches > 0)))
+    if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
                       " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
-    // What is dropped belongs to no epoch.
-    const auto piece = static_cast<std::uint64_t>(scheme_entry->minibatch(training.scheme.parameters).value_or(plan.batch));
-    if (streams.shared) {
-      plan.epoch_samples = data.train - data.train % piece;
-    } else {
-      plan.epoch_samples = 0;
-      for (const std::uint64_t part : streams.sizes) plan.epoch_samples += part - part % piece;
-    }
   }
+  plan.epoch_samples = plan.endless ? data.train : 0;
+  if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);
+  // What is dropped belongs to no epoch.
+  for (Rank worker = 0; worker < plan.workers && !plan.shared_stream && !plan.endless; ++worker)
+    plan.epoch_samples += plan.pass_samples(worker);
 
   const auto& schedule = training.schedule;
   const double total = training.stop.epochs.value_or(std::numeric_limits<double>::infinity());

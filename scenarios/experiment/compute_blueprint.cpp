@@ -51,14 +51,18 @@ ComputeClass class_of(const DeviceSpec& device, const std::vector<Bucket>& bucke
   return own;
 }
 
-Quantum quantum_of(const JitterEvery& every, std::int64_t batch) {
-  Quantum quantum;
-  quantum.unit = every.unit == JitterEvery::Unit::time   ? Quantum::Unit::time
-                 : every.unit == JitterEvery::Unit::call ? Quantum::Unit::call
-                                                         : Quantum::Unit::samples;
-  quantum.span = Time::from_seconds(every.seconds);
-  quantum.samples = every.samples > 0 ? every.samples : batch;
-  return quantum;
+Quantum quantum_of(const JitterEvery& every) {
+  switch (every.unit) {
+    case JitterEvery::Unit::batch:
+      return {Quantum::Unit::batch, 1, {}};
+    case JitterEvery::Unit::samples:
+      return {Quantum::Unit::samples, every.samples, {}};
+    case JitterEvery::Unit::time:
+      return {Quantum::Unit::time, 1, Time::from_seconds(every.seconds)};
+    case JitterEvery::Unit::call:
+      return {Quantum::Unit::call, 1, {}};
+  }
+  return {};
 }
 
 void add_workers(const Blueprint& blueprint, const Scenario& scenario, std::size_t g, ComputePlan& out) {
@@ -77,11 +81,10 @@ void add_workers(const Blueprint& blueprint, const Scenario& scenario, std::size
     const DeviceRow* row = row_of(group, i);
     const ComputeTime* time = row ? blueprint.row_times[g][static_cast<std::size_t>(i % rows)].get() : nullptr;
     if (!time) time = blueprint.group_times[g].get();
-    const std::int64_t batch = blueprint.plan.batch + (worker < blueprint.plan.larger_batches ? 1 : 0);
     std::unique_ptr<Jitter> jitter;
     if (luck) jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, worker);
-    out.compute.emplace_back(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every, batch),
-                             scenario.seed, worker);
+    out.compute.emplace_back(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed,
+                             worker);
     out.compute_of.push_back(static_cast<std::uint32_t>(out.compute.size() - 1));
   }
 }

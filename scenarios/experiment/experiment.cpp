@@ -355,11 +355,8 @@ Explanation Experiment::explain() const {
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
   out.batch_per_worker = blueprint.plan.batch;
-  const double workers = static_cast<double>(blueprint.plan.workers);
-  const double batch = static_cast<double>(blueprint.plan.batch) + static_cast<double>(blueprint.plan.larger_batches) / workers;
   if (blueprint.plan.epoch_samples > 0)
-    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters,
-                                                                      static_cast<double>(blueprint.plan.epoch_samples) / batch, workers);
+    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
@@ -390,7 +387,7 @@ Explanation Experiment::explain() const {
     out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
-  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch + (blueprint.plan.larger_batches > 0));
+  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +

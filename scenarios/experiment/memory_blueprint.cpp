@@ -29,9 +29,7 @@ double Blueprint::fixed_bytes() const {
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
 double Blueprint::device_bytes(const Scenario& scenario) const {
-  const std::int64_t whole = plan.batch + (plan.larger_batches > 0 ? 1 : 0);
-  const std::int64_t batch = scheme_entry->minibatch(scenario.training.scheme.parameters).value_or(whole);
-  return fixed_bytes() + static_cast<double>(batch) * sample_bytes();
+  return fixed_bytes() + static_cast<double>(plan.minibatch_of(0)) * sample_bytes();
 }
 
 double Blueprint::largest_batch(double memory) const {
@@ -57,7 +55,7 @@ std::string in_tenths(double bytes, double (*round)(double)) {
 
 void Blueprint::check_memory(const Scenario& scenario) const {
   const double needed = device_bytes(scenario);
-  const bool in_pieces = scheme_entry->minibatch(scenario.training.scheme.parameters).has_value();
+  const bool in_pieces = plan.minibatch > 0;
   const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {
     const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),

@@ -137,7 +137,10 @@ JitterEvery read_every(ReadContext& context, const YamlNode* node, const std::st
     return every;
   }
   Section section(context, node, path, node->place);
-  if (const auto samples = section.count("samples", Range::between(1, 1e12))) every.samples = *samples;
+  if (const auto samples = section.count("samples", Range::between(1, 1e12))) {
+    every.unit = JitterEvery::Unit::samples;
+    every.samples = *samples;
+  }
   if (const auto time = section.measure("time", ValueType::time, Range::between(1e-9, longest_time))) {
     every.unit = JitterEvery::Unit::time;
     every.seconds = *time;

@@ -45,8 +45,8 @@ struct ComputeSpec {
 
 /// How much work shares one jitter factor.
 struct JitterEvery {
-  enum class Unit { samples, time, call } unit = Unit::samples;
-  std::int64_t samples = 0;  // 0: the batch per worker
+  enum class Unit { batch, samples, time, call } unit = Unit::batch;
+  std::int64_t samples = 0;  // Unit::samples
   double seconds = 0;        // Unit::time
   bool operator==(const JitterEvery&) const = default;
 };

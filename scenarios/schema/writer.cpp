@@ -125,7 +125,8 @@ std::string compute(const ComputeSpec& spec) {
 std::string every(const JitterEvery& spec) {
   if (spec.unit == JitterEvery::Unit::call) return "call";
   if (spec.unit == JitterEvery::Unit::time) return FlowMap().add("time", time(spec.seconds)).text();
-  return spec.samples == 0 ? "batch" : FlowMap().add("samples", number(spec.samples)).text();
+  if (spec.unit == JitterEvery::Unit::samples) return FlowMap().add("samples", number(spec.samples)).text();
+  return "batch";
 }
 
 FlowMap jitter_map(const DeviceSpec& device, const Vocabulary& vocabulary) {

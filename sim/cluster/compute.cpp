@@ -127,14 +127,15 @@ double WorkerCompute::factor(std::uint64_t quantum) {
 
 /// Within a block of a quantum the time of samples [a, b) is C(b) - C(a), C being the rounded time of all samples of the block
 /// before it: pieces telescope, so the ticks of a stretch of samples do not depend on how it is cut.
-std::int64_t WorkerCompute::over_samples(const Work& work, std::uint64_t first) {
-  const std::uint64_t length = jitter_ ? static_cast<std::uint64_t>(quantum_) : rounding_block;
-  const std::uint64_t end = first + static_cast<std::uint64_t>(work.samples);
+std::int64_t WorkerCompute::over_samples(const Work& work, const WorkPiece& piece) {
+  const bool by_batch = jitter_ && unit_ == Quantum::Unit::batch;  // samples are counted from the batch's beginning, all in one quantum
+  const std::uint64_t length = !jitter_ ? rounding_block : by_batch ? ~std::uint64_t{0} : static_cast<std::uint64_t>(quantum_);
+  const std::uint64_t first = by_batch ? piece.offset : piece.first, end = first + static_cast<std::uint64_t>(piece.samples);
   std::int64_t ticks = 0;
   double factors = 0;  // summed over the samples
   for (std::uint64_t at = first; at < end;) {
     const std::uint64_t quantum = at / length, quantum_end = std::min(end, (quantum + 1) * length);
-    const double drawn = factor(quantum), per_sample = work.per_sample * drawn;
+    const double drawn = factor(by_batch ? piece.batch : quantum), per_sample = work.per_sample * drawn;
     factors += drawn * static_cast<double>(quantum_end - at);
     while (at < quantum_end) {
       const std::uint64_t inside = at - quantum * length, block = at - inside % rounding_block;
@@ -166,22 +167,22 @@ std::int64_t WorkerCompute::over_windows(const Work& work, Time start) {
                               " windows of jitter.every (" + std::to_string(span) + " ps); give it a longer time");
 }
 
-Time WorkerCompute::duration(std::uint64_t first, std::int64_t samples, std::uint64_t call, Time start) {
-  if (samples == 0) return Time();
-  const ComputeTime::Split split = time_->at(samples);
+Time WorkerCompute::duration(const WorkPiece& piece, std::uint64_t call, Time start) {
+  if (piece.samples == 0) return Time();
+  const ComputeTime::Split split = time_->at(piece.samples);
   const double scale = slowdown_ * static_cast<double>(Time::ticks_per_second);
-  const Work work{split.overhead * scale, split.per_sample * scale, samples};
+  const Work work{split.overhead * scale, split.per_sample * scale, piece.samples};
   const auto taken = [&]() -> std::int64_t {
-    if (!jitter_ || unit_ == Quantum::Unit::samples) return over_samples(work, first);
-    if (unit_ == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
-    return over_windows(work, start);
+    if (jitter_ && unit_ == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
+    if (jitter_ && unit_ == Quantum::Unit::time) return over_windows(work, start);
+    return over_samples(work, piece);
   };
   try {
     const std::int64_t ticks = taken();
     add_ticks(start.ticks(), ticks);
     return Time::from_ticks(ticks);
   } catch (const TimeOverflow&) {
-    throw TimeOverflow("worker " + std::to_string(worker_) + " would compute " + std::to_string(samples) + " samples from " +
+    throw TimeOverflow("worker " + std::to_string(worker_) + " would compute " + std::to_string(piece.samples) + " samples from " +
                        format_number(start.seconds()) +
                        " s until after 100 simulated days; check its device's compute, slowdown and jitter");
   }

@@ -60,16 +60,24 @@ struct JitterEntry {
   }
 };
 
-/// How much work shares one factor: `samples` of the worker's own sequence (quantum k is [k·samples, (k+1)·samples)), a `span`
-/// of simulated time (quantum k is [k·span, (k+1)·span): a process of speeds, whatever the work), or one call (k is its number).
+/// How much work shares one factor: a batch (quantum k is the worker's k-th), `samples` of the worker's own sequence (quantum k is
+/// [k·samples, (k+1)·samples), wherever batches end), a `span` of simulated time (quantum k is [k·span, (k+1)·span): a process of speeds,
+/// whatever the work), or one call (k is its number).
 struct Quantum {
-  enum class Unit : std::uint8_t { samples, time, call } unit = Unit::samples;
+  enum class Unit : std::uint8_t { batch, samples, time, call } unit = Unit::batch;
   std::int64_t samples = 1;
   Time span;
 };
 
-/// The compute of one worker. Jitter belongs to work, not to calls: samples [a, b) of a worker's sequence take as long in one
-/// piece as in many, to the tick (but for the overhead, which is paid per call), and as long again when they are redone.
+/// Samples that are computed in one call.
+struct WorkPiece {
+  std::uint64_t first = 0;  // in the worker's own sequence of samples
+  std::int64_t samples = 0;
+  std::uint32_t batch = 0, offset = 0;  // the number of the worker's batch to which they belong, and how many samples of it precede them
+};
+
+/// The compute of one worker. Jitter belongs to work, not to calls: a batch takes as long in one piece as in many, to the tick
+/// (but for the overhead, which is paid per call), and as long again when it is redone; so do `samples` that share a factor.
 /// The overhead is multiplied by the mean factor of its call's samples. Draws come from the stream "worker/N/compute".
 class WorkerCompute {
  public:
@@ -77,10 +85,10 @@ class WorkerCompute {
   /// are positive.
   WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed,
                 std::int64_t worker);
-  /// Duration of computing samples [first, first + samples) of the worker's sequence, the `call`-th computation, from `start` on.
-  /// No samples take no time. With a quantum of time, a piece cut in two ends where it would have ended whole, but for the
-  /// rounding of the cut to a tick. Throws TimeOverflow if it would end after Time::limit().
-  Time duration(std::uint64_t first, std::int64_t samples, std::uint64_t call, Time start);
+  /// Duration of computing `piece`, the `call`-th computation, from `start` on. No samples take no time. With a quantum of time, a piece
+  /// cut in two ends where it would have ended whole, but for the rounding of the cut to a tick. Throws TimeOverflow if it would end after
+  /// Time::limit().
+  Time duration(const WorkPiece& piece, std::uint64_t call, Time start);
 
  private:
   /// Work in ticks at factor 1, after the slowdown.
@@ -89,7 +97,7 @@ class WorkerCompute {
     std::int64_t samples;
     double all() const { return overhead + static_cast<double>(samples) * per_sample; }
   };
-  std::int64_t over_samples(const Work& work, std::uint64_t first);
+  std::int64_t over_samples(const Work& work, const WorkPiece& piece);
   std::int64_t over_windows(const Work& work, Time start);
   double factor(std::uint64_t quantum);
 

@@ -76,7 +76,7 @@ const Register<SchemeEntry> entry({
           return std::make_unique<Asgd>(damping_of(parameters), parameters.text("answers") == "at_once");
         },
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
 });
 
 }  // namespace

@@ -126,7 +126,7 @@ const Register<SchemeEntry> entry({
                                                 Time::from_seconds(parameters.number("dispatch")), parameters.text("launches") == "ahead",
                                                 parameters.text("loading") == "between");
         },
-    .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .real = false,
     .one_process = true,
 });

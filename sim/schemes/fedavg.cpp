@@ -10,22 +10,33 @@
 namespace straggler {
 namespace {
 
+/// max(C·K, 1) of K clients.
+std::int64_t clients_of_round(double fraction, Rank workers) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(fraction * static_cast<double>(workers))));
+}
+
+/// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool.
+double rounds_per_epoch(const Parameters& parameters, const TrainingPlan& plan) {
+  double samples = 0;  // of a local epoch of all clients
+  for (Rank worker = 0; worker < plan.workers; ++worker) samples += static_cast<double>(plan.drawn_of(worker, plan.part_samples(worker)));
+  const double round = static_cast<double>(clients_of_round(parameters.number("fraction"), plan.workers)) / plan.workers * samples;
+  return static_cast<double>(plan.epoch_samples) / (round * static_cast<double>(parameters.count("local_epochs")));
+}
+
 class FedAvg final : public Scheme {
  public:
   explicit FedAvg(const Parameters& parameters)
       : fraction_(parameters.number("fraction")), local_epochs_(parameters.count("local_epochs")), momentum_(parameters) {}
 
  private:
-  /// max(C·K, 1) clients; who they are follows from the seed, so the first round needs no message.
+  /// Who they are follows from the seed, so the first round needs no message.
   std::vector<Rank> sampled(const Node& node, std::uint64_t round) const {
-    const double clients = std::round(fraction_ * static_cast<double>(node.workers()));
-    return node.sample_workers(std::max<std::int64_t>(1, static_cast<std::int64_t>(clients)), round);
+    return node.sample_workers(clients_of_round(fraction_, node.workers()), round);
   }
 
   Process worker(Node& node) const override {
     const auto batch_size = static_cast<std::uint64_t>(node.batch_size());
-    std::uint64_t samples = node.part_samples(node.self());
-    if (node.plan().drop_last) samples -= samples % batch_size;
+    const std::uint64_t samples = node.plan().drawn_of(node.self(), node.part_samples(node.self()));
     Weights weights = node.initial_weights();
     const std::vector<Rank> first = sampled(node, weights->version);
     weights.edit().participants = static_cast<std::int32_t>(first.size());
@@ -109,11 +120,7 @@ const Register<SchemeEntry> entry({
          on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch =
-        [](const Parameters& parameters, double, double workers) {
-          const double clients = std::max(1.0, std::round(parameters.number("fraction") * workers));
-          return workers / (clients * static_cast<double>(parameters.count("local_epochs")));
-        },
+    .updates_per_epoch = rounds_per_epoch,
 });
 
 }  // namespace

@@ -90,8 +90,10 @@ const Register<SchemeEntry> entry({
       return std::make_unique<LocalSgdByAllReduce>(parameters);
     },
     .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
-    .updates_per_epoch = [](const Parameters& parameters, double batches,
-                            double workers) { return batches / workers / static_cast<double>(parameters.count("steps")); },
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
+        },
 });
 
 }  // namespace

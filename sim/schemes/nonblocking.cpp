@@ -52,15 +52,23 @@ class LocalWork {
   /// After a sync: a completed batch is followed by the next; `reset` gives everyone a whole batch again.
   void synchronized() {
     const bool complete = batch_complete();
-    if (complete || options_.reset_counters) left_ = node_.batch_size();
+    if (complete || options_.reset_counters) {
+      left_ = node_.batch_size();
+      begins_ = true;
+    }
     if (complete) draw();
   }
 
  private:
-  void draw() { minibatch_ = node_.next_batch(std::min(options_.minibatch, left_)); }
+  void draw() {
+    const std::int64_t samples = std::min(options_.minibatch, left_);
+    minibatch_ = begins_ ? node_.next_batch(samples) : node_.more_of_batch(samples);
+    begins_ = false;
+  }
   Node& node_;
   const NonblockingOptions& options_;
-  std::int64_t left_;  // samples of this batch that are not done yet
+  std::int64_t left_;   // samples of this batch that are not done yet
+  bool begins_ = true;  // what is drawn next begins a batch; an interrupted mini-batch has been drawn with the batch before
   DrawnBatch minibatch_;
 };
 
@@ -171,7 +179,7 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
                     .fallback = "32",
-                    .meaning = "samples of one local step; a batch is split into these",
+                    .meaning = "samples of one local step; a batch is split into these, the last one being smaller if need be",
                     .range = Range::at_least(1)},
                    {.name = "counters",
                     .type = ValueType::choice,
@@ -202,7 +210,7 @@ const Register<SchemeEntry> entry({
                    on_failure({"drop", "wait", "abort"}, "average without it, wait for it at the next sync, or end")},
     .make = make,
     .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters&, double, double) { return std::optional<double>(); },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
     .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
 });
 

@@ -57,7 +57,7 @@ const Register<SchemeEntry> entry({
       return std::make_unique<SsgdByAllReduce>();
     },
     .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
-    .updates_per_epoch = [](const Parameters&, double batches, double workers) { return batches / workers; },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
 });
 
 }  // namespace

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace straggler {
 
 Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan)
     : simulation_(simulation), times_(times), plan_(std::move(plan)) {
+  for (const ComputeClass& each : plan_.classes)
+    if (each.milestones.size() >= loading)
+      throw std::invalid_argument("a gradient leaves in " + std::to_string(each.milestones.size()) + " buckets, more than " +
+                                  std::to_string(loading - 1) + "; take larger ones");
   managed_ = plan_.speeds_change || !plan_.hosts.empty();
   if (managed_) jobs_.resize(plan_.compute_of.size());
   for (std::size_t h = 0; h < plan_.hosts.size(); ++h) {
@@ -25,11 +31,10 @@ std::span<const double> Computations::milestones(const ComputeOperation& operati
 
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   const Rank rank = operation.node().self();
-  const DrawnBatch& batch = operation.batch();
   const Time there = loaded(operation);
-  operation.span = plan_.compute[plan_.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call, there);
+  operation.span = plan_.duration(rank, operation.batch(), call, there);
   if (there == now()) return begin(operation);
-  operation.milestone = loading;
+  operation.milestone() = loading;
   times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
   simulation_.queue().at(there, operation);
 }
@@ -107,7 +112,7 @@ bool Computations::start_host_work(HostOperation& operation) {
 
 void Computations::begin(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
-  operation.milestone = 0;
+  operation.milestone() = 0;
   times_.begin_compute(static_cast<std::uint32_t>(rank), now());
   if (!managed_) return schedule_next(operation);
   Job& job = jobs_[static_cast<std::size_t>(rank)];
@@ -129,19 +134,19 @@ void Computations::schedule_next(ComputeOperation& operation) {
   const auto end_of = [&](std::size_t milestone) {
     return shares[milestone] >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * shares[milestone]);
   };
-  const Time before = operation.milestone == 0 ? Time() : end_of(operation.milestone - 1);
-  simulation_.queue().after(end_of(operation.milestone) - before, operation);
+  const Time before = operation.milestone() == 0 ? Time() : end_of(operation.milestone() - 1u);
+  simulation_.queue().after(end_of(operation.milestone()) - before, operation);
 }
 
 std::size_t Computations::due(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   const auto worker = static_cast<std::uint32_t>(rank);
-  if (operation.milestone == loading) {
+  if (operation.milestone() == loading) {
     times_.set_loading(worker, now(), false);
     begin(operation);
     return 0;
   }
-  const std::size_t passed = ++operation.milestone;
+  const std::size_t passed = ++operation.milestone();
   if (passed < milestones(operation).size()) {
     if (managed_) {
       settle(jobs_[worker]);
@@ -165,7 +170,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
 
 void Computations::stop(ComputeOperation& operation) noexcept {
   const auto worker = static_cast<std::uint32_t>(operation.node().self());
-  if (operation.milestone == loading) return times_.set_loading(worker, now(), false);
+  if (operation.milestone() == loading) return times_.set_loading(worker, now(), false);
   times_.discard_compute(worker, now());
   if (!managed_) return;
   Job& job = jobs_[worker];
@@ -194,7 +199,7 @@ void Computations::reschedule(Job& job) {
   job.rate = rate_of(job);
   job.operation->cancel();
   if (job.rate == 0) return;
-  const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone];
+  const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone()];
   simulation_.queue().after(Time::round_up(std::max(0.0, work - job.done) / job.rate), *job.operation);
 }
 

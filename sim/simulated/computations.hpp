@@ -47,7 +47,7 @@ class Computations {
   void resume();
 
  private:
-  static constexpr std::uint32_t loading = ~0u;
+  static constexpr std::uint16_t loading = 0xFFFF;  // no milestone
   struct Job {
     ComputeOperation* operation = nullptr;  // computing, not loading
     double done = 0;                        // ticks of work, at `since`

@@ -33,6 +33,12 @@ struct ComputePlan {
   std::vector<SharedHost> hosts;        // only those where cores may run short
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch there: loading is an operation of its own
+
+  /// How long `worker` computes `batch` from `start` on, in its `call`-th computation.
+  Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
+    return compute[compute_of[static_cast<std::size_t>(worker)]].duration({batch.work, batch.size, batch.number, batch.offset}, call,
+                                                                          start);
+  }
 };
 
 }  // namespace straggler

@@ -18,12 +18,6 @@ Parameter on_failure(std::vector<std::string> choices, const std::string& meanin
           .choices = std::move(choices)};
 }
 
-std::uint64_t Node::part_samples(Rank worker) const {
-  if (!plan().shared_stream) return plan().stream_samples[static_cast<std::size_t>(worker)];
-  const auto workers = static_cast<std::uint64_t>(plan().workers);
-  return (plan().train_samples + workers - 1) / workers;
-}
-
 std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
   std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -45,35 +39,52 @@ Weights Node::initial_weights() {
 }
 
 DrawnBatch Node::next_batch(std::int64_t samples) {
-  const DrawnBatch batch = draw(self_, own_, drawn_, samples);
+  const DrawnBatch batch = draw(self_, own_, samples, true);
+  last_position_ = batch.position;
+  return batch;
+}
+
+DrawnBatch Node::more_of_batch(std::int64_t samples) {
+  const DrawnBatch batch = draw(self_, own_, samples, false);
   last_position_ = batch.position;
   return batch;
 }
 
 DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples) {
-  const DrawnBatch batch = draw(worker, drawing.stream, drawing.work, samples);
-  drawn_ += batch.size;
+  const DrawnBatch batch = draw(worker, drawing, samples, true);
+  own_.work += batch.size;
   return batch;
 }
 
-/// `own`: how far the worker is in its own part; `work`: the samples that it has drawn.
-DrawnBatch Node::draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples) {
+/// `begins`: it is a batch of its own, else a part of the worker's latest.
+DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins) {
   const bool pool = plan().shared_stream;
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
-  SampleStream& stream = pool && !is_server() ? context_.shared_stream : own;
-  const auto wanted = static_cast<std::uint64_t>(samples);
-  std::uint64_t left = plan().endless ? wanted : epoch - stream.position % epoch;
-  if (plan().drop_last && left < wanted && epoch >= wanted) {
-    stream.position += left;
-    left = epoch;
+  SampleStream& stream = pool && !is_server() ? context_.shared_stream : drawing.stream;
+  auto left = static_cast<std::uint64_t>(samples);
+  if (!plan().endless) {
+    const std::uint64_t pass = plan().drop_last ? plan().pass_samples(worker) : epoch;
+    std::uint64_t passed = stream.position % epoch;
+    if (passed >= pass) {
+      stream.position += epoch - passed;  // what drop_last leaves out
+      passed = 0;
+    }
+    left = pass - passed;
   }
   DrawnBatch batch;
   batch.position = stream.position;
   batch.stream = pool ? shared_stream : static_cast<std::uint32_t>(worker);
-  batch.size = static_cast<std::uint32_t>(std::min(wanted, left));
-  batch.work = work;
+  batch.size = static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(samples), left));
+  if (begins) {
+    ++drawing.batches;
+    drawing.offset = 0;
+  }
+  batch.work = drawing.work;
+  batch.number = drawing.batches - 1;
+  batch.offset = drawing.offset;
   stream.position += batch.size;
-  work += batch.size;
+  drawing.work += batch.size;
+  drawing.offset += batch.size;
   return batch;
 }
 

@@ -23,8 +23,9 @@ namespace straggler {
 
 /// What one worker has drawn so far.
 struct Drawing {
-  SampleStream stream;
-  std::uint64_t work = 0;  // samples, whatever the stream
+  SampleStream stream;                    // of its own part
+  std::uint64_t work = 0;                 // samples, whatever the stream
+  std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
 /// Beside what it has as a Participant (self, workers, server, plan):
@@ -34,17 +35,18 @@ class Node final : public Participant {
 
   /// Samples of this worker's batch.
   std::int64_t batch_size() const { return batch_size(self_); }
-  std::int64_t batch_size(Rank worker) const { return plan().batch + (worker < plan().larger_batches ? 1 : 0); }
-  /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
-  std::uint64_t part_samples(Rank worker) const;
+  std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
+  std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
   std::vector<Rank> sample_workers(std::int64_t count, std::uint64_t round) const;
 
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
   Weights initial_weights();
-  /// The next `samples` of this worker's sequence; fewer at the end of an epoch (or none of a last partial batch: drop_last).
+  /// A new batch: the next `samples` of this worker's sequence; fewer at the end of a pass (TrainingPlan::pass_samples).
   DrawnBatch next_batch(std::int64_t samples);
+  /// The same samples as another part of the batch that was begun last: it shares that batch's jitter.
+  DrawnBatch more_of_batch(std::int64_t samples);
   /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
   DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
@@ -147,14 +149,15 @@ class Node final : public Participant {
     __builtin_prefetch(this, 1);
     __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
   }
-  std::uint64_t drawn() const { return drawn_; }
+  /// Samples that this node has drawn, for whomever.
+  std::uint64_t drawn() const { return own_.work; }
 
  private:
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   Samples as_contribution(Samples samples) const { return samples; }
-  DrawnBatch draw(Rank worker, SampleStream& own, std::uint64_t& work, std::int64_t samples);
+  DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
   MessagePointer make_message(Peer to, const T& payload) {
     return backend().make_message(self_, to, Payload(algebra().as_sent(as_contribution(payload))));
@@ -164,8 +167,7 @@ class Node final : public Participant {
     if (rank != self_ && is_member(rank)) backend().post(backend().make_message(self_, Peer(rank, Peer::any_life), arriving));
   }
 
-  SampleStream own_;
-  std::uint64_t drawn_ = 0;          // samples of work, whatever the stream
+  Drawing own_;
   std::uint64_t last_position_ = 0;  // of the batch drawn last
   Weights start_;                    // of a worker that came later
 };

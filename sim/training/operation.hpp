@@ -71,6 +71,11 @@ class Operation : public Event {
 
   Kind kind_;  // first: these lie in what Event leaves free at its end
   State state_ = State::idle;
+
+ protected:
+  std::uint16_t count_ = 0;  // for kinds that have something to count
+
+ private:
   Participant* node_;
   std::coroutine_handle<> waiter_;
   OperationParent* parent_ = nullptr;
@@ -79,6 +84,8 @@ class Operation : public Event {
 /// Room for one operation, since a process mostly waits in one at a time; others, and large ones, are allocated.
 class OperationSlot {
  public:
+  static constexpr std::size_t size = 96;
+
   template <class T, class... Arguments>
   T* make(Arguments&&... arguments) {
     if constexpr (sizeof(T) <= sizeof(bytes_)) {
@@ -101,7 +108,7 @@ class OperationSlot {
   }
 
  private:
-  alignas(8) std::byte bytes_[96];
+  alignas(8) std::byte bytes_[size];
   bool used_ = false;
 };
 

@@ -22,9 +22,9 @@ class ComputeOperation : public Operation {
   const Weights& weights() const { return weights_; }
   /// What has been computed.
   Gradient gradient() const;
-  // Back end's own.
-  std::uint32_t milestone = 0;
+  // Back end's own, as is milestone().
   Time span;
+  std::uint16_t& milestone() { return count_; }
 
  protected:
   ComputeOperation(Participant& owner, Kind what, const Weights& weights, const DrawnBatch& batch)
@@ -232,5 +232,8 @@ struct ReplayMismatch : std::runtime_error {
 struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+static_assert(sizeof(GradientOperation) <= OperationSlot::size && sizeof(SendOperation) <= OperationSlot::size,
+              "what every worker waits in must fit");
 
 }  // namespace straggler

@@ -26,9 +26,10 @@ struct Peer {
   std::uint32_t life;
 };
 
-/// A batch and where its samples lie in the worker's own work, which jitter follows: they differ where workers draw from one pool.
+/// A batch, or a mini-batch of it, and where its samples lie in the worker's own work, which jitter follows.
 struct DrawnBatch : Batch {
-  std::uint64_t work = 0;
+  std::uint64_t work = 0;  // samples that the worker has drawn before, which is not `position` where workers draw from one pool
+  std::uint32_t number = 0, offset = 0;  // of the worker's batches; where in it a mini-batch begins
 };
 
 /// What a worker put into weights or a gradient since it last read a published version: a row of order.csv.

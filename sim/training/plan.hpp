@@ -1,5 +1,6 @@
 // What training is, for every node alike: workers, batches, data, optimizer.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,18 +14,32 @@ struct TrainingPlan {
   Rank workers = 1;
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
+  std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
   bool drop_last = false;
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
   std::uint64_t train_samples = 1;            // size of the training set
-  std::uint64_t epoch_samples = 1;            // of which one pass counts: less where drop_last leaves some out; 0: unknown
+  std::uint64_t epoch_samples = 1;            // of which one pass counts: pass_samples of all parts, or of the pool; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
   const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
+
+  /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
+  std::int64_t batch_of(Rank worker) const { return batch + (worker < larger_batches ? 1 : 0); }
+  std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }
+  /// The drawing rule of a pass over `samples`: all of them, or, with drop_last, as many as make whole mini-batches of the worker, or whole
+  /// batches where its last mini-batch is smaller than the others.
+  std::uint64_t drawn_of(Rank worker, std::uint64_t samples) const;
+  /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
+  std::uint64_t part_samples(Rank worker) const;
+  /// Samples that one pass over the worker's own part draws, or over the pool: there the smallest batch decides.
+  std::uint64_t pass_samples(Rank worker) const;
+  /// Batches that all workers together draw in an epoch, the smaller last ones among them, if they draw equally often.
+  double batches_per_epoch() const;
 };
 
 }  // namespace straggler

@@ -13,6 +13,7 @@
 namespace straggler {
 
 class Node;
+struct TrainingPlan;
 
 /// Immutable: all state of a run lives in the coroutines. Talks to the world through Node only.
 class Scheme {
@@ -36,9 +37,9 @@ struct SchemeEntry {
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
   /// False: workers exchange by all-reduce or not at all; each publishes, worker 0's is recorded.
   std::function<bool(const Parameters&)> needs_server = [](const Parameters&) { return false; };
-  /// Published updates in one pass over the data, where that is fixed: `batches` of all workers together, over `workers`.
-  std::function<std::optional<double>(const Parameters&, double batches, double workers)> updates_per_epoch;
-  /// Size of the pieces in which a worker takes its batch; none: whole.
+  /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
+  std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
+  /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   bool real = true;                                         // can run on MPI ranks

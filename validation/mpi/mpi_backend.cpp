@@ -198,9 +198,7 @@ void MpiBackend::start_compute(ComputeOperation& operation) {
   note(LogEntry::Kind::compute_begins);
   computing_.end = computing_.start;
   const std::uint64_t call = node_.next_call();
-  if (task_.emulated)
-    computing_.end += task_.compute.compute[task_.compute.compute_of[static_cast<std::size_t>(rank)]].duration(batch.work, batch.size, call,
-                                                                                                               computing_.start);
+  if (task_.emulated) computing_.end += task_.compute.duration(rank, batch, call, computing_.start);
   // A step that led to these weights is evaluated here, within the time of the draw.
   computing_.job = thread_.start(values_.of(operation.weights()->value), batch);
 }
