@@ -53,7 +53,7 @@ workload:
 training:
   scheme: {kind: ssgd}             # asgd, nonblocking, local_sgd, fedavg, ...: straggler list schemes
   batch: {per_worker: 128}         # or {global: 1024}
-  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9}
+  optimizer: {kind: sgd, learning_rate: 0.2}
   stop: {epochs: 20, target_accuracy: 0.85}                    # whichever comes first
   evaluate: {every: {epochs: 0.5}, thresholds: [0.8]}          # times to these accuracies are told, too
 )";
