@@ -78,7 +78,7 @@ TEST_CASE("init prints a scenario that is valid as it is, and runs") {
   CHECK_FALSE(has(check.out, "warning"));
   CHECK(place.shell("straggler init | straggler run - --quiet").code == 0);
   CHECK(place.summary("results/first").at("outcome") == "target_reached");
-  for (const char* scheme : {"asgd", "fedavg", "local_sgd", "{kind: nonblocking, minibatch: 32}"})
+  for (const char* scheme : {"ssgd", "fedavg", "{kind: local_sgd, steps: 8}", "{kind: nonblocking, minibatch: 32}"})
     CHECK(place.shell("straggler init | straggler check - --set \"training.scheme=" + std::string(scheme) + "\"").code == 0);
 }
 

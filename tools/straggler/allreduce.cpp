@@ -68,7 +68,7 @@ std::vector<std::string> sets_of(const Arguments& arguments) {
     const std::uint64_t ranks = arguments.count("ranks", 2), per_host = arguments.has("per-host") ? arguments.count("per-host", 1) : 1;
     if (ranks > most_ranks) throw UsageError(fmt::format("--ranks is {}; it must be at most {}", ranks, most_ranks));
     if (per_host > ranks) throw UsageError(fmt::format("--per-host is {}; it must be at most --ranks, {}", per_host, ranks));
-    sets.push_back("devices.allreduce_rank={compute: {affine: {per_sample: 0s}}}");
+    sets.push_back("devices.allreduce_rank={compute: {affine: {per_sample: 1us}}}");
     sets.push_back(fmt::format("cluster.workers=[{{count: {}, per_host: {}, device: allreduce_rank}}]", ranks, per_host));
   }
   sets.emplace_back("cluster.faults=[]");

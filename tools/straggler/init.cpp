@@ -18,8 +18,8 @@ namespace {
 constexpr const char* first_scenario = R"(# Which scheme reaches 85 % test accuracy first on your cluster? Change what stands here, then:
 #   straggler check FILE                                    explains it: workers, routes, bytes, memory
 #   straggler run FILE                                      runs it; results go to results/NAME
-#   straggler run FILE --set training.scheme=asgd --set name=asgd
-#   straggler compare results/first results/asgd
+#   straggler run FILE --set training.scheme=ssgd --set name=ssgd
+#   straggler compare results/first results/ssgd
 # Every key, unit and default: docs/scenario.md. What can be named: straggler list.
 straggler: 1                       # version of this format
 name: first                        # letters, digits, - and _
@@ -51,9 +51,9 @@ workload:
   cost: {bytes: 4MB}               # messages as large as a model of a million parameters; remove it to send what learns here
 
 training:
-  scheme: {kind: ssgd}             # asgd, nonblocking, local_sgd, fedavg, ...: straggler list schemes
+  scheme: {kind: asgd}             # ssgd, nonblocking, local_sgd, fedavg, ...: straggler list schemes
   batch: {per_worker: 128}         # or {global: 1024}
-  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9}
+  optimizer: {kind: sgd, learning_rate: 0.2}
   stop: {epochs: 20, target_accuracy: 0.85}                    # whichever comes first
   evaluate: {every: {epochs: 0.5}, thresholds: [0.8]}          # times to these accuracies are told, too
 )";
