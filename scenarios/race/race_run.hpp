@@ -20,7 +20,7 @@ struct RaceRun {
 struct RaceOutcome {
   std::vector<Tuned> tuned;                // [entrants]; empty: not tuned
   std::vector<std::vector<RaceRun>> runs;  // [entrants][seeds]
-  std::vector<Verdict> verdicts;     // [finishes]
+  std::vector<Verdict> verdicts;           // [finishes]
   std::vector<std::string> failures;       // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
   bool interrupted = false;  // what there is of the above is empty

@@ -75,25 +75,26 @@ class Findings {
     }
     // Where all settings are rivals of each other, the answer is that of a race.
     const Ranking ranking = view_.rank(reached, only_rivals() ? Family::all_pairs : Family::with_best);
-    const std::string of = reached.size() == whole.size() ? fmt::format("{} settings", whole.size())
-                                                          : fmt::format("the {} {} that reached the target", reached.size(),
-                                                                        settings_word(reached.size()));
+    const std::string of = reached.size() == whole.size()
+                               ? fmt::format("{} settings", whole.size())
+                               : fmt::format("the {} {} that reached the target", reached.size(), settings_word(reached.size()));
     std::string what = ranking.winner ? "best" : "ahead";
     if (where.empty()) what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
     const std::string with = view_.metric().key == "samples_per_second" ? value(first) + " samples per second"
                                                                         : "a " + view_.metric().title + " of " + value(first);
-    std::string sentence =
-        fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
+    std::string sentence = fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
                                        view_.rival_name_of(view_.settings()[first]), with);
     if (!ranking.alike.empty()) sentence += fmt::format(" No difference from it: {}.", rival_names(ranking.alike));
-    if (!ranking.open.empty() && !ranking.one_run) sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
+    if (!ranking.open.empty() && !ranking.one_run)
+      sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
     say(std::move(sentence));
     if (const std::size_t missed = whole.size() - reached.size(); missed > 0)
       say(fmt::format("{}{} of {} settings never reached the target in time.", where, missed, whole.size()));
   }
 
   bool only_rivals() const {
-    return plan_.series && !plan_.x && std::all_of(plan_.facets.begin(), plan_.facets.end(), [&](std::size_t i) { return axis(i).workload; });
+    return plan_.series && !plan_.x &&
+           std::all_of(plan_.facets.begin(), plan_.facets.end(), [&](std::size_t i) { return axis(i).workload; });
   }
 
   /// Who wins how often, where everything else is equal.
@@ -266,7 +267,7 @@ class Findings {
         const std::string of = series ? " for " + who + axis(*plan.series).labels[*series] : std::string();
         const std::string with = parts.empty() ? counted(axis(*plan.x), best->x) : axis(*plan.x).labels[best->x];
         parts.push_back(best->x == in_order(axis(*plan.x)).front() ? "none with more than " + counted(axis(*plan.x), best->x) + of
-                                                                  : fmt::format("{:.3g} with {}{}", best->factor, with, of));
+                                                                   : fmt::format("{:.3g} with {}{}", best->factor, with, of));
       }
     const std::string where = facet_name(view_, plan, facet);
     if (!parts.empty() && parts.size() <= most_parts)

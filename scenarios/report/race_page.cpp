@@ -86,8 +86,8 @@ class RacePage {
       const std::vector<RunValues> times = answer_.times(answer_.finishes[i]);
       for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_time_text(times[entrant]));
       const Verdict& verdict = verdicts_[i];
-      rows.back().push_back(!verdict.anybody      ? "nobody"
-                            : verdict.winner      ? answer_.entrants[*verdict.winner]
+      rows.back().push_back(!verdict.anybody       ? "nobody"
+                            : verdict.winner       ? answer_.entrants[*verdict.winner]
                             : verdict.open.empty() ? no_difference
                                                    : too_few_seeds);
     }

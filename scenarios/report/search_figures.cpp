@@ -100,7 +100,8 @@ class SearchFigures {
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
     const std::string others =
         alone ? "" : " Each mark is a setting that was tried; those beside each other differ in the other settings, too.";
-    figures_.push_back({chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, draw(chart), {}});
+    figures_.push_back(
+        {chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, draw(chart), {}});
   }
 
   /// The best that was tried of each choice.

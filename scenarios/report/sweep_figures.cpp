@@ -252,8 +252,9 @@ class Figures {
                                   ? "Each cell names the fastest of one run each, which may be chance, and its " + shown.title
                                   : "Each cell names the winner and its " + shown.title;
     const std::string caption =
-        plan_.series ? named + "; point at a cell for the others. Dashed cells have no winner: there is no difference, or there are too few "
-                               "seeds to tell."
+        plan_.series ? named +
+                           "; point at a cell for the others. Dashed cells have no winner: there is no difference, or there are too few "
+                           "seeds to tell."
         : ranking.order.empty() ? std::string()
         : ranking.winner        ? "The framed cell is the best one."
                                 : "The framed cell is ahead.";

@@ -93,13 +93,19 @@ void SweepView::find_metric() {
     metric_ = {"time_to_target_s", "time to " + what, "Settings are compared by the simulated time to their target.", true,
                readable_seconds};
   } else if (alike(samples)) {
-    metric_ = {"simulated_seconds", "simulated time",
-               "All points handle the same number of samples, so they are compared by the simulated time that it takes.", true,
-               readable_seconds, true};
+    metric_ = {"simulated_seconds",
+               "simulated time",
+               "All points handle the same number of samples, so they are compared by the simulated time that it takes.",
+               true,
+               readable_seconds,
+               true};
   } else {
-    metric_ = {"samples_per_second", "samples per second",
+    metric_ = {"samples_per_second",
+               "samples per second",
                "There is no target, and points handle different numbers of samples, so they are compared by samples per simulated second.",
-               false, readable_number, true};
+               false,
+               readable_number,
+               true};
   }
   if (metric_.speed) metric_.why += fmt::format(" This is {}.", timing_caveat);
 }

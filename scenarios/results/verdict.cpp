@@ -129,7 +129,8 @@ class Sentence {
   /// workers the times do not compare: then it is those.
   std::string where(const RunResult& a, const RunResult& b) const {
     if (a.workers != b.workers)
-      return fmt::format(" with {} workers instead of {}", readable_number(a.workers), readable_number(b.workers));
+      return fmt::format(" with {} {} instead of {}", readable_number(a.workers), a.workers == 1 ? "worker" : "workers",
+                         readable_number(b.workers));
     if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
     struct Part {
       std::optional<double> RunResult::*share;

@@ -129,7 +129,8 @@ FindOutcome run_find(const SearchFile& search, const Trials::Options& options, P
   for (std::size_t group = 0; group < searches.size(); ++group) {
     FoundGroup& found = outcome.groups[group];
     found.exhaustive = searches[group].exhaustive();
-    if (const auto best = best_of(found.points, outcome.metric.maximize)) found.best = standing(found.points, *best, spec.over, outcome.metric.maximize);
+    if (const auto best = best_of(found.points, outcome.metric.maximize))
+      found.best = standing(found.points, *best, spec.over, outcome.metric.maximize);
   }
   outcome.failures = trials.failures();
   outcome.runs = trials.runs();

@@ -77,7 +77,8 @@ std::string flatness(const FindSpec& spec, const FoundGroup& group) {
   if (others == 0)
     return before + (group.best->one_run ? "no other setting is within 0.5 % of it\n" : "every other setting that was tried is worse\n");
   std::string what = group.best->one_run ? "within 0.5 % of it" : "not told from it";
-  if (group.best->open > 0) what += fmt::format(" (too few seeds for {})", group.best->open == others ? "any" : std::to_string(group.best->open));
+  if (group.best->open > 0)
+    what += fmt::format(" (too few seeds for {})", group.best->open == others ? "any" : std::to_string(group.best->open));
   std::string text = fmt::format("{}{} other{} of {} tried {} {}: ", before, others, others == 1 ? "" : "s", group.points.size(),
                                  others == 1 ? "is" : "are", what);
   for (std::size_t s = 0; s < spec.over.size(); ++s) text += (s > 0 ? ", " : "") + spread_text(spec, group, s);
@@ -132,9 +133,8 @@ std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, c
   if (group.points.front().winner == Winner::neither)
     return fmt::format("neither of {} and {} has the better {} anywhere {}", spec.between[0].label, spec.between[1].label, metric, where);
   const std::string& ahead = name_of(spec, group.points.front().winner);
-  const auto told = static_cast<std::size_t>(std::count_if(group.points.begin(), group.points.end(), [](const ComparedPoint& point) {
-    return point.better() == point.winner;
-  }));
+  const auto told = static_cast<std::size_t>(
+      std::count_if(group.points.begin(), group.points.end(), [](const ComparedPoint& point) { return point.better() == point.winner; }));
   const bool all = told == group.points.size();
   std::string text = fmt::format("{} {} {} everywhere {}", ahead, all ? "has the better" : "is ahead in", metric, where);
   const ComparedPoint *least = nullptr, *most = nullptr;
@@ -175,8 +175,10 @@ std::string winners(const CrossoverSpec& spec, const CrossoverGroup& group, cons
 
 std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
   std::string text;
-  const bool one_run = std::any_of(group.points.begin(), group.points.end(), [](const ComparedPoint& point) { return point.verdict.one_run; });
-  if (one_run && !group.crossings.empty()) return "  one run of each: one seed cannot tell chance from a difference, and chance may move it\n";
+  const bool one_run =
+      std::any_of(group.points.begin(), group.points.end(), [](const ComparedPoint& point) { return point.verdict.one_run; });
+  if (one_run && !group.crossings.empty())
+    return "  one run of each: one seed cannot tell chance from a difference, and chance may move it\n";
   for (const Crossing& crossing : group.crossings)
     if (crossing.noisy)
       text += fmt::format(
@@ -222,7 +224,8 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome) {
     const FoundPoint& best = group.points[group.best->point];
     text += fmt::format("{} {} at {}\n", outcome.metric.maximize ? "most" : "least", outcome.metric.name, settings_text(spec, best));
     text += fmt::format("  {}, the {} of {} settings{}\n", with_interval(outcome.metric.name, best.measured),
-                        outcome.metric.maximize ? "most" : "least", group.points.size(), group.exhaustive ? ", which are all that there are" : "");
+                        outcome.metric.maximize ? "most" : "least", group.points.size(),
+                        group.exhaustive ? ", which are all that there are" : "");
     text += flatness(spec, group);
     text += edges(spec, group);
   }
@@ -240,8 +243,8 @@ std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outc
       text += cells(group.labels) + csv_text(point.at.label);
       for (const Measured* measured : {&point.measured.first, &point.measured.second})
         text += fmt::format(",{},{},{}", mean_cell(measured->statistics), width_cell(measured->statistics), measured->reached);
-      text += fmt::format(",{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference), csv_text(name_of(spec, point.winner)),
-                          csv_text(better_cell(spec, point)));
+      text += fmt::format(",{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference),
+                          csv_text(name_of(spec, point.winner)), csv_text(better_cell(spec, point)));
     }
   return text;
 }

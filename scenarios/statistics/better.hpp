@@ -70,8 +70,8 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
 /// [contenders][runs]
 Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 
-/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among so many
-/// rivals, whatever the other pairs are like.
+/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among so
+/// many rivals, whatever the other pairs are like.
 std::size_t runs_that_tell(std::size_t rivals);
 
 /// "asgd wins"; "no difference"; "too few seeds to tell"; "no difference between asgd and fedavg; too few seeds to tell asgd from local;

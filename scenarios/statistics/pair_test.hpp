@@ -1,11 +1,11 @@
 // The test behind "better": two contenders, one metric, some runs each, of which some may have missed it.
 //
-// All runs have a positive value: Student's t on logarithms, so that the effect is a ratio; on the differences by seed where runs are paired
-// (Student 1908), with unequal variances where they are not (Welch 1947).
-// Some runs missed it, or a value has no logarithm: the exact permutation test on the sum of ranks (Wilcoxon 1945; Mann & Whitney 1947). A
-// missed run ranks behind every run with a value and level with the other missed ones. The test ignores the pairing: the signs of n pairs
-// alone give no p below 2/2^n, which is 0.0625 for five. Common seeds make runs more alike, which makes this test conservative.
-// One run each: no test. Where the metric does not depend on the seed, one run is all there is to know.
+// All runs have a positive value: Student's t on logarithms, so that the effect is a ratio; on the differences by seed where runs are
+// paired (Student 1908), with unequal variances where they are not (Welch 1947). Some runs missed it, or a value has no logarithm: the
+// exact permutation test on the sum of ranks (Wilcoxon 1945; Mann & Whitney 1947). A missed run ranks behind every run with a value and
+// level with the other missed ones. The test ignores the pairing: the signs of n pairs alone give no p below 2/2^n, which is 0.0625 for
+// five. Common seeds make runs more alike, which makes this test conservative. One run each: no test. Where the metric does not depend on
+// the seed, one run is all there is to know.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "scenarios/schema/writer.hpp"
-#include "scenarios/sweep/chance.hpp"
 #include "scenarios/statistics/statistics.hpp"
+#include "scenarios/sweep/chance.hpp"
 
 namespace straggler {
 namespace {

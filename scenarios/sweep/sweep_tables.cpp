@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "scenarios/results/text.hpp"
-#include "scenarios/sweep/derived_scalars.hpp"
 #include "scenarios/statistics/statistics.hpp"
+#include "scenarios/sweep/derived_scalars.hpp"
 
 namespace straggler {
 namespace {

@@ -76,13 +76,13 @@ TEST_CASE("sweep: timing alone ranks no learning, and a third of a per cent is n
 TEST_CASE("sweep: a workload is no competitor") {
   // A step of resnet50 is always shorter than one of bert_base; which scheme is quicker depends on the workload.
   const std::vector<std::string> columns = {"workload.cost.model", "cluster.network.link.bandwidth", "training.scheme"};
-  const SweepOutcome outcome = made_up({{"resnet50_imagenet", "bert_base"}, {"1Gbps", "10Gbps"}, {"ssgd", "asgd"}}, 3,
-                                       [](const auto& labels, std::int64_t repeat) {
-                                         const bool bert = labels[0] == "bert_base";
-                                         const double seconds = (bert ? 10 : 1) * (bert == (labels[2] == "ssgd") ? 1.0 : 1.5);
-                                         const double slow = labels[1] == "1Gbps" ? 2 : 1;
-                                         return Numbers{{"samples", 10}, {"simulated_seconds", seconds * slow * (1 + 0.1 * static_cast<double>(repeat))}};
-                                       });
+  const SweepOutcome outcome =
+      made_up({{"resnet50_imagenet", "bert_base"}, {"1Gbps", "10Gbps"}, {"ssgd", "asgd"}}, 3, [](const auto& labels, std::int64_t repeat) {
+        const bool bert = labels[0] == "bert_base";
+        const double seconds = (bert ? 10 : 1) * (bert == (labels[2] == "ssgd") ? 1.0 : 1.5);
+        const double slow = labels[1] == "1Gbps" ? 2 : 1;
+        return Numbers{{"samples", 10}, {"simulated_seconds", seconds * slow * (1 + 0.1 * static_cast<double>(repeat))}};
+      });
   const std::string text = said(columns, outcome);
   CHECK_FALSE(has(text, "resnet50_imagenet wins"));
   CHECK(has(text, "With model resnet50_imagenet: best of 4 settings: bandwidth 10Gbps, scheme asgd, with a simulated time of 1.1 s"));

@@ -219,6 +219,36 @@ TEST_CASE("a p is never rounded to the other side of the level at which it is ju
   CHECK(times(table(1e-7), " < 0.0001 ") == 1);
 }
 
+TEST_CASE("a race of too few seeds to tell anything of missed runs is warned of before it starts") {
+  Track place("ssgd,asgd");
+  const auto warning = [&](std::size_t seeds) {
+    place.race.seeds = seeds;
+    return too_few_seeds_warning(place.race);
+  };
+  CHECK(warning(3) ==
+        "3 seeds are too few to tell an entrant that always reaches a threshold from one that always misses it: the smallest p is 0.1, and "
+        "the pair is judged at 0.05; --seeds 4 could tell");
+  CHECK_FALSE(warning(4).has_value());
+  for (const char* const more : {"fedavg", "{kind: local_sgd, steps: 4}"}) place.race.entrants.push_back(entrants_of_schemes(more).front());
+  CHECK_FALSE(warning(5).has_value());  // four entrants: 2 / C(10, 5) = 0.0079 <= 0.05 / 6 = 0.0083
+  place.race.entrants.push_back(entrants_of_schemes("nonblocking").front());
+  CHECK(warning(5)->find("the smallest p is 0.0079, and the first of 10 pairs is judged at 0.005; --seeds 6 could tell") !=
+        std::string::npos);
+  place.race.timing_only = true;
+  CHECK_FALSE(warning(2).has_value());  // nobody can miss the end of an epoch
+}
+
+TEST_CASE("three seeds tell nobody from somebody who never arrives; four do") {
+  Track place("plain=ssgd");
+  place.race.entrants.push_back(entrant_of_yaml("never: {training.scheme: ssgd, training.optimizer.learning_rate: 1e-7}"));
+  place.race.seeds = 3;
+  const Raced three = place.run();
+  CHECK(three.table.find("time to 0.7 (target): too few seeds to tell\n") != std::string::npos);
+  CHECK(three.verdicts.ends_with(",too few seeds to tell\n"));
+  place.race.seeds = 4;
+  CHECK(place.run().table.find("time to 0.7 (target): plain wins\n") != std::string::npos);
+}
+
 TEST_CASE("timing alone: who is through an epoch first") {
   Track place("ssgd,asgd");
   place.race.timing_only = true;
@@ -226,6 +256,7 @@ TEST_CASE("timing alone: who is through an epoch first") {
   CHECK(raced.outcome.verdicts.size() == 1);
   CHECK(raced.outcome.verdicts[0].winner == std::size_t{1});  // nobody waits for the slowest
   CHECK(times(raced.race, ",epoch,") == 10);
+  CHECK(times(raced.table, "note: timing only: whether it learns as much from a sample is not known\n") == 1);
 }
 
 TEST_CASE("what a race refuses names what is to blame") {

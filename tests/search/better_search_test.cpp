@@ -50,7 +50,7 @@ TEST_CASE("a crossover names nobody better where five of five meet four of five"
   const SearchFile search = search_of(files, learning_scenario, asgd_or_ssgd);
   const Values all{10, 11, 12, 13, 14}, four{10.5, 11.5, 12.5, 13.5, std::nullopt}, never(5);
   CHECK(has(csv(search, all, four), ",asgd,no difference\n"));
-  CHECK(has(csv(search, all, never), ",asgd,asgd\n"));                  // p = 2 / C(10, 5) = 0.008
+  CHECK(has(csv(search, all, never), ",asgd,asgd\n"));                                  // p = 2 / C(10, 5) = 0.008
   CHECK(has(csv(search, Values(3, 1.0), Values(3)), ",asgd,too few seeds to tell\n"));  // p = 2 / C(6, 3) = 0.1
   const std::string everywhere = said(search, {{all, four}, {all, four}, {all, never}});
   CHECK(has(everywhere, "asgd is ahead in time_to_target_s everywhere"));

@@ -91,7 +91,8 @@ TEST_CASE("whole numbers end with neighbours; a stretch without a winner has two
 TEST_CASE("noise that is wider than the tolerance around a crossing is told") {
   const auto with_noise = [](double noise) {
     return search(spec_of({"1", "100", true, false}, 0.01), [noise](double x) {
-      // Logarithms of pairs differ by log10(x) - 1 and plus, minus the noise: mean log10(x) - 1, half of the interval 4.3027 noise / sqrt(3).
+      // Logarithms of pairs differ by log10(x) - 1 and plus, minus the noise: mean log10(x) - 1, half of the interval 4.3027 noise /
+      // sqrt(3).
       const double difference = std::log10(x) - 1 + 1e-7;
       const auto value = [&](double more) { return std::optional(5 * std::exp(difference + more)); };
       return std::pair(Measured::of({value(0), value(noise), value(-noise)}), Measured::of({5, 5, 5}));
@@ -147,7 +148,8 @@ crossover:
   CHECK(found.crossover.groups[1].crossings.empty());
   CHECK(found.text.find("latency=1ms: server has the better simulated_seconds everywhere from 1MB/s to 4MB/s") != std::string::npos);
   // A step takes 257.9 and 256.4 ms at 1 MB/s, 256.5 and 256.1 ms at 4 MB/s: the ring is ahead, there by less than half a per cent.
-  CHECK(found.text.find("latency=1us: ring is ahead in simulated_seconds everywhere from 1MB/s to 4MB/s of cluster.network.link.bandwidth, by ") !=
+  CHECK(found.text.find(
+            "latency=1us: ring is ahead in simulated_seconds everywhere from 1MB/s to 4MB/s of cluster.network.link.bandwidth, by ") !=
         std::string::npos);
   CHECK(found.text.find("; it is better at 1 of 9 values, elsewhere: no difference") != std::string::npos);
   // By the lead at an end: 100 steps of 256 ms and of their messages.

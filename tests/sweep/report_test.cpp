@@ -31,7 +31,8 @@ const std::vector<std::string> map_columns = {"cluster.workers[0].count", "clust
 const std::vector<std::vector<std::string>> map_values = {{"4", "8"}, {"100Mbps", "1Gbps", "10Gbps"}, {"ssgd", "asgd"}};
 
 /// asgd wins at 100 Mbit/s; at 1 Gbit/s there is no difference with 4 workers, and too much noise with 8: logarithms of the ratios are
-/// ±0.042 and ±0.167, and half of an interval is 3.18 / root 3 times that; at 10 Gbit/s ssgd wins with 4 workers and nobody gets there with 8.
+/// ±0.042 and ±0.167, and half of an interval is 3.18 / root 3 times that; at 10 Gbit/s ssgd wins with 4 workers and nobody gets there
+/// with 8.
 Numbers map_truth(const std::vector<std::string>& labels, std::int64_t repeat) {
   const double workers = std::stod(labels[0]);
   const bool asgd = labels[2] == "asgd";
@@ -66,7 +67,9 @@ TEST_CASE("a map of workers by bandwidth names who wins where, who is not told a
              "reaches the target in 1."));
   CHECK(says(said, "At workers 4: asgd at 100Mbps; no difference between ssgd and asgd at 1Gbps; ssgd at 10Gbps."));
   CHECK(says(said, "At workers 8: asgd at 100Mbps; too few seeds to tell ssgd from asgd at 1Gbps; nobody reaches the target at 10Gbps."));
-  CHECK(says(said, "Best of the 10 settings that reached the target: workers 4, bandwidth 10Gbps, scheme ssgd, with a time to 0.8 test accuracy of 6.3 s"));
+  CHECK(says(said,
+             "Best of the 10 settings that reached the target: workers 4, bandwidth 10Gbps, scheme ssgd, with a time to 0.8 test accuracy "
+             "of 6.3 s"));
   const auto files = sweep_report_files({"sweep: who", "scenario of the first point: name: base"}, map_columns, outcome);
   REQUIRE(files.size() == 2);
   CHECK(files[0].first == "report.html");

@@ -135,8 +135,7 @@ int execute(const std::vector<std::string>& given) {
   });
   take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
   share_with_ranks(pool, arguments, options);
-  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet)
-    fmt::print(stderr, "warning: {}\n", *warning);
+  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet) fmt::print(stderr, "warning: {}\n", *warning);
   const RaceOutcome outcome = run_race(race, reader, pool);
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
