@@ -176,7 +176,6 @@ void SimulatedBackend::close_record(Time when) {
 
 bool SimulatedBackend::is_member(Rank worker) const { return !membership_ || membership_->is_member(worker); }
 bool SimulatedBackend::awaits(Rank worker) const { return !membership_ || membership_->awaits(worker); }
-Rank SimulatedBackend::members() const { return membership_ ? membership_->members() : plan_.workers; }
 
 // Operations
 

@@ -63,7 +63,6 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void signal_workers(Rank from, SyncSignal signal) override { signals_.broadcast(from, signal.number); }
   bool is_member(Rank worker) const override;
   bool awaits(Rank worker) const override;
-  Rank members() const override;
   bool members_change() const override { return membership_ != nullptr; }
   std::int32_t forced_choice(Rank rank) override;
   void chosen(Rank rank, std::int32_t choice) override;

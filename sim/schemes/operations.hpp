@@ -45,7 +45,6 @@ class Backend {
   /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
   virtual bool awaits(Rank worker) const = 0;
-  virtual Rank members() const = 0;
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.

@@ -69,7 +69,6 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void signal_workers(Rank from, SyncSignal signal) override;
   bool is_member(Rank) const override { return true; }
   bool awaits(Rank) const override { return true; }
-  Rank members() const override { return task_.plan.workers; }
   bool members_change() const override { return false; }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
