@@ -4,11 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
-
-#include "sim/engine/simulation.hpp"
 
 namespace straggler {
 
@@ -80,29 +77,6 @@ class Mailbox {
     std::vector<T>& items = kept_->items;
     items.erase(std::remove_if(items.begin() + static_cast<std::ptrdiff_t>(kept_->taken), items.end(), condition), items.end());
   }
-
-  /// `T item = co_await mailbox.take(simulation);`
-  class Take final : public Wakeup, private Receiver {
-   public:
-    Take(Simulation& simulation, Mailbox& mailbox) : Wakeup(simulation), mailbox_(mailbox) {}
-    bool await_ready() const noexcept { return false; }
-    bool await_suspend(std::coroutine_handle<> waiter) {
-      waiter_ = waiter;
-      item_ = mailbox_.receive(*this);
-      return !item_.has_value();
-    }
-    T await_resume() { return std::move(*item_); }
-
-   private:
-    bool wants(const T&) const override { return true; }
-    void take(T item) override {
-      item_ = std::move(item);
-      wake();
-    }
-    Mailbox& mailbox_;
-    std::optional<T> item_;
-  };
-  Take take(Simulation& simulation) { return Take(simulation, *this); }
 
  private:
   void unlink(Receiver& r) noexcept {

@@ -20,7 +20,7 @@ struct Deadlock : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something processes wait at (a mailbox, a barrier): asked who waits there when nothing more can happen.
+/// Something processes wait at (a mailbox, an all-reduce): asked who waits there when nothing more can happen.
 class WaitingPlace {
  public:
   /// Appends sentences like "worker 3 waits for a message from server 0".
@@ -108,18 +108,6 @@ class Simulation final : private ProcessWatcher {
   std::vector<ProcessId> ended_;
   EventQueue::Kind start_;          // timers that start processes
   std::vector<Process> processes_;  // last: frames die first, while all they refer to lives
-};
-
-/// Base of awaiters that somebody else completes: wakes its coroutine through the queue at this instant, never inline.
-class Wakeup : public Event {
- protected:
-  explicit Wakeup(Simulation& simulation) : simulation_(&simulation) {}
-  void wake() { simulation_->queue().after(Time(), *this); }
-  std::coroutine_handle<> waiter_;
-  Simulation* simulation_;
-
- private:
-  void happen() override { waiter_.resume(); }
 };
 
 }  // namespace straggler

@@ -9,7 +9,6 @@
 namespace straggler::fluid {
 
 using FlowIndex = std::uint32_t;
-using LinkIndex = std::uint32_t;
 using GroupIndex = std::uint32_t;
 inline constexpr std::uint32_t none = ~0u;
 

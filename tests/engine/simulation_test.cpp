@@ -1,4 +1,4 @@
-// Processes, mailboxes, barriers and signals in simulated time.
+// Processes and mailboxes in simulated time.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -8,7 +8,6 @@
 
 #include "sim/engine/mailbox.hpp"
 #include "sim/engine/simulation.hpp"
-#include "sim/engine/waiting.hpp"
 
 using namespace straggler;
 
@@ -37,6 +36,45 @@ Process sleeper(Simulation& simulation, Log& log, std::string name, std::int64_t
   log.note(simulation, name);
 }
 
+/// `const int item = co_await Take(simulation, box);`: wakes its coroutine through the queue, as operations do.
+class Take final : public Event, private Mailbox<int>::Receiver {
+ public:
+  Take(Simulation& simulation, Mailbox<int>& box) : simulation_(simulation), box_(box) {}
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    item_ = box_.receive(*this);
+    return !item_.has_value();
+  }
+  int await_resume() { return *item_; }
+
+ private:
+  bool wants(const int&) const override { return true; }
+  void take(int item) override {
+    item_ = item;
+    simulation_.queue().after(Time(), *this);
+  }
+  void happen() override { waiter_.resume(); }
+  Simulation& simulation_;
+  Mailbox<int>& box_;
+  std::optional<int> item_;
+  std::coroutine_handle<> waiter_;
+};
+
+/// Says who waits for its items.
+class Counter final : public WaitingPlace {
+ public:
+  explicit Counter(Simulation& simulation) : simulation_(simulation) { simulation_.add(*this); }
+  ~Counter() { simulation_.remove(*this); }
+  Mailbox<int> box;
+
+ private:
+  void describe_waiting(std::vector<std::string>& who) const override {
+    if (box.first_waiting()) who.push_back("somebody waits at the counter");
+  }
+  Simulation& simulation_;
+};
+
 Process producer(Simulation& simulation, Mailbox<int>& box, int count) {
   for (int i = 0; i < count; ++i) {
     co_await simulation.delay(ms(10));
@@ -46,30 +84,15 @@ Process producer(Simulation& simulation, Mailbox<int>& box, int count) {
 
 Process consumer(Simulation& simulation, Mailbox<int>& box, Log& log, std::string name, int count) {
   for (int i = 0; i < count; ++i) {
-    const int item = co_await box.take(simulation);
+    const int item = co_await Take(simulation, box);
     log.note(simulation, name + std::to_string(item));
   }
 }
 
-Process party(Simulation& simulation, Barrier& barrier, Log& log, std::string name, std::int64_t delay, int& alive) {
+Process counted_consumer(Simulation& simulation, Mailbox<int>& box, int& alive) {
   const Counted counted(alive);
-  for (int round = 0; round < 2; ++round) {
-    co_await simulation.delay(ms(delay));
-    co_await barrier.arrive();
-    log.note(simulation, name);
-  }
-}
-
-Process waits_for(Simulation& simulation, Signal& signal, Log& log, std::uint64_t number) {
-  co_await signal.reach(number);
-  log.note(simulation, std::to_string(number));
-}
-
-Process raises(Simulation& simulation, Signal& signal, std::vector<std::uint64_t> numbers) {
-  for (const std::uint64_t number : numbers) {
-    co_await simulation.delay(ms(10));
-    signal.raise(number);
-  }
+  co_await simulation.delay(ms(30));
+  for (int i = 0; i < 2; ++i) co_await Take(simulation, box);
 }
 
 Task<int> fails_later(Simulation& simulation, int& alive) {
@@ -138,46 +161,6 @@ TEST_CASE("a killed receiver does not swallow an item") {
   CHECK(box.size() == 1);
 }
 
-TEST_CASE("a barrier holds everybody until the last, and is new afterwards; who dies has not arrived") {
-  for (const bool kill_one : {false, true}) {
-    Simulation simulation;
-    Log log;
-    int alive = 0;
-    {
-      Barrier barrier(simulation, 2, "round");
-      const auto first = simulation.spawn(party(simulation, barrier, log, "a", 10, alive));
-      simulation.spawn(party(simulation, barrier, log, "b", 30, alive));
-      if (kill_one) simulation.spawn(killer(simulation, first, 20));
-      if (kill_one) {
-        CHECK_THROWS_AS(simulation.run(), Deadlock);
-        CHECK(log.entries.empty());
-        CHECK(barrier.arrived() == 1);
-      } else {
-        simulation.run();
-        // The last to come goes on at once, the others through the queue at the same instant.
-        const std::vector<std::pair<std::int64_t, std::string>> expected = {{30, "b"}, {30, "a"}, {60, "b"}, {60, "a"}};
-        CHECK(log.entries == expected);
-      }
-      simulation.kill_all();
-    }
-    CHECK(alive == 0);
-  }
-}
-
-TEST_CASE("a signal is numbered: an old one wakes nobody who waits for a later one") {
-  Simulation simulation;
-  Log log;
-  Signal signal(simulation, "round");
-  simulation.spawn(waits_for(simulation, signal, log, 1));
-  simulation.spawn(waits_for(simulation, signal, log, 3));
-  simulation.spawn(waits_for(simulation, signal, log, 2));
-  simulation.spawn(raises(simulation, signal, {1, 1, 0, 3}));
-  simulation.run();
-  const std::vector<std::pair<std::int64_t, std::string>> expected = {{10, "1"}, {40, "3"}, {40, "2"}};
-  CHECK(log.entries == expected);
-  CHECK(signal.value() == 3);
-}
-
 TEST_CASE("an exception comes out of run(), also from a subroutine, and frames unwind") {
   int alive = 0;
   {
@@ -188,39 +171,46 @@ TEST_CASE("an exception comes out of run(), also from a subroutine, and frames u
   CHECK(alive == 0);
 }
 
-TEST_CASE("a deadlock says who waits for what") {
+TEST_CASE("a deadlock says how many wait, and each place says who waits there") {
   Simulation simulation;
   Log log;
-  Barrier barrier(simulation, 3, "epoch");
-  Signal signal(simulation, "go");
+  Counter first(simulation), second(simulation), third(simulation);
   int alive = 0;
-  simulation.spawn(party(simulation, barrier, log, "a", 10, alive));
-  simulation.spawn(waits_for(simulation, signal, log, 7));
+  simulation.spawn(counted_consumer(simulation, first.box, alive));
+  simulation.spawn(consumer(simulation, second.box, log, "x", 1));
   try {
     simulation.run();
     FAIL("no deadlock was reported");
   } catch (const Deadlock& deadlock) {
     const std::string text = deadlock.what();
-    CHECK(text.find("2 processes wait") != std::string::npos);
-    CHECK(text.find("1 of 3 parties wait at barrier epoch") != std::string::npos);
-    CHECK(text.find("waits for signal go to reach 7, it stands at 0") != std::string::npos);
+    CHECK(text.find("deadlock at 0.03") != std::string::npos);
+    CHECK(text.find("2 processes wait and nothing is left that could wake them") != std::string::npos);
+    const std::size_t told = text.find("somebody waits at the counter");
+    REQUIRE(told != std::string::npos);
+    CHECK(text.find("somebody waits at the counter", told + 1) != std::string::npos);
+    CHECK(text.find("somebody waits at the counter", text.find("somebody waits at the counter", told + 1) + 1) == std::string::npos);
   }
+  CHECK(alive == 1);
   simulation.kill_all();
+  CHECK(alive == 0);
 }
 
 TEST_CASE("a process may be killed at any moment and leaves nothing behind; places are used again") {
+  // At 30 ms it begins to wait, at 40 and 50 ms it is given an item.
   for (int at = 0; at < 70; ++at) {
     int alive = 0;
     Simulation simulation;
     Log log;
-    Barrier barrier(simulation, 1, "alone");
-    const auto victim = simulation.spawn(party(simulation, barrier, log, "a", 30, alive));
+    Mailbox<int> box;
+    const auto victim = simulation.spawn(counted_consumer(simulation, box, alive));
     simulation.spawn(killer(simulation, victim, at));
+    simulation.spawn(producer(simulation, box, 5));
     simulation.run();
     CHECK(alive == 0);
+    CHECK(box.first_waiting() == nullptr);
     CHECK(simulation.living() == 0);
     const auto again = simulation.spawn(sleeper(simulation, log, "b", 1, 1));
-    CHECK(again <= 1);
+    CHECK(again <= 2);
     simulation.run();
   }
 }
