@@ -31,6 +31,21 @@ Hasher& add(Hasher& hasher, const Kind& kind) {
   return hasher;
 }
 
+/// Far beyond any model: products with bytes and copies still fit into 64 bits.
+constexpr double most_parameters = 1e13;
+
+/// Counted from the shapes, since a product of widths may not fit into 64 bits.
+void check_size(const Model& model) {
+  double parameters = 0;
+  for (const TensorInfo& tensor : model.tensors()) {
+    double size = 1;
+    for (const std::size_t width : tensor.shape) size *= static_cast<double>(width);
+    parameters += size;
+  }
+  if (!(parameters <= most_parameters))
+    throw std::invalid_argument(fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters, most_parameters));
+}
+
 /// Says where in the scenario the data was named whose files are wrong.
 template <class Read>
 auto with_data_place(const Scenario& scenario, const Read& read) {
@@ -101,7 +116,9 @@ void Blueprint::resolve_data(const Scenario& scenario) {
 
 void Blueprint::resolve_workload(const Scenario& scenario) {
   const auto make = [&](const Kind& kind) {
-    return Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
+    auto made = Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
+    check_size(*made);
+    return made;
   };
   numerics = numerics_of(scenario);
   model = at_place(scenario, "workload.model", [&] {

@@ -24,7 +24,7 @@ Process SimulatedBackend::Background::story(const BackgroundTraffic& traffic, st
   const auto length = [&](Time mean, std::uint64_t draw) {
     if (!traffic.random) return mean;
     RandomStream uniform(stream, draw);
-    return Time::round_up(-std::log1p(-uniform.uniform()) * static_cast<double>(mean.ticks()));
+    return backend_.simulation_.queue().span(-std::log1p(-uniform.uniform()) * static_cast<double>(mean.ticks()));
   };
   co_await backend_.simulation_.delay(traffic.start);
   for (std::uint64_t turn = 0; !alone(); ++turn) {

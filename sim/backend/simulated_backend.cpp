@@ -134,6 +134,7 @@ void SimulatedBackend::forget_former_life(Rank worker) {
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
   forced_used_.resize(forced_.size());
   forced_made_.resize(forced_.size());
+  if (until && *until <= Time::limit()) simulation_.queue().stop_before_limit();
   const Weights initial = nodes_.front().initial_weights();
   if (recorder_.begin(initial)) return close_record(now());
   for (Rank worker = 0; worker < plan_.workers; ++worker)
@@ -144,7 +145,8 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   if (evaluate_every) evaluation_clock_ = std::make_unique<EvaluationClock>(*this, *evaluate_every);
   bool stopped = true;
   try {
-    stopped = simulation_.run(until.value_or(Time::never()));
+    // At the limit itself is what would end later.
+    stopped = simulation_.run(until ? std::min(*until, Time::limit() - Time::from_ticks(1)) : Time::never());
   } catch (const Deadlock& deadlock) {
     if (!membership_) throw;
     failure_ = Outcome::stalled;
