@@ -31,6 +31,21 @@ Hasher& add(Hasher& hasher, const Kind& kind) {
   return hasher;
 }
 
+/// Far beyond any model: products with bytes and copies still fit into 64 bits.
+constexpr double most_parameters = 1e13;
+
+/// Counted from the shapes, since a product of widths may not fit into 64 bits.
+void check_size(const Model& model) {
+  double parameters = 0;
+  for (const TensorInfo& tensor : model.tensors()) {
+    double size = 1;
+    for (const std::size_t width : tensor.shape) size *= static_cast<double>(width);
+    parameters += size;
+  }
+  if (!(parameters <= most_parameters))
+    throw std::invalid_argument(fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters, most_parameters));
+}
+
 /// Says where in the scenario the data was named whose files are wrong.
 template <class Read>
 auto with_data_place(const Scenario& scenario, const Read& read) {
@@ -99,6 +114,13 @@ void Blueprint::resolve_data(const Scenario& scenario) {
   });
 }
 
+/// A model of these data. Throws std::invalid_argument if its sizes overflow.
+std::unique_ptr<Model> Blueprint::make_model(const Kind& kind) const {
+  auto made = Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
+  check_size(*made);
+  return made;
+}
+
 /// The model that learns, if there are samples to learn from.
 void Blueprint::resolve_model(const Scenario& scenario) {
   if (!has_data()) return;
@@ -107,7 +129,7 @@ void Blueprint::resolve_model(const Scenario& scenario) {
     if (data.vocabulary && !entry.words)
       throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
                                   " has; take model skipgram, or other data");
-    return entry.make(scenario.workload.model.parameters, data, ModelSetting{*kernels, numerics.precision});
+    return make_model(scenario.workload.model);
   });
   if (scenario.workload.weights.empty()) return;
   try {
@@ -140,7 +162,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
                                     "or a model that is known by its layers, such as resnet50_imagenet");
-      cost = cost_table(*entry.make(kind.parameters, data, ModelSetting{*kernels, numerics.precision}));
+      cost = cost_table(*make_model(kind));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }
     return 0;

@@ -108,6 +108,7 @@ struct Blueprint {
   void for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const;
   void resolve_streams(const Scenario& scenario);
   void resolve_data(const Scenario& scenario);
+  std::unique_ptr<Model> make_model(const Kind& kind) const;
   void resolve_model(const Scenario& scenario);
   void refuse_epochs(const Scenario& scenario) const;
   std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;

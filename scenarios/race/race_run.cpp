@@ -23,7 +23,9 @@ std::vector<PointRequest> tuning_requests(const Race& race, const RaceReader& re
 
 /// False: interrupted.
 bool tune(const Race& race, const RaceReader& reader, PointPool& pool, RaceOutcome& outcome) {
-  const std::vector<PointOutcome> points = pool.run(tuning_requests(race, reader));
+  const std::vector<PointRequest> requests = tuning_requests(race, reader);
+  pool.expect(requests.size() + race.entrants.size() * race.seeds);  // the race follows
+  const std::vector<PointOutcome> points = pool.run(requests);
   if (pool.interrupted()) return false;
   auto point = points.begin();
   for (const Entrant& entrant : race.entrants) {

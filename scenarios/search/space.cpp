@@ -15,7 +15,10 @@ namespace {
 constexpr double most_whole = 1e15;  // whole numbers beyond it are not told apart
 
 RangeEnd end_of(const std::string& key, const std::string& text) {
-  if (const auto end = parse_range_end(text)) return *end;
+  if (const auto end = parse_range_end(text)) {
+    if (const std::string wrong = out_of_span(*end); !wrong.empty()) throw SettingError(key, "is " + in_quotes(text) + "; " + wrong);
+    return *end;
+  }
   throw SettingError(key, "is " + in_quotes(text) + "; write a number, with its unit where one belongs");
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t layout = 2;        // of the tables; a file of another one starts anew
 constexpr std::uint64_t row_bytes = 120;  // of an evaluation, and of a value beside its floats, with its places in indexes
+constexpr std::uint64_t page_bytes = 4096, page_content = page_bytes - 4;  // SQLite's own choice; large values go on in pages of their own
+constexpr std::uint64_t log_bytes = std::uint64_t{16} << 20;
 // Evaluations are written soon. Values wait: many of a run's are dropped again for better spread ones.
 constexpr auto flush_interval = std::chrono::seconds(5), flush_values_interval = std::chrono::seconds(30);
 constexpr std::uint64_t flush_bytes = std::uint64_t{64} << 20;
@@ -47,6 +49,10 @@ std::int64_t sum_of(const Key& root, const Key& value, const void* data, std::si
   return half(Hasher().add(root).add(value).add_bytes(data, bytes).key().low);
 }
 
+/// What a value adds to the file, at most, and what it surely leaves in whole pages when it goes.
+std::uint64_t most_added(std::uint64_t bytes) { return 2 * row_bytes + (bytes / page_content + 2) * page_bytes; }
+std::uint64_t surely_left(std::uint64_t bytes) { return row_bytes + bytes / page_bytes * page_bytes; }
+
 Statement& bind(Statement& statement, int at, const Key& key) { return statement.bind(at, half(key.high)).bind(at + 1, half(key.low)); }
 
 }  // namespace
@@ -78,6 +84,7 @@ struct EvaluationFile::Open {
     // Nothing waits for the disk: after a power cut the cache may be damaged, which checksums tell. And where secure_delete is on, what
     // makes room would be written over with zeros.
     database.run("PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF");
+    database.run(("PRAGMA journal_size_limit = " + std::to_string(log_bytes)).c_str());
     if (layout_of(database) != layout) make_tables(database);
     return database;
   }
@@ -251,12 +258,17 @@ void EvaluationFile::write(bool values) {
   flushed_ = Clock::now();
   if (values) values_flushed_ = flushed_;
   if (fresh_ + used_ == 0 && !(values && (!fresh_values_.empty() || !used_values_.empty()))) return;
-  Transaction transaction(open_->database);
-  open_->database.run("UPDATE clock SET now = now + 1");
-  write_evaluations();
-  if (values) write_values();
-  make_room();
-  transaction.commit();
+  {
+    Transaction transaction(open_->database);
+    open_->database.run("UPDATE clock SET now = now + 1");
+    touch_evaluations();
+    if (values) touch_values();
+    make_room(incoming_bytes(values));
+    write_evaluations();
+    if (values) write_values();
+    transaction.commit();
+  }
+  shrink_file();
   for (auto& [key, known] : known_) known.fresh = known.used = false;
   fresh_ = used_ = 0;
   if (!values) return;
@@ -265,66 +277,93 @@ void EvaluationFile::write(bool values) {
   fresh_bytes_ = 0;
 }
 
+void EvaluationFile::touch_evaluations() {
+  Statement touch(open_->database, "UPDATE evaluations SET used = (SELECT now FROM clock) WHERE high = ? AND low = ?");
+  for (const auto& [key, known] : known_)
+    if (known.used && !known.fresh) bind(touch, 0, key).run();
+}
+
+void EvaluationFile::touch_values() {
+  Statement touch(open_->database,
+                  "UPDATE vectors SET used = (SELECT now FROM clock)"
+                  " WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?");
+  for (const Name& used : used_values_) bind(bind(touch, 0, used.first), 2, used.second).run();
+}
+
+std::uint64_t EvaluationFile::live_bytes() {
+  Statement pages(open_->database,
+                  "SELECT (page_count - freelist_count) * page_size"
+                  " FROM pragma_page_count, pragma_freelist_count, pragma_page_size");
+  pages.step();
+  return static_cast<std::uint64_t>(pages.count(0));
+}
+
+std::uint64_t EvaluationFile::incoming_bytes(bool values) const {
+  std::uint64_t bytes = 2 * row_bytes * fresh_ + page_bytes;
+  if (!values) return bytes;
+  for (const auto& [name, floats] : fresh_values_)
+    if (const std::uint64_t more = most_added(floats.size() * sizeof(float)); more < cap_) bytes += more;  // others are not written
+  return bytes;
+}
+
 void EvaluationFile::write_evaluations() {
+  std::uint64_t live = live_bytes();
   Statement insert(open_->database,
                    "INSERT OR REPLACE INTO evaluations (high, low, stamp, loss, accuracy, sum, used)"
                    " VALUES (?, ?, ?, ?, ?, ?, (SELECT now FROM clock))");
-  Statement touch(open_->database, "UPDATE evaluations SET used = (SELECT now FROM clock) WHERE high = ? AND low = ?");
   const std::int64_t stamp = half(math_stamp().low);
   for (const auto& [key, known] : known_) {
-    if (known.fresh)
-      bind(insert, 0, key)
-          .bind(2, stamp)
-          .bind(3, std::bit_cast<std::int64_t>(known.value.loss))
-          .bind(4, std::bit_cast<std::int64_t>(known.value.accuracy))
-          .bind(5, sum_of(key, known.value))
-          .run();
-    else if (known.used)
-      bind(touch, 0, key).run();
+    if (!known.fresh) continue;
+    live += 2 * row_bytes;
+    if (live > cap_) break;
+    bind(insert, 0, key)
+        .bind(2, stamp)
+        .bind(3, std::bit_cast<std::int64_t>(known.value.loss))
+        .bind(4, std::bit_cast<std::int64_t>(known.value.accuracy))
+        .bind(5, sum_of(key, known.value))
+        .run();
   }
 }
 
 void EvaluationFile::write_values() {
+  std::uint64_t live = live_bytes();
   Statement name(open_->database,
                  "INSERT OR IGNORE INTO vectors (root_high, root_low, high, low, stamp, bytes, sum, used, id)"
                  " VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT now FROM clock), (SELECT coalesce(max(id), 0) + 1 FROM floats))");
   Statement insert(open_->database, "INSERT INTO floats (id, data) SELECT coalesce(max(id), 0) + 1, ? FROM floats");
-  Statement touch(open_->database,
-                  "UPDATE vectors SET used = (SELECT now FROM clock)"
-                  " WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?");
   const std::int64_t stamp = half(math_stamp().low);
   for (const auto& [key, floats] : fresh_values_) {
     const std::size_t bytes = floats.size() * sizeof(float);
+    if (live + most_added(bytes) > cap_) continue;
     bind(bind(name, 0, key.first), 2, key.second).bind(4, stamp).bind(5, half(bytes));
     name.bind(6, sum_of(key.first, key.second, floats.data(), bytes)).run();
-    if (open_->database.changes() > 0) insert.bind_bytes(0, floats.data(), bytes).run();
+    if (open_->database.changes() == 0) continue;  // another process was first
+    insert.bind_bytes(0, floats.data(), bytes).run();
+    live += most_added(bytes);
   }
-  for (const Name& used : used_values_) bind(bind(touch, 0, used.first), 2, used.second).run();
 }
 
 /// A tenth more than needed goes, so that this is rare.
-void EvaluationFile::make_room() {
-  Statement sizes(
-      open_->database,
-      "SELECT (SELECT count(*) FROM evaluations), (SELECT count(*) FROM vectors), (SELECT coalesce(sum(bytes), 0) FROM vectors)");
-  sizes.step();
-  const auto all = row_bytes * static_cast<std::uint64_t>(sizes.count(0) + sizes.count(1)) + static_cast<std::uint64_t>(sizes.count(2));
-  sizes.reset();
-  if (all <= cap_) return;
-  std::uint64_t left = all - cap_ + cap_ / 10;
+void EvaluationFile::make_room(std::uint64_t incoming) {
+  if (live_bytes() + incoming <= cap_) return;
+  const std::uint64_t aim = cap_ - cap_ / 10;
+  for (std::uint64_t all = live_bytes() + incoming; all > aim; all = live_bytes() + incoming)
+    if (!drop_oldest(all - aim)) return;
+}
+
+bool EvaluationFile::drop_oldest(std::uint64_t bytes) {
   std::vector<Key> evaluations;
   std::vector<std::int64_t> vectors;
   {
     Statement oldest(open_->database,
                      "SELECT used, 0 AS kind, bytes, id, 0 FROM vectors UNION ALL SELECT used, 1, 0, high, low FROM evaluations"
                      " ORDER BY used, kind, 4, 5");
-    while (left > 0 && oldest.step()) {
-      const std::uint64_t bytes = row_bytes + static_cast<std::uint64_t>(oldest.count(2));
+    while (bytes > 0 && oldest.step()) {
       if (oldest.count(1) == 0)
         vectors.push_back(oldest.count(3));
       else
         evaluations.push_back({static_cast<std::uint64_t>(oldest.count(3)), static_cast<std::uint64_t>(oldest.count(4))});
-      left -= std::min(left, bytes);
+      bytes -= std::min(bytes, oldest.count(1) == 0 ? surely_left(static_cast<std::uint64_t>(oldest.count(2))) : row_bytes);
     }
   }
   Statement drop_evaluation(open_->database, "DELETE FROM evaluations WHERE high = ? AND low = ?");
@@ -332,6 +371,20 @@ void EvaluationFile::make_room() {
   Statement drop_floats(open_->database, "DELETE FROM floats WHERE id = ?");
   for (const std::int64_t id : vectors) drop_floats.bind(0, id).run();
   if (!vectors.empty()) open_->database.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM floats)");
+  return !evaluations.empty() || !vectors.empty();
+}
+
+/// A file that was larger before (of an earlier version, or another cap).
+void EvaluationFile::shrink_file() {
+  Statement size(open_->database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  size.step();
+  const auto bytes = static_cast<std::uint64_t>(size.count(0));
+  size.reset();
+  if (bytes <= cap_ || live_bytes() > cap_) return;
+  try {
+    open_->database.run("VACUUM");
+  } catch (const DiskError&) {  // it takes room to make room: another time
+  }
 }
 
 void EvaluationFile::forget_all() {

@@ -5,7 +5,8 @@
 //  - Each row holds a checksum: what a damaged disk returns is never served.
 //  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
 //    the end; a killed process loses what it had not flushed, nothing else.
-//  - The file keeps below its cap: what was used longest ago goes first, evaluations and values alike.
+//  - The file keeps below its cap, whoever writes to it: each transaction makes room before it writes, and what was used longest ago goes
+//    first, evaluations and values alike. SQLite's log beside it holds what is being written, and is cut back to `log_bytes` afterwards.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -73,9 +74,20 @@ class EvaluationFile final : public TrajectoryStore {
   void go_without(const std::string& why);
   void remove_value(const Key& root, const Key& value);
   void write(bool values);
+  /// Marks what was used, so that it does not go.
+  void touch_evaluations();
+  void touch_values();
+  /// Bytes of the file that are in use.
+  std::uint64_t live_bytes();
+  /// Bytes that `write` may add, at most.
+  std::uint64_t incoming_bytes(bool values) const;
+  void make_room(std::uint64_t incoming);
+  /// Removes what was used longest ago, about so many bytes. False: there is nothing to remove.
+  bool drop_oldest(std::uint64_t bytes);
+  /// They stop where the file would grow beyond its cap.
   void write_evaluations();
   void write_values();
-  void make_room();
+  void shrink_file();
   void flush_if_due();
   void forget_all();
 

@@ -50,7 +50,7 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
   for (const std::filesystem::path& file : states) {
     if (!std::filesystem::exists(file))
       throw ResultsError(file.string() + ": is not there; name folders of sweeps, each with its sweep.sqlite");
-    SweepState state(file);
+    SweepState state = SweepState::to_read(file);
     const std::vector<std::string> its = state.description();
     if (its.empty()) throw ResultsError(file.string() + ": no sweep was run there; name the folders of its shards");
     refuse_search(file, its);

@@ -65,6 +65,12 @@ std::vector<PointOutcome> PointPool::run(std::size_t count, const std::function<
   return std::move(outcomes_);
 }
 
+void PointPool::expect(std::size_t requests) {
+  const std::lock_guard lock(mutex_);
+  expected_ += requests;
+  progress_.points += requests;
+}
+
 bool PointPool::has_finished(const PointRequest& request) const {
   return state_.find(point_id(request.read(), request.timing_only, options_.worker.kernels)).has_value();
 }
@@ -75,7 +81,10 @@ void PointPool::add(PointRequest request) {
   Point point{std::move(request), outcomes_.size(), {}, scenario.seed};
   point.id = point_id(scenario, point.request.timing_only, options_.worker.kernels);
   outcomes_.push_back({point.id, point.seed, state_.find(point.id), {}});
-  ++progress_.points;
+  if (expected_ > 0)
+    --expected_;
+  else
+    ++progress_.points;
   if (outcomes_.back().result) {
     ++progress_.found;
     ++progress_.finished;

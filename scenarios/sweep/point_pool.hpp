@@ -66,6 +66,8 @@ class PointPool final : public PointDesk {
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
 
+  /// So many requests will come in later calls of run(): progress() counts them from now on.
+  void expect(std::size_t requests);
   /// The state has it already. Throws ScenarioErrors.
   bool has_finished(const PointRequest& request) const;
   SweepProgress progress() const;
@@ -140,6 +142,7 @@ class PointPool final : public PointDesk {
   std::set<Key> promised_;
   std::vector<PointOutcome> outcomes_;
   SweepProgress progress_;
+  std::size_t expected_ = 0;  // of progress_.points: not requested yet
   std::exception_ptr failure_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
@@ -18,7 +19,12 @@ std::optional<End> read_end(Section& range, const char* key) {
   const YamlNode* const node = range.require(key, std::string("write where the range ") + (key[0] == 'f' ? "begins" : "ends"));
   if (node == nullptr) return std::nullopt;
   if (node->type == YamlNode::Type::scalar)
-    if (const auto end = parse_range_end(node->text)) return end;
+    if (const auto end = parse_range_end(node->text)) {
+      const std::string wrong = out_of_span(*end);
+      if (wrong.empty()) return end;
+      range.problem(key, "is " + in_quotes(node->text) + "; " + wrong);
+      return std::nullopt;
+    }
   range.problem(key, "is " + what_stands(*node) + "; write a number, with its unit where one belongs");
   return std::nullopt;
 }
@@ -93,6 +99,13 @@ std::optional<RangeEnd> parse_range_end(const std::string& text) {
     if (const auto value = attempt([&] { return parse_quantity(text, dimension); }))
       return RangeEnd{*value, dimension, false, text.ends_with("bps")};
   return std::nullopt;
+}
+
+std::string out_of_span(const RangeEnd& end) {
+  constexpr double least = 1e-100, most = 1e100;
+  const double size = std::abs(end.value);
+  if (size == 0 || (size >= least && size <= most)) return {};
+  return size > most ? "a range ends between -1e100 and 1e100" : "a range ends at 0, or at least 1e-100 from it";
 }
 
 std::vector<std::string> read_range(Section range) {

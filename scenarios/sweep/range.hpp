@@ -18,6 +18,8 @@ struct RangeEnd {
 };
 /// Nothing if it is neither.
 std::optional<RangeEnd> parse_range_end(const std::string& text);
+/// Where a range may not end: logarithms, ratios and powers of what lies further out, or nearer to 0, leave a double. Empty: it may.
+std::string out_of_span(const RangeEnd& end);
 
 /// The values of a range, as YAML scalars in the unit of its ends: geometric by `times`, arithmetic by `step`, or `steps` values, evenly
 /// spread (`scale: linear | log`; with log those between the ends are

@@ -13,33 +13,80 @@ namespace straggler {
 Database::Database(const std::filesystem::path& file, std::string noun) : Database(file, DatabaseUse{.noun = std::move(noun)}) {}
 
 Database::Database(const std::filesystem::path& file, DatabaseUse use) : file_(file), use_(std::move(use)) {
-  const int code =
-      sqlite3_open_v2(file.string().c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   try {
-    if (code != SQLITE_OK) fail(code);
-    sqlite3_busy_timeout(handle_, use_.patience_ms);
+    open(file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     use_write_ahead_log();
+    opened_ = true;
   } catch (...) {
     sqlite3_close(handle_);
     throw;
   }
 }
 
+void Database::open(const std::string& name, int flags) {
+  const int code = sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
+  if (code != SQLITE_OK && !use_.only_read) fail(code);
+  sqlite3_busy_handler(
+      handle_, [](void* self, int times) { return static_cast<Database*>(self)->wait(times) ? 1 : 0; }, this);
+}
+
+/// Whether to try again; `times`: how often this wait has been asked.
+bool Database::wait(int times) {
+  constexpr int pause = 10;  // ms
+  if (times == 0) {
+    waits_since_ = Clock::now();
+    told_ = given_up_ = false;
+  }
+  const auto waited = Clock::now() - waits_since_;
+  if (use_.wait.give_up && use_.wait.give_up()) {
+    given_up_ = true;
+    return false;
+  }
+  if (waited >= std::chrono::milliseconds(use_.patience_ms)) return false;
+  if (!told_ && waited >= std::chrono::seconds(1)) {
+    told_ = true;
+    if (use_.wait.tell) use_.wait.tell(fmt::format("{}: another process has it; waiting for that one", file_.string()));
+  }
+  sqlite3_sleep(pause);
+  return true;
+}
+
 /// Readers and one writer do not wait for each other, and a killed process leaves nothing half written. Turning it on is the one thing for
 /// which SQLite does not wait by itself until another process has let go.
 void Database::use_write_ahead_log() {
-  constexpr int pause = 10;  // ms
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(use_.patience_ms);
   const auto attempt = [this] {
-    return sqlite3_exec(handle_, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
+    return sqlite3_exec(handle_, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master", nullptr,
+                        nullptr, nullptr);
   };
   int code = attempt();
-  while ((code & 0xFF) == SQLITE_BUSY && Clock::now() < end) {
-    sqlite3_sleep(pause);
-    code = attempt();
+  for (int times = 0; (code & 0xFF) == SQLITE_BUSY && !given_up_ && wait(times); ++times) code = attempt();
+  if (code == SQLITE_OK) return;
+  const int kind = code & 0xFF;
+  if (use_.only_read && (kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN || kind == SQLITE_PERM)) return read_as_it_lies();
+  fail(code);
+}
+
+/// Of a folder that cannot be written, in which SQLite could not even note that it reads. Sound as long as nobody writes, and nothing is
+/// left in the log.
+void Database::read_as_it_lies() {
+  std::error_code error;
+  const std::filesystem::path log = file_.string() + "-wal";
+  if (const auto left = std::filesystem::file_size(log, error); !error && left > 0)
+    throw ResultsError(
+        fmt::format("{}: {} was not closed (there is a {}), and cannot be closed where nothing can be written; copy the folder",
+                    file_.string(), use_.noun, log.filename().string()));
+  std::string name = "file:";
+  for (const char c : std::filesystem::absolute(file_).string()) {
+    if (c == '%' || c == '?' || c == '#')
+      name += fmt::format("%{:02x}", static_cast<unsigned>(c));
+    else
+      name += c;
   }
-  if (code != SQLITE_OK) fail(code);
+  sqlite3_close(std::exchange(handle_, nullptr));
+  open(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  if (const int code = sqlite3_exec(handle_, "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr); code != SQLITE_OK)
+    fail(code);
+  read_only_ = true;
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -51,6 +98,12 @@ void Database::run(const char* sql) {
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::fail(int code) const {
+  const int kind = code & 0xFF;
+  if (kind == SQLITE_BUSY && given_up_) throw WaitInterrupted(fmt::format("{}: interrupted while another process had it", file_.string()));
+  std::error_code error;
+  if ((kind == SQLITE_IOERR || kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN) && opened_ && !std::filesystem::exists(file_, error))
+    throw FileGone(
+        fmt::format("{}: is gone: it was removed or moved while {} was in use; run the command again", file_.string(), use_.noun));
   if (handle_ && (code & 0xFF) == SQLITE_FULL) fail_for_disk(ENOSPC);
   if (handle_ && (code & 0xFF) == SQLITE_IOERR) fail_for_disk(sqlite3_system_errno(handle_));
   throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), use_.noun,

@@ -1,8 +1,11 @@
 // The door to SQLite: statements that close themselves, errors that say which file and what to do.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -13,12 +16,29 @@ struct sqlite3_stmt;
 
 namespace straggler {
 
+/// The file was removed or moved while it was in use: nothing that was given is wrong, and the command cannot go on.
+struct FileGone : ResultsError {
+  using ResultsError::ResultsError;
+};
+/// The user ended a wait for another process.
+struct WaitInterrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// While another process has the file; either may be empty.
+struct DatabaseWait {
+  std::function<void(const std::string&)> tell;  // once a wait, after a second: a sentence
+  std::function<bool()> give_up;                 // asked now and then; then WaitInterrupted is thrown
+};
+
 /// What a database is to its user.
 struct DatabaseUse {
   std::string noun;         // for messages: "the store"
   int patience_ms = 60000;  // how long one process waits for another's write
   std::string when_full = "what was finished is kept: free some space, and the same command goes on";
   std::string elsewhere = "name another folder with --out";
+  DatabaseWait wait = {};
+  bool only_read = false;  // where it cannot be written it is read as it lies there
 };
 
 class Database {
@@ -33,18 +53,26 @@ class Database {
   /// One or more statements without results. Throws ResultsError; DiskError where the disk is full or fails.
   void run(const char* sql);
   const std::filesystem::path& file() const { return file_; }
+  bool read_only() const { return read_only_; }
   /// Rows that the last statement changed.
   std::int64_t changes() const;
   [[noreturn]] void fail(int code) const;
 
  private:
   friend class Statement;
+  using Clock = std::chrono::steady_clock;
+  void open(const std::string& name, int flags);
   void use_write_ahead_log();
+  void read_as_it_lies();
+  bool wait(int times);
   [[noreturn]] void fail_for_disk(int error) const;  // by errno; 0: not known
   std::string remedy(int code) const;
   std::filesystem::path file_;
   DatabaseUse use_;
   sqlite3* handle_ = nullptr;
+  Clock::time_point waits_since_;
+  bool opened_ = false, read_only_ = false;
+  bool told_ = false, given_up_ = false;  // of this wait
 };
 
 /// A prepared statement; parameters and columns are numbered from 0.

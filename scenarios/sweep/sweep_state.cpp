@@ -60,7 +60,11 @@ std::vector<std::string> labels_of(const std::string& text) {
 
 }  // namespace
 
-SweepState::SweepState(const std::filesystem::path& file) : database_(file, "the state of the sweep") {
+SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait) : SweepState(file, std::move(wait), false) {}
+
+SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait, bool only_read)
+    : database_(file, DatabaseUse{.noun = "the state of the sweep", .wait = std::move(wait), .only_read = only_read}) {
+  if (database_.read_only()) return;
   Transaction transaction(database_);
   database_.run(
       "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, fields TEXT NOT NULL, wall REAL) WITHOUT ROWID;"

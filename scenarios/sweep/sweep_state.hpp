@@ -40,7 +40,9 @@ struct PlannedSweep {
 
 class SweepState {
  public:
-  explicit SweepState(const std::filesystem::path& file);
+  explicit SweepState(const std::filesystem::path& file, DatabaseWait wait = {});
+  /// Of a sweep that is only looked at: it may lie where nothing can be written.
+  static SweepState to_read(const std::filesystem::path& file) { return SweepState(file, {}, true); }
 
   std::optional<FinishedPoint> find(const std::string& id);
   void record(const std::string& id, const FinishedPoint& point);
@@ -63,6 +65,7 @@ class SweepState {
   std::string answer();
 
  private:
+  SweepState(const std::filesystem::path& file, DatabaseWait wait, bool only_read);
   Database database_;
 };
 

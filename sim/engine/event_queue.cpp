@@ -17,6 +17,7 @@ namespace straggler {
 namespace {
 
 constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
+constexpr const char* too_late = "an event is scheduled beyond 100 simulated days: look for a delay that is too long";
 constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
 constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
 
@@ -43,9 +44,18 @@ EventQueue::~EventQueue() {
   }
 }
 
+Time EventQueue::beyond(const char* what) const {
+  if (!stops_before_limit_) throw TimeOverflow(what);
+  return Time::limit() + Time::from_ticks(1);
+}
+
+Time EventQueue::span(double ticks) const {
+  if (stops_before_limit_ && !(ticks < static_cast<double>(Time::limit().ticks()))) return beyond("");
+  return Time::round_up(ticks);
+}
+
 Time EventQueue::later(Time delay) const {
-  if (delay > Time::limit() - now_)
-    throw TimeOverflow("an event is scheduled beyond 100 simulated days: look for a delay that is too long");
+  if (delay > Time::limit() - now_) return beyond(too_late);
   return now_ + delay;
 }
 
@@ -74,7 +84,7 @@ std::uint32_t EventQueue::put(Time when, Target target) {
 
 std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
   if (when < now_) throw std::logic_error("an event is scheduled in the past");
-  if (when > Time::limit()) throw TimeOverflow("an event is scheduled beyond 100 simulated days: look for a delay that is too long");
+  if (when > Time::limit()) when = beyond(too_late);
   if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
   std::uint32_t slot = vacant_;
   if (slot == ~0u) {

@@ -67,6 +67,11 @@ class EventQueue {
   bool empty() const { return instant_.empty() && heap_.empty(); }
   std::size_t pending() const { return instant_live_ + stored_ - dead_; }
 
+  /// For runs that stop at Time::limit() or before: what is scheduled beyond it never happens, and is not refused.
+  void stop_before_limit() { stops_before_limit_ = true; }
+  bool stops_before_limit() const { return stops_before_limit_; }
+  /// `ticks` rounded up, for a delay: as Time::round_up, but beyond Time::limit() where that is not refused.
+  Time span(double ticks) const;
   /// Throws std::logic_error if `when` is past or the event is scheduled already, TimeOverflow beyond Time::limit().
   void at(Time when, Event& event);
   void after(Time delay, Event& event) { at(later(delay), event); }
@@ -99,6 +104,8 @@ class EventQueue {
   static constexpr std::size_t cached_events = 2048;  // what so few refer to is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
+  /// Of the moment behind all that happens; `what` is refused where runs may last so long.
+  Time beyond(const char* what) const;
   Time later(Time delay) const;
   std::uint32_t put(Time when, Target target);
   std::uint32_t put_in_heap(Time when, Target target);
@@ -114,6 +121,7 @@ class EventQueue {
   std::uint32_t vacate(std::uint32_t slot) noexcept;
 
   Time now_;
+  bool stops_before_limit_ = false;
   std::uint64_t fired_ = 0;
   std::uint32_t sequence_;
   std::uint32_t vacant_ = ~0u;  // first of the list of vacant slots

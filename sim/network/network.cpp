@@ -106,7 +106,8 @@ struct Network::Inside {
   }
   void check_latency(Time latency) const {
     if (latency < Time()) throw std::invalid_argument("a message has a latency below 0");
-    if (latency > Time::limit() - queue.now()) throw TimeOverflow("a message's latency passes 100 simulated days");
+    if (latency > Time::limit() - queue.now() && !queue.stops_before_limit())
+      throw TimeOverflow("a message's latency passes 100 simulated days");
   }
   void check_unused(const char* call) const {
     if (flows.started() > 0) throw std::logic_error(std::string(call) + " after a flow was started: call it before the first one");

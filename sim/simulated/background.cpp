@@ -24,7 +24,7 @@ Process Background::story(const BackgroundTraffic& traffic, std::size_t number) 
   const auto length = [&](Time mean, std::uint64_t draw) {
     if (!traffic.random) return mean;
     RandomStream uniform(stream, draw);
-    return Time::round_up(-std::log1p(-uniform.uniform()) * static_cast<double>(mean.ticks()));
+    return world_.queue().span(-std::log1p(-uniform.uniform()) * static_cast<double>(mean.ticks()));
   };
   co_await world_.simulation.delay(traffic.start);
   for (std::uint64_t turn = 0; !alone(); ++turn) {

@@ -32,7 +32,12 @@ std::span<const double> Computations::milestones(const ComputeOperation& operati
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   const Rank rank = operation.node().self();
   const Time there = loaded(operation);
-  operation.span = plan_.duration(rank, operation.batch(), call, there);
+  try {
+    operation.span = plan_.duration(rank, operation.batch(), call, there);
+  } catch (const TimeOverflow&) {
+    if (!simulation_.queue().stops_before_limit()) throw;
+    operation.span = Time::limit();  // the run stops first
+  }
   if (there == now()) return begin(operation);
   operation.milestone() = loading;
   times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
@@ -200,7 +205,7 @@ void Computations::reschedule(Job& job) {
   job.operation->cancel();
   if (job.rate == 0) return;
   const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone()];
-  simulation_.queue().after(Time::round_up(std::max(0.0, work - job.done) / job.rate), *job.operation);
+  simulation_.queue().after(simulation_.queue().span(std::max(0.0, work - job.done) / job.rate), *job.operation);
 }
 
 /// The number of workers that want a core has changed there.

@@ -1,5 +1,6 @@
 #include "sim/simulated/simulated_backend.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -52,6 +53,7 @@ void SimulatedBackend::take_down() {
 }
 
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
+  if (until && *until <= Time::limit()) world_.queue().stop_before_limit();
   const Weights initial = workers_.node(0).initial_weights();
   if (books_.recorder().begin(initial)) return close_record(world_.now());
   for (Rank worker = 0; worker < world_.workers; ++worker)
@@ -62,7 +64,8 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);
   bool stopped = true;
   try {
-    stopped = world_.simulation.run(until.value_or(Time::never()));
+    // At the limit itself is what would end later.
+    stopped = world_.simulation.run(until ? std::min(*until, Time::limit() - Time::from_ticks(1)) : Time::never());
   } catch (const Deadlock& deadlock) {
     if (!workers_.change()) throw;
     publications_.note_failure(Outcome::stalled);

@@ -1,7 +1,9 @@
 // `straggler quantize` as users meet it.
 #include <doctest/doctest.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cstring>
 
 #include <algorithm>
 #include <cstdlib>
@@ -104,6 +106,13 @@ TEST_CASE("quantize: bad usage and files that do not fit are one line each, exit
   const std::string model = place.read("trained/model.safetensors");
   place.write("short.safetensors", model.substr(0, model.size() - 8));
   place.write("text.safetensors", "this is not a model at all");
+  // Finite numbers that no training gives: sums of them are not finite. Behind the length of the header, 8 bytes, and the header.
+  std::uint64_t header = 0;
+  std::memcpy(&header, model.data(), sizeof header);
+  std::string damaged = model;
+  const float large = 9e29f;
+  for (std::size_t at = sizeof header + header; at < damaged.size(); at += sizeof large) std::memcpy(&damaged[at], &large, sizeof large);
+  place.write("damaged.safetensors", damaged);
   std::filesystem::create_directories(place.folder() / "taken");
   place.write("taken/thesis.txt", "mine");
   const std::string good = "trained/model.safetensors --scenario spiral.yaml ";
@@ -114,6 +123,7 @@ TEST_CASE("quantize: bad usage and files that do not fit are one line each, exit
       {"trained/model.safetensors --scenario nothing.yaml", "nothing.yaml"},
       {"short.safetensors --scenario spiral.yaml", "short.safetensors: tensor "},
       {"text.safetensors --scenario spiral.yaml", "text.safetensors: its header would have"},
+      {"damaged.safetensors --scenario spiral.yaml", "straggler: damaged.safetensors: the output of its layer '"},
       {good + "--set workload.model.hidden=[24,17]", "tensor '2.weight' has shape [16, 24], the model's has [17, 24]"},
       {good + "--set workload.model=softmax", "tensor '0.weight' has shape [24, 2], the model's has [4, 2]"},
       {good + "--set workload.model.hidden=[24,16,4]", "has no tensor '6.weight' of shape [4, 4]"},

@@ -194,22 +194,24 @@ TEST_CASE("the store keeps below its cap; what was used longest ago goes first")
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   const auto key = [](std::uint64_t i) { return Hasher().add(i).key(); };
-  const std::uint64_t cap = 120 * 100;  // a hundred evaluations
   {
-    EvaluationFile store(path, cap);
-    for (std::uint64_t i = 0; i < 100; ++i) {
+    EvaluationFile store(path);
+    for (std::uint64_t i = 0; i < 1000; ++i) {
       store.keep(key(i), {static_cast<double>(i), 0.5});
-      store.flush();
+      if (i % 100 == 0) store.flush();
     }
   }
+  const std::uint64_t cap = std::filesystem::file_size(path);  // it is full
   EvaluationFile store(path, cap);
   CHECK(store.find(key(0))->loss == 0);  // used now
-  store.keep(key(100), {100, 0.5});
+  store.keep(key(1000), {1000, 0.5});
   store.flush();
-  CHECK(store.facts().evaluations < 100);
+  CHECK(store.facts().evaluations < 1000);
+  CHECK(store.facts().evaluations > 300);
+  CHECK(store.facts().file_bytes <= cap);
   EvaluationFile again(path, cap);
   CHECK(again.find(key(0)));
-  CHECK(again.find(key(100)));
+  CHECK(again.find(key(1000)));
   CHECK_FALSE(again.find(key(1)));
   again.clear();
   CHECK(again.facts().evaluations == 0);

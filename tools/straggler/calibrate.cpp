@@ -4,6 +4,7 @@
 
 #include "scenarios/results/out_file.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/program.hpp"
 #include "validation/calibrate/calibration.hpp"
 #include "validation/tables/whole_file.hpp"
 
@@ -47,6 +48,7 @@ int execute(const std::vector<std::string>& given) {
   if (!out.has_filename()) throw UsageError("-o is not the name of a file");
   refuse_to_replace(out);
   write_whole_files(out.parent_path(), {{out.filename().string(), yaml}});
+  results_are_in(out);
   fmt::print("{}: {}\n\n{}", file.string(), calibration.found, calibration.table);
   return Exit::done;
 }

@@ -10,6 +10,7 @@
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
+#include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/ranks.hpp"
 
 namespace straggler::cli {
@@ -65,6 +66,12 @@ void open_results(const fs::path& folder, const char* state_file, const char* no
   if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", name, error.message()));
 }
 
+DatabaseWait wait_for_others(const Common& common) {
+  DatabaseWait wait{{}, [] { return interrupt_requested(); }};
+  if (!common.quiet) wait.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  return wait;
+}
+
 void remove_state(const fs::path& folder, const char* state_file) {
   std::error_code ignored;
   for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(folder / (std::string(state_file) + suffix), ignored);
@@ -98,13 +105,10 @@ void say_how_it_went(const SweepProgress& progress, double wall_seconds, const C
 
 namespace {
 
-std::string line(const SweepProgress& now, double seconds, bool open_end) {
+std::string line(const SweepProgress& now, std::optional<double> left, bool open_end) {
   const char* const least = open_end ? "at least " : "";
   std::string text = fmt::format("{} of {}{} points, {} running", now.finished, least, now.points, now.running);
-  if (const std::size_t done = now.finished - now.found; done > 0)
-    text +=
-        fmt::format(", {}{} left", least,
-                    readable_seconds(seconds / static_cast<double>(done) * static_cast<double>(now.points - now.finished - now.failed)));
+  if (left) text += fmt::format(", {}{} left", least, readable_seconds(*left));
   if (now.saved > 0)
     text += fmt::format(", {} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations));
   return text;
@@ -114,9 +118,10 @@ std::string line(const SweepProgress& now, double seconds, bool open_end) {
 
 void PointsLine::show(const SweepProgress& now) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const std::optional<double> left = remaining_.estimate(now, seconds);
   if (!shown_ || seconds < next_) return;
   next_ = seconds + (bar_ ? 0.2 : 5);
-  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, seconds, open_end_), bar_ ? "" : "\n");
+  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, left, open_end_), bar_ ? "" : "\n");
   drawn_ = bar_;
 }
 

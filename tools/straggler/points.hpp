@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/sweep/point_pool.hpp"
+#include "scenarios/sweep/remaining_time.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -23,6 +24,9 @@ std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments);
 
 /// A folder of results is new, empty, or holds a `noun`, that is its state file; or --force. Throws ResultsError.
 void open_results(const std::filesystem::path& folder, const char* state_file, const char* noun, bool force);
+
+/// A locked state is waited for, said so, until the user interrupts.
+DatabaseWait wait_for_others(const Common& common);
 
 /// Takes away the state of a folder.
 void remove_state(const std::filesystem::path& folder, const char* state_file);
@@ -60,6 +64,7 @@ class PointsLine {
   bool drawn_ = false;
   double next_ = 2;
   Clock::time_point start_ = Clock::now();
+  RemainingTime remaining_;
 };
 
 }  // namespace straggler::cli

@@ -4,15 +4,19 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
+#include <system_error>
 
 #include "models/data/dataset.hpp"
 #include "models/executor/executor.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/schema/errors.hpp"
+#include "scenarios/sweep/sqlite.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -36,6 +40,13 @@ void print_overview(std::FILE* to) {
              "Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 a bound was\n"
              "exceeded, 2 bad usage or bad input, 3 it could not go on (failed points, a full disk), 130 interrupted (what was\n"
              "finished is written).\n");
+}
+
+std::string written_results;  // where they are; empty: nowhere yet
+
+std::string output_problem(const std::string& why) {
+  return fmt::format("standard output cannot be written: {}{}", why,
+                     written_results.empty() ? std::string() : "; the results are in " + written_results);
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
@@ -63,6 +74,8 @@ int dispatch(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+void results_are_in(const std::filesystem::path& place) { written_results = place.string(); }
+
 int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body) {
   const auto say = [](const std::string& text) { fmt::print(stderr, "straggler: {}\n", text); };
   try {
@@ -80,6 +93,11 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
     return Exit::bad_input;
   } catch (const DiskError& error) {
     say(error.what());
+  } catch (const FileGone& error) {
+    say(error.what());
+  } catch (const WaitInterrupted& error) {
+    say(error.what());
+    return Exit::interrupted;
   } catch (const ResultsError& error) {
     say(error.what());
     return Exit::bad_input;
@@ -89,6 +107,8 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
     say(error.what());
   } catch (const std::bad_alloc&) {
     say("the machine's memory is exhausted; use less data, fewer workers, a smaller model or --timing-only");
+  } catch (const std::system_error& error) {
+    say(std::ferror(stdout) ? output_problem(error.code().message()) : fmt::format("internal error: {}", error.what()));
   } catch (const std::exception& error) {
     say(fmt::format("internal error: {}", error.what()));
   }
@@ -105,9 +125,10 @@ void prepare_process() {
 
 int run_program(const std::vector<std::string>& arguments) {
   const int code = guarded(arguments, [&] { return dispatch(arguments); });
+  errno = 0;
   if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && code == 0) {
-    fmt::print(stderr, "straggler: standard output cannot be written\n");
-    return Exit::bad_input;
+    fmt::print(stderr, "straggler: {}\n", output_problem(std::strerror(errno ? errno : EIO)));
+    return Exit::cannot_go_on;
   }
   return code;
 }

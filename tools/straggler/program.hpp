@@ -1,5 +1,6 @@
 // The program around its commands: which one is run, and what is said of errors.
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@ namespace straggler::cli {
 
 /// Settings of the process; once, before anything else.
 void prepare_process();
+
+/// To be said from now on if standard output cannot be written: what the command is for is in this file or folder.
+void results_are_in(const std::filesystem::path& place);
 
 /// Runs the command that the arguments name. Returns the exit code; what went wrong is said on standard error.
 int run_program(const std::vector<std::string>& arguments);

@@ -17,6 +17,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/program.hpp"
 #include "validation/tables/aligned.hpp"
 #include "validation/tables/whole_file.hpp"
 
@@ -148,7 +149,7 @@ class Quantization {
     const Dataset data = blueprint.load_data(scenario_, threads);
     if (data.test.count() == 0) throw_error(scenario_, "workload.data", "there are no test samples; give data with a test set");
     const std::vector<float> calibration = calibration_inputs(data);
-    at_place(scenario_, "workload.model", [&] {
+    of_model([&] {
       const PostTraining training(network, data.test, calibration, {*blueprint.kernels, threads});
       std::vector<StepResult> unquantized{evaluate_model(*blueprint.model, weights.data(), data.test, threads)};
       if (network.had_batch_norm) unquantized.push_back(training.folded());
@@ -156,7 +157,6 @@ class Quantization {
       for (std::size_t i = 0; i < choices_.size(); ++i) runs.push_back({bits_[i], choices_[i], training.run(choices_[i], parts_)});
       write(training, unquantized, runs);
       print(unquantized, runs);
-      return 0;
     });
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!arguments_.common().quiet) fmt::print(stderr, "took {:.2f} s\n", seconds);
@@ -164,6 +164,16 @@ class Quantization {
   }
 
  private:
+  /// What cannot be computed with these weights is said of their file: the scenario describes the model well.
+  template <class Work>
+  void of_model(const Work& work) const {
+    try {
+      work();
+    } catch (const std::invalid_argument& wrong) {
+      throw DataError(fmt::format("{}: {}", arguments_.positional().front(), wrong.what()));
+    }
+  }
+
   QuantizationChoice choice(int bits) const {
     QuantizationChoice choice;
     choice.weight_bits = arguments_.has("weight-bits") ? bits_of("weight-bits", arguments_.get<std::string>("weight-bits")) : bits;
@@ -219,6 +229,7 @@ class Quantization {
     files.emplace_back(steps_file, steps_csv(unquantized, runs));
     write_whole_files(out_, files);
     remove_earlier_models(files);
+    results_are_in(out_);
   }
 
   /// Of an earlier quantization into the same folder, with other bits.

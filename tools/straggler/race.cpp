@@ -10,6 +10,7 @@
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
+#include "tools/straggler/program.hpp"
 #include "tools/straggler/ranks.hpp"
 #include "validation/tables/whole_file.hpp"
 
@@ -109,6 +110,7 @@ void write_tables(const fs::path& out, const Race& race, const RaceReader& reade
   } catch (const DiskError& error) {
     throw DiskError(fmt::format("{}; the finished runs are kept: the same command goes on", error.what()));
   }
+  results_are_in(out);
 }
 
 int execute(const std::vector<std::string>& given) {
@@ -125,9 +127,9 @@ int execute(const std::vector<std::string>& given) {
     remove_state(out, state_file);
   }
   catch_interrupts();
-  SweepState state(out / state_file);
+  SweepState state(out / state_file, wait_for_others(arguments.common()));
   const std::unique_ptr<EvaluationFile> store = open_store(arguments);
-  PointsLine line(arguments.common(), race.tuning.has_value());
+  PointsLine line(arguments.common(), false);
   const auto start = std::chrono::steady_clock::now();
   PointPool pool(options, state, store.get(), [&](const SweepProgress& now) {
     line.show(now);

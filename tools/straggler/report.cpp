@@ -26,7 +26,7 @@ std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
 }
 
 Files sweep_files(const fs::path& file, const fs::path& page_folder) {
-  SweepState state(file);
+  SweepState state = SweepState::to_read(file);
   if (describes_search(state.description()))
     return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
@@ -40,7 +40,7 @@ Files sweep_files(const fs::path& file, const fs::path& page_folder) {
 }
 
 Files race_files(const fs::path& file, const fs::path& page_folder) {
-  SweepState state(file);
+  SweepState state = SweepState::to_read(file);
   return {{"report.html", race_page(kept_race_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
 }
 

@@ -22,6 +22,7 @@
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/program.hpp"
 #include "tools/straggler/progress.hpp"
 #include "tools/straggler/run_report.hpp"
 
@@ -202,6 +203,7 @@ class Run {
     recorder.finish(folder, scenario_.name);
     write(folder, experiment, record, wall_seconds);
     folder.commit();
+    results_are_in(folder.out());
     if (options_.checkpoint) finish_checkpoint(record.outcome);
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
     fmt::print("{}", run_report(scenario_, record, folder.out()));

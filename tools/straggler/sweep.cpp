@@ -21,6 +21,7 @@
 #include "tools/straggler/dry_run.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
+#include "tools/straggler/program.hpp"
 #include "tools/straggler/ranks.hpp"
 #include "validation/tables/whole_file.hpp"
 
@@ -81,7 +82,7 @@ void take_away(const fs::path& folder, bool folder_was_there) {
   const fs::path file = folder / state_file;
   std::error_code ignored;
   try {
-    if (fs::exists(file, ignored) && SweepState(file).points() > 0) return;
+    if (fs::exists(file, ignored) && SweepState::to_read(file).points() > 0) return;
   } catch (const ResultsError&) {
     return;
   }
@@ -166,7 +167,7 @@ class SweepCommand {
         return fs::equivalent(shard, out_ / state_file, ignored);
       });
     });
-    SweepState state(out_ / state_file);
+    SweepState state(out_ / state_file, wait_for_others(common_));
     const SweepOutcome outcome = merge_sweeps(states, state);
     std::vector<std::string> columns;
     for (const std::string& line : state.description())
@@ -190,7 +191,7 @@ class SweepCommand {
       return !goes_on(search, pool);  // reads all that is to be run
     });
     catch_interrupts();
-    SweepState state(out_ / state_file);
+    SweepState state(out_ / state_file, wait_for_others(common_));
     const std::unique_ptr<EvaluationFile> store = open_store(arguments_);
     PointsLine line(common_, search.searches() || sweep.until);
     const auto start = std::chrono::steady_clock::now();
@@ -313,6 +314,7 @@ class SweepCommand {
     } catch (const DiskError& error) {
       throw DiskError(fmt::format("{}; the finished points are kept: the same command goes on", error.what()));
     }
+    results_are_in(out_);
     if (!was_ours_) return;
     std::error_code ignored;
     std::vector<fs::path> old;

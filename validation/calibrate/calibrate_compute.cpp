@@ -17,12 +17,6 @@ namespace {
 
 /// An affine time that misses a batch size by more gives way to a table.
 constexpr double tolerance = 0.05;
-/// The distance of a normal distribution's quartile from its mean, in standard deviations.
-constexpr double quartile = 0.6744897501960817;
-
-/// What a scenario takes at most.
-constexpr double largest_sigma = 5;
-
 using ByBatch = std::map<std::int64_t, std::vector<const BatchTimes::Sample*>>;
 
 std::vector<double> seconds_of(const std::vector<const BatchTimes::Sample*>& samples) {
@@ -45,8 +39,8 @@ std::optional<double> sigma_of(const ByBatch& batches) {
     }
     degrees += static_cast<double>(samples.size() - 1);
   }
-  if (degrees > 0) return std::sqrt(squares / degrees);
-  return from_ranges.empty() ? std::nullopt : std::optional(median(from_ranges));
+  if (degrees > 0) return std::min(std::sqrt(squares / degrees), largest_sigma);
+  return from_ranges.empty() ? std::nullopt : std::optional(std::min(median(from_ranges), largest_sigma));
 }
 
 /// What a table without point `left_out` says there: a line through its neighbours.
@@ -81,8 +75,7 @@ class DeviceCalibration {
       out += "}}\n";
     }
     if (sigma_ && rounded(*sigma_) > 0)
-      out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n",
-                         format_number(std::min(std::round(*sigma_ * 1e5) / 1e5, largest_sigma)));
+      out += fmt::format("    jitter: {{kind: lognormal, sigma: {}}}\n", format_number(std::round(*sigma_ * 1e5) / 1e5));
     return out;
   }
 

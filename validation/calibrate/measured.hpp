@@ -9,6 +9,11 @@
 
 namespace straggler {
 
+/// The distance of a normal distribution's quartile from its mean, in standard deviations.
+inline constexpr double quartile = 0.6744897501960817;
+/// Of a lognormal jitter: what a scenario takes at most.
+inline constexpr double largest_sigma = 5;
+
 /// Every size has one time or more.
 struct MessageTimes {
   struct Sample {

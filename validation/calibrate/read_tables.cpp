@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "sim/base/suggest.hpp"
+#include "sim/engine/time.hpp"
 #include "validation/calibrate/formats.hpp"
 
 namespace straggler {
@@ -26,6 +27,21 @@ class Cells {
       lines_.emplace_back(error.what());
     }
     return 1;
+  }
+  /// In seconds. What a scenario could not take is a slip.
+  double time(const CsvRow& row, std::size_t column, bool may_be_zero) {
+    const double value = number(row, column, may_be_zero);
+    if (value <= Time::limit().seconds()) return value;
+    lines_.push_back(table_.line(row, column, "is longer than 2400h; write seconds"));
+    return 1;
+  }
+  /// The interquartile range of repeats with this median. A lognormal time of the largest sigma has 29 times the median.
+  std::optional<double> spread(const CsvRow& row, std::optional<std::size_t> column, double median) {
+    if (!column || row.cells[*column].text.empty()) return std::nullopt;
+    const double value = time(row, *column, true);
+    if (value <= 2 * median * std::sinh(quartile * largest_sigma)) return value;
+    lines_.push_back(table_.line(row, *column, "is more than 29 times the time; write the interquartile range in seconds"));
+    return std::nullopt;
   }
   std::int64_t batch(const CsvRow& row, std::size_t column) {
     const double value = number(row, column, false);
@@ -78,7 +94,7 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   const std::optional<std::size_t> mode = table.find("mode");
   for (const CsvRow& row : table.rows()) {
     if (mode && row.cells[*mode].text != "ping_pong") continue;
-    out.samples.push_back({cells.number(row, *table.find("bytes"), true), cells.number(row, *table.find("seconds"), false)});
+    out.samples.push_back({cells.number(row, *table.find("bytes"), true), cells.time(row, *table.find("seconds"), false)});
     sizes.insert(out.samples.back().bytes);
   }
   cells.raise();
@@ -102,8 +118,9 @@ BatchTimes read_batch_times(const CsvTable& table) {
     const std::string name = device_name(table, row);
     auto device = std::find_if(out.devices.begin(), out.devices.end(), [&](const BatchTimes::Device& each) { return each.name == name; });
     if (device == out.devices.end()) device = out.devices.insert(out.devices.end(), {name, {}});
-    device->samples.push_back({cells.batch(row, *table.find("batch")), cells.number(row, *table.find("seconds"), false),
-                               optional_number(row, "iqr_s"), optional_number(row, "memory_bytes")});
+    const double seconds = cells.time(row, *table.find("seconds"), false);
+    device->samples.push_back({cells.batch(row, *table.find("batch")), seconds, cells.spread(row, table.find("iqr_s"), seconds),
+                               optional_number(row, "memory_bytes")});
   }
   cells.raise();
   out.found = fmt::format("compute timings, {} of {}", many(table.rows().size(), "time"), many(out.devices.size(), "device"));

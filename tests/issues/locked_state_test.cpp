@@ -1,0 +1,36 @@
+// A locked state of a sweep was waited for in silence, and the first Ctrl-C was not heard.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "scenarios/sweep/sweep_state.hpp"
+#include "support/folder.hpp"
+#include "support/text.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+TEST_CASE("who waits for another process is told so, and may give up") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "sweep.sqlite";
+  std::vector<std::string> told;
+  bool interrupted = false;
+  SweepState state(file, {[&](const std::string& line) {
+                            told.push_back(line);
+                            interrupted = true;  // as by Ctrl-C
+                          },
+                          [&] { return interrupted; }});
+  {
+    Database other(file, "the state of the sweep");
+    const Transaction held(other);
+    const std::string what = error_of<WaitInterrupted>([&] { state.record("a", {}); });
+    CHECK(has(what, "sweep.sqlite: interrupted while another process had it"));
+    REQUIRE(told.size() == 1);
+    CHECK(has(told[0], "sweep.sqlite: another process has it; waiting"));
+    // Opening it is heard, too.
+    CHECK_THROWS_AS(SweepState(file, {{}, [] { return true; }}), WaitInterrupted);
+  }
+  interrupted = false;
+  state.record("a", {});
+  CHECK(state.points() == 1);
+}
