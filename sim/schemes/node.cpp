@@ -8,17 +8,6 @@
 
 namespace straggler {
 
-Process Scheme::server(Node&) const { return Process(); }
-
-Parameter on_failure(std::vector<std::string> choices, const std::string& meaning) {
-  const std::string fallback = choices.front();
-  return {.name = "on_failure",
-          .type = ValueType::choice,
-          .fallback = fallback,
-          .meaning = "when a worker crashes: " + meaning,
-          .choices = std::move(choices)};
-}
-
 namespace {
 
 template <class T>
