@@ -1,6 +1,5 @@
 """Scheme variants and run cases that byte_equality and replay_check share. Nothing here names a scheme: `straggler list` does."""
 import json
-import os
 import subprocess
 
 # Heterogeneous and jittered, with a network that matters and a server that takes time, as in tests/contract/variants.hpp.
@@ -216,6 +215,11 @@ class Variant:
         return self.facts["exchange"] == "all_reduce"
 
     @property
+    def ranks(self):
+        """Of a real run of REAL."""
+        return self.workers or (5 if self.server else 4)
+
+    @property
     def workers(self):
         """None, or how many workers it runs on."""
         return self.facts["workers"]
@@ -232,30 +236,11 @@ def known(entries, variant):
         key in parameters and (not parameters[key]["choices"] or value in parameters[key]["choices"]) for key, value in variant.parameters.items())
 
 
-def variants(program, folder):
-    """Every registered scheme with its defaults, and with each choice of each parameter but on_failure."""
+def variants(program):
+    """What the registry says that tests of all schemes run: defaults, each choice of each parameter but on_failure, and its examples."""
     found = []
     for entry in listing(program, "schemes"):
         choices = next((each["choices"] for each in entry["parameters"] if each["name"] == "on_failure"), [])
-        for parameters in default_and_choices(entry):
-            variant = Variant(entry["name"], parameters, {"on_failure": choices})
-            variant.facts.update(probed(program, folder, variant))
-            found.append(variant)
+        for variant in entry["variants"]:
+            found.append(Variant(entry["name"], variant["parameters"], {**entry, **variant, "on_failure": choices}))
     return found
-
-
-def default_and_choices(entry):
-    example = {"a whole number": "3", "a share": "0.5", "a number": "0.5", "a time": "10ms"}
-    start = {each["name"]: example[each["type"]] for each in entry["parameters"] if each["required"]}
-    return [start] + [{**start, each["name"]: choice} for each in entry["parameters"] if each["name"] != "on_failure"
-                      for choice in each["choices"] if choice != each["default"]]
-
-
-def probed(program, folder, variant):
-    """What `check` says of it on clusters that do not suit."""
-    scenario = os.path.join(folder, "probe.yaml")
-    with open(scenario, "w", encoding="utf-8") as file:
-        file.write(UNEVEN.replace("SCHEME", variant.scheme()))
-    said = subprocess.run([str(program), "check", scenario, "--set", "cluster.servers.count=0"], capture_output=True, text=True, check=False).stderr
-    alone = "runs on exactly 1 worker" in said
-    return {"workers": 1 if alone else None, "exchange": "server" if "needs a parameter server" in said else "all_reduce", "real": True}

@@ -122,7 +122,7 @@ void of_different_workers(const Scenario& scenario, const Blueprint& blueprint, 
 void of_rounds(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const TrainingSpec& training = scenario.training;
   if (!training.scheme.parameters.has("local_epochs") || blueprint.plan.epoch_samples == 0) return;
-  const auto rounds = blueprint.scheme_entry->updates_per_epoch(training.scheme.parameters, 1, static_cast<double>(blueprint.plan.workers));
+  const auto rounds = blueprint.scheme_entry->updates_per_epoch(training.scheme.parameters, blueprint.plan);
   if (!rounds) return;
   const std::string epoch =
       fmt::format("a round of {} is {} epoch{} of all data", training.scheme.name, format_number(1 / *rounds), *rounds == 1 ? "" : "s");

@@ -66,7 +66,7 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (servers > 0 || plan.workers == 1 || scheme_entry->one_process) return;
+  if (plan.workers == 1 || scheme_entry->exchange(scenario.training.scheme.parameters) != Exchange::all_reduce) return;
   check_stepwise(scenario);
   shape.workers = static_cast<std::size_t>(plan.workers);
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);

@@ -30,7 +30,12 @@ std::vector<Word> words_of() {
 std::vector<Word> schemes() {
   std::vector<Word> words;
   for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries())
-    words.push_back({entry.name, entry.summary, entry.parameters, entry.needs_server, entry.only_workers, {}});
+    words.push_back({entry.name,
+                     entry.summary,
+                     entry.parameters,
+                     [entry](const Parameters& parameters) { return entry.needs_server(parameters); },
+                     entry.only_workers,
+                     {}});
   return words;
 }
 

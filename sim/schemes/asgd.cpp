@@ -75,7 +75,9 @@ const Register<SchemeEntry> entry({
         [](const Parameters& parameters) {
           return std::make_unique<Asgd>(damping_of(parameters), parameters.text("answers") == "at_once");
         },
-    .needs_server = [](const Parameters&) { return true; },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{}, {{"staleness", "inverse"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
 });
 

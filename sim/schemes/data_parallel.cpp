@@ -126,6 +126,8 @@ const Register<SchemeEntry> entry({
                                                 Time::from_seconds(parameters.number("dispatch")), parameters.text("launches") == "ahead",
                                                 parameters.text("loading") == "between");
         },
+    .exchange = [](const Parameters&) { return Exchange::peers; },
+    .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .real = false,
     .one_process = true,

@@ -118,8 +118,10 @@ const Register<SchemeEntry> entry({
          {.name = "via", .type = ValueType::choice, .fallback = "server", .meaning = "how weights are averaged", .choices = {"server"}},
          MomentumAtSync::parameter("reset"),
          on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end")},
+    .examples = {{{"fraction", "0.5"}}, {{"fraction", "0.5"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
-    .needs_server = [](const Parameters&) { return true; },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = rounds_per_epoch,
 });
 

@@ -85,11 +85,13 @@ const Register<SchemeEntry> entry({
                     .choices = {"all_reduce", "server"}},
                    MomentumAtSync::parameter("keep"),
                    on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+    .examples = {{{"steps", "3"}}, {{"via", "server"}, {"momentum_at_sync", "average"}}},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
       return std::make_unique<LocalSgdByAllReduce>(parameters);
     },
-    .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
+    .exchange = exchange_via,
+    .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));

@@ -208,8 +208,10 @@ const Register<SchemeEntry> entry({
                     .choices = {"server"}},
                    MomentumAtSync::parameter("keep"),
                    on_failure({"drop", "wait", "abort"}, "average without it, wait for it at the next sync, or end")},
+    .examples = {{{"minibatch", "10"}}, {{"minibatch", "10"}, {"counters", "reset"}, {"exchange", "gradients"}, {"average", "by_samples"}}},
     .make = make,
-    .needs_server = [](const Parameters&) { return true; },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .plain_sgd_alone = {{}, {{"exchange", "gradients"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
     .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
 });

@@ -24,6 +24,8 @@ const Register<SchemeEntry> entry({
     .reference = "Robbins & Monro 1951",
     .parameters = {on_failure({"wait", "abort"}, "go on from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
+    .exchange = [](const Parameters&) { return Exchange::none; },
+    .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .only_workers = 1,
 });

@@ -56,7 +56,8 @@ const Register<SchemeEntry> entry({
       if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();
     },
-    .needs_server = [](const Parameters& parameters) { return parameters.text("via") == "server"; },
+    .exchange = exchange_via,
+    .plain_sgd_alone = {{}, {{"via", "server"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
 });
 

@@ -7,17 +7,6 @@
 
 namespace straggler {
 
-Process Scheme::server(Node&) const { return Process(); }
-
-Parameter on_failure(std::vector<std::string> choices, const std::string& meaning) {
-  const std::string fallback = choices.front();
-  return {.name = "on_failure",
-          .type = ValueType::choice,
-          .fallback = fallback,
-          .meaning = "when a worker crashes: " + meaning,
-          .choices = std::move(choices)};
-}
-
 std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
   std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
   std::iota(ranks.begin(), ranks.end(), 0);

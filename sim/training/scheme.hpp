@@ -1,9 +1,12 @@
 // A training scheme: one coroutine a worker and, where it has one, one for the parameter server. One file a scheme.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/parameters.hpp"
@@ -31,12 +34,33 @@ class Scheme {
 /// A worker that leaves for good, or has yet to join, is never waited for.
 Parameter on_failure(std::vector<std::string> choices, const std::string& meaning);
 
+/// How the workers of a scheme exchange what they have computed.
+enum class Exchange {
+  none,        // one worker, alone
+  server,      // with a parameter server, which the cluster must have
+  all_reduce,  // by all-reduce: each worker publishes, worker 0's versions are recorded
+  peers        // by messages to each other
+};
+std::string_view name_of(Exchange exchange);
+/// As the parameter `via` says: all_reduce or server.
+Exchange exchange_via(const Parameters& parameters);
+
+/// Parameters by name, as a scenario writes them: {{"steps", "3"}, {"via", "server"}}.
+using ParameterTexts = std::map<std::string, std::string>;
+
+/// Everything that the rest of the program knows about a scheme. What depends on its parameters is a function of them.
 struct SchemeEntry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters = {};
+  /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all, and the
+  /// other sets and choices take those that they do not name from it.
+  std::vector<ParameterTexts> examples = {};
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
-  /// False: workers exchange by all-reduce or not at all; each publishes, worker 0's is recorded.
-  std::function<bool(const Parameters&)> needs_server = [](const Parameters&) { return false; };
+  std::function<Exchange(const Parameters&)> exchange;
+  /// False: every contribution to an update was computed from the version before it, and no worker makes two of one update.
+  std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
+  /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
+  std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
   std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
@@ -44,6 +68,30 @@ struct SchemeEntry {
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
+
+  bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
 };
+
+/// A scheme with parameters, ready to run.
+struct SchemeVariant {
+  const SchemeEntry* entry;
+  ParameterTexts given;  // the others have their defaults
+  Parameters parameters;
+
+  Exchange exchange() const { return entry->exchange(parameters); }
+  bool asynchronous() const { return entry->asynchronous(parameters); }
+  /// As a scenario writes it: "{kind: local_sgd, steps: 3, via: server}".
+  std::string text() const;
+};
+
+/// `given`, with what is required and not given from the entry's first example. Throws std::invalid_argument as complete() does.
+SchemeVariant variant_of(const SchemeEntry& entry, ParameterTexts given);
+/// What tests of all schemes run: the defaults, each choice of each parameter, and the entry's examples. Choices of on_failure are left
+/// out: they matter under faults only.
+std::vector<SchemeVariant> variants_of(const SchemeEntry& entry);
+/// Those of every registered scheme.
+std::vector<SchemeVariant> all_scheme_variants();
+/// The choices of on_failure.
+const std::vector<std::string>& failure_choices(const SchemeEntry& entry);
 
 }  // namespace straggler

@@ -11,39 +11,20 @@ using namespace straggler::test;
 namespace {
 
 struct Variant {
-  std::string scheme, name, on_failure;
-  bool one_worker = false, by_server = false, synchronous = false, one_process = false;
+  std::string scheme, on_failure;
+  bool one_worker = false, all_reduce = false, synchronous = false, one_process = false;
 };
 
-/// Every scheme with each choice of each of its parameters, times each on_failure.
+/// Every variant of every scheme, times each on_failure.
 std::vector<Variant> variants() {
   std::vector<Variant> all;
-  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
-    std::vector<std::string> choices;
-    std::set<std::string> options = {""};
-    for (const Parameter& parameter : entry.parameters) {
-      if (parameter.name == "on_failure") {
-        choices = parameter.choices;
-        continue;
-      }
-      if (parameter.name == "momentum_at_sync" || parameter.name == "staleness") continue;  // do not change what happens when
-      for (const std::string& choice : parameter.choices)
-        if (choice != parameter.fallback) options.insert(", " + parameter.name + ": " + choice);
-    }
-    REQUIRE_FALSE(choices.empty());
-    for (const std::string& on_failure : choices) {
-      for (const std::string& option : options) {
-        Variant variant;
-        variant.scheme = "{kind: " + entry.name + option + (entry.name == "local_sgd" ? ", steps: 2" : "") +
-                         (entry.name == "nonblocking" ? ", minibatch: 10" : "") + ", on_failure: " + on_failure + "}";
-        variant.name = entry.name;
-        variant.on_failure = on_failure;
-        variant.one_worker = entry.only_workers.has_value();
-        variant.by_server = option == ", via: server" || (entry.name != "ssgd" && entry.name != "local_sgd" && !variant.one_worker);
-        variant.synchronous = entry.name != "asgd";
-        variant.one_process = entry.one_process;
-        all.push_back(variant);
-      }
+  for (const SchemeVariant& each : all_scheme_variants()) {
+    REQUIRE_FALSE(failure_choices(*each.entry).empty());
+    for (const std::string& on_failure : failure_choices(*each.entry)) {
+      ParameterTexts given = each.given;
+      given["on_failure"] = on_failure;
+      all.push_back({variant_of(*each.entry, given).text(), on_failure, each.entry->only_workers.has_value(),
+                     each.exchange() == Exchange::all_reduce, !each.asynchronous(), each.entry->one_process});
     }
   }
   return all;
@@ -165,7 +146,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
   for (const Variant& variant : variants()) {
     const int workers = variant.one_worker ? 1 : 4;
     for (const std::string fidelity : {"fluid", "stepwise"}) {
-      if (fidelity == "stepwise" && (variant.by_server || variant.one_worker)) continue;
+      if (fidelity == "stepwise" && !variant.all_reduce) continue;
       for (const int struck : {13, 22, 61}) {
         for (const Story& story : stories(workers, struck)) {
           CAPTURE(variant.scheme);
@@ -190,7 +171,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
 
 TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike between two of them") {
   for (const Variant& variant : variants()) {
-    if (variant.by_server || variant.one_worker) continue;
+    if (!variant.all_reduce) continue;
     for (const std::string collective : {"{bucket: 200B, overlap: true}", "{bucket: 200B, overlap: true, fidelity: stepwise}",
                                          "{bucket: 200B}", "{bucket: 200B, fidelity: stepwise}"}) {
       for (int struck = 3; struck < 60; struck += 7) {

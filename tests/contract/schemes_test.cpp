@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "contract/variants.hpp"
@@ -89,6 +90,19 @@ TEST_CASE("every scheme: the same scenario and seed give the same run, with any 
   }
 }
 
+TEST_CASE("every scheme is as synchronous as it says") {
+  for (const SchemeVariant& variant : all_scheme_variants()) {
+    const std::string scheme = variant.text();
+    CAPTURE(scheme);
+    const Result result = run_timing(uneven({scheme, variant.entry->only_workers.has_value()}), {"training.stop.epochs=6"});
+    bool stale = false;
+    std::set<std::pair<std::uint64_t, std::uint32_t>> seen;
+    for (const OrderRow& row : result.sink.order)
+      stale = stale || row.read_version + 1 != row.update || !seen.emplace(row.update, row.worker).second;
+    CHECK(stale == variant.asynchronous());
+  }
+}
+
 TEST_CASE("every scheme learns") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);
@@ -100,23 +114,22 @@ TEST_CASE("every scheme learns") {
   }
 }
 
-TEST_CASE("with one worker every scheme is plain SGD, bit for bit") {
-  // Batches of 50 make 40 steps an epoch; local momentum is kept at syncs, which with one worker are all its own.
-  const std::vector<std::string> alone = {"cluster.workers=[{count: 1, device: node}]", "training.stop.epochs=2"};
-  const Result plain = run(uneven({"{kind: sequential}", true}), alone);
+TEST_CASE("one worker is plain SGD, bit for bit, under the parameters for which a scheme says so") {
+  std::map<std::int64_t, Result> plain;  // by batch size; 1,920 samples are a whole number of batches of 32, of 48 and of four times 48
+  const auto alone = [](std::int64_t batch) {
+    return std::vector<std::string>{"cluster.workers=[{count: 1, device: node}]", "training.stop.epochs=2", "workload.data.samples=1920",
+                                    "training.batch.per_worker=" + std::to_string(batch)};
+  };
   for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
-    for (const std::string via : {"all_reduce", "server"}) {
-      std::string scheme = "{kind: " + entry.name;
-      for (const Parameter& parameter : entry.parameters) {
-        if (parameter.name == "via" && std::count(parameter.choices.begin(), parameter.choices.end(), via)) scheme += ", via: " + via;
-        if (parameter.name == "minibatch") scheme += ", minibatch: 50";
-        if (parameter.name == "steps") scheme += ", steps: 4";
-        if (parameter.name == "momentum_at_sync") scheme += ", momentum_at_sync: keep";
-      }
+    for (const ParameterTexts& given : entry.plain_sgd_alone) {
+      const SchemeVariant variant = variant_of(entry, given);
+      const std::string scheme = variant.text();
       CAPTURE(scheme);
-      const Result result = run(uneven({scheme + "}", true}), alone);
-      CHECK(result.weights == plain.weights);
-      CHECK(result.record.weights_key == plain.record.weights_key);
+      const std::int64_t batch = entry.minibatch(variant.parameters).value_or(48);
+      if (!plain.contains(batch)) plain.emplace(batch, run(uneven({"{kind: sequential}", true}), alone(batch)));
+      const Result result = run(uneven({scheme, true}), alone(batch));
+      CHECK(result.weights == plain.at(batch).weights);
+      CHECK(result.record.weights_key == plain.at(batch).record.weights_key);
     }
   }
 }
@@ -140,7 +153,8 @@ TEST_CASE("every scheme says what it is and declares what it reads") {
     CHECK_FALSE(entry.summary.empty());
     CHECK_FALSE(entry.reference.empty());
     CHECK(entry.make);
-    CHECK(entry.needs_server);
+    CHECK(entry.exchange);
+    CHECK_FALSE(failure_choices(entry).empty());
     std::set<std::string> names;
     for (const Parameter& parameter : entry.parameters) {
       CHECK_FALSE(parameter.meaning.empty());
@@ -149,4 +163,24 @@ TEST_CASE("every scheme says what it is and declares what it reads") {
       if (parameter.fallback) CHECK_NOTHROW(parse_value(parameter, *parameter.fallback));
     }
   }
+}
+
+TEST_CASE("examples of schemes: the first has what is required, all are read as a scenario is") {
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    CAPTURE(entry.name);
+    for (const Parameter& parameter : entry.parameters)
+      if (parameter.required) {
+        REQUIRE_FALSE(entry.examples.empty());
+        CHECK(entry.examples.front().contains(parameter.name));
+      }
+    std::set<std::string> written;
+    for (const SchemeVariant& variant : variants_of(entry)) {
+      const std::string scheme = variant.text();
+      CAPTURE(scheme);
+      CHECK(written.insert(scheme).second);
+      const Scenario scenario = read_scenario_text(uneven({scheme, entry.only_workers.has_value()}), "test.yaml");
+      for (const auto& [name, value] : variant.parameters.all()) CHECK(scenario.training.scheme.parameters.all().at(name) == value);
+    }
+  }
+  CHECK_THROWS_WITH(variant_of(Registry<SchemeEntry>::instance().entries().front(), {{"colour", "red"}}), doctest::Contains("colour"));
 }

@@ -1,35 +1,22 @@
 // The registered schemes in all their variants, and a cluster that spares them nothing.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
-#include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
 #include "support/run.hpp"
 
 namespace straggler::test {
-
-/// Required parameters that have no default.
-inline const std::map<std::string, std::string> required = {{"local_sgd", ", steps: 3"}};
 
 struct Variant {
   std::string scheme;
   bool one_worker;
 };
 
-/// Every scheme with its defaults, and with each choice of each of its parameters.
+/// Every scheme with its defaults, with each choice of each of its parameters, and with its own examples.
 inline std::vector<Variant> variants() {
   std::vector<Variant> all;
-  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
-    const auto extra = required.find(entry.name);
-    const std::string start = "{kind: " + entry.name + (extra == required.end() ? "" : extra->second);
-    all.push_back({start + "}", entry.only_workers.has_value()});
-    for (const Parameter& parameter : entry.parameters)
-      for (const std::string& choice : parameter.choices)
-        if (choice != parameter.fallback)
-          all.push_back({start + ", " + parameter.name + ": " + choice + "}", entry.only_workers.has_value()});
-  }
+  for (const SchemeVariant& variant : all_scheme_variants()) all.push_back({variant.text(), variant.entry->only_workers.has_value()});
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/training/scheme.hpp"
 
 using namespace straggler;
 
@@ -79,24 +80,17 @@ TEST_CASE("every registered kind is known with all of its defaults") {
 }
 
 TEST_CASE("the schemes that need a server are told so when there is none") {
-  for (const Word& word : Vocabulary::from_registries().words.at(KindGroup::scheme)) {
-    CAPTURE(word.name);
-    Parameters parameters;
-    std::string written = "{kind: " + word.name;
-    for (const Parameter& parameter : word.parameters) {
-      if (!parameter.required) continue;
-      parameters.set(parameter.name, parse_value(parameter, "8"));
-      written += ", " + parameter.name + ": 8";
-    }
-    written += "}";
-    if (!word.needs_server || !word.needs_server(complete(word.parameters, parameters))) continue;
-    CHECK_NOTHROW(read_scenario_text(example, "example.yaml", {"training.scheme=" + written}));
+  for (const SchemeVariant& variant : all_scheme_variants()) {
+    const std::string scheme = variant.text();
+    CAPTURE(scheme);
+    if (variant.exchange() != Exchange::server) continue;
+    CHECK_NOTHROW(read_scenario_text(example, "example.yaml", {"training.scheme=" + scheme}));
     try {
-      read_scenario_text(example, "example.yaml", {"cluster.servers.count=0", "training.scheme=" + written});
+      read_scenario_text(example, "example.yaml", {"cluster.servers.count=0", "training.scheme=" + scheme});
       FAIL("accepted");
     } catch (const ScenarioErrors& refused) {
       REQUIRE(refused.lines.size() == 1);
-      CHECK(refused.lines[0].find(word.name) != std::string::npos);
+      CHECK(refused.lines[0].find(variant.entry->name) != std::string::npos);
       CHECK(refused.lines[0].find("needs a parameter server, and the cluster has none") != std::string::npos);
     }
   }

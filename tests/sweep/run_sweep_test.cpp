@@ -67,10 +67,7 @@ TEST_CASE("every scheme comes to the same by the store as by its math") {
   for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries()) {
     CAPTURE(scheme.name);
     EvaluationFile store(":memory:");
-    std::string kind = "training.scheme={kind: " + scheme.name;
-    for (const Parameter& parameter : scheme.parameters)
-      if (parameter.required) kind += ", " + parameter.name + ": 5";
-    std::vector<std::string> sets{kind + "}", "training.stop.target_accuracy=0.5"};
+    std::vector<std::string> sets{"training.scheme=" + variant_of(scheme, {}).text(), "training.stop.target_accuracy=0.5"};
     if (scheme.only_workers) sets.push_back("cluster.workers[0].count=" + std::to_string(*scheme.only_workers));
     if (scheme.one_process) sets.push_back("cluster.workers[0].per_host=3");
     const Scenario scenario = read_scenario(files.folder() / "small.yaml", sets);

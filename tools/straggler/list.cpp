@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/zoo/cost_model.hpp"
@@ -20,6 +21,7 @@ struct Entry {
   std::vector<Parameter> parameters;
   std::vector<std::pair<std::string, std::string>> figures = {};  // of devices
   bool cost_only = false;                                         // models that workload.cost knows and workload.model does not
+  const SchemeEntry* scheme = nullptr;                            // of schemes: what else the registry states
 };
 
 /// One group of `list`: entries of a registry, or what takes their place while there is none.
@@ -66,6 +68,24 @@ std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile&
           {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
 }
 
+/// "all_reduce or server", where it depends on the parameters.
+template <class Fact>
+std::string either(const std::vector<SchemeVariant>& variants, const Fact& fact) {
+  std::vector<std::string> all;
+  for (const SchemeVariant& variant : variants)
+    if (const std::string text(fact(variant)); std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  return fmt::format("{}", fmt::join(all, " or "));
+}
+
+const char* yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& scheme) {
+  const std::vector<SchemeVariant> variants = variants_of(scheme);
+  return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
+          {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
+          {"real", yes_or_no(scheme.real)}};
+}
+
 std::vector<Entry> entries_of(const Group& group) {
   if (!group.kind) return group.others;
   if (*group.kind == KindGroup::device) {
@@ -81,7 +101,10 @@ std::vector<Entry> entries_of(const Group& group) {
   for (const Word& word : found->second) {
     Entry entry{word.name, word.summary, "", word.parameters};
     if (*group.kind == KindGroup::scheme)
-      if (const SchemeEntry* scheme = Registry<SchemeEntry>::instance().find(word.name)) entry.reference = scheme->reference;
+      if (const SchemeEntry* scheme = entry.scheme = Registry<SchemeEntry>::instance().find(word.name)) {
+        entry.reference = scheme->reference;
+        entry.figures = facts_of(*scheme);
+      }
     entries.push_back(std::move(entry));
   }
   if (*group.kind == KindGroup::model)
@@ -152,12 +175,37 @@ nlohmann::ordered_json json_of(const Parameter& parameter) {
   return json;
 }
 
+nlohmann::ordered_json json_of(const ParameterTexts& texts) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : texts) json[name] = text;
+  return json;
+}
+
+/// The facts with the defaults (and what the first example says of required parameters), and what else tests of all schemes try.
+void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
+  const std::vector<SchemeVariant> variants = variants_of(scheme);
+  json["exchange"] = name_of(variants.front().exchange());
+  json["asynchronous"] = variants.front().asynchronous();
+  json["real"] = scheme.real;
+  json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();
+  json["one_process"] = scheme.one_process;
+  json["variants"] = nlohmann::ordered_json::array();
+  for (const SchemeVariant& variant : variants)
+    json["variants"].push_back(
+        {{"parameters", json_of(variant.given)}, {"exchange", name_of(variant.exchange())}, {"asynchronous", variant.asynchronous()}});
+  json["plain_sgd_alone"] = nlohmann::ordered_json::array();
+  for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));
+}
+
 nlohmann::ordered_json json_of(const Group& group) {
   auto all = nlohmann::ordered_json::array();
   for (const Entry& entry : entries_of(group)) {
     nlohmann::ordered_json json{{"name", entry.name}, {"summary", entry.summary}};
     if (!entry.reference.empty()) json["reference"] = entry.reference;
-    for (const auto& [figure, value] : entry.figures) json[figure] = value;
+    if (entry.scheme)
+      add_facts(json, *entry.scheme);
+    else
+      for (const auto& [figure, value] : entry.figures) json[figure] = value;
     if (entry.cost_only) json["cost_only"] = true;
     json["parameters"] = nlohmann::ordered_json::array();
     for (const Parameter& parameter : entry.parameters) json["parameters"].push_back(json_of(parameter));

@@ -1,0 +1,61 @@
+// What `straggler list` says of schemes, as other programs read it.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/program/workplace.hpp"
+
+using straggler::test::Workplace;
+
+TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whether it runs on real ranks") {
+  const Workplace place;
+  const auto listed = place.shell("straggler list schemes --json");
+  REQUIRE(listed.code == 0);
+  std::map<std::string, nlohmann::json> entries;
+  for (const auto& entry : nlohmann::json::parse(listed.out)) entries[entry["name"]] = entry;
+  // name, exchange, asynchronous, real; by docs/model.md
+  const std::vector<std::tuple<std::string, std::string, bool, bool>> facts = {
+      {"sequential", "none", false, true}, {"ssgd", "all_reduce", false, true},    {"data_parallel", "peers", false, false},
+      {"asgd", "server", true, true},      {"nonblocking", "server", false, true}, {"local_sgd", "all_reduce", false, true},
+      {"fedavg", "server", false, true}};
+  for (const auto& [name, exchange, asynchronous, real] : facts) {
+    CAPTURE(name);
+    REQUIRE(entries.contains(name));
+    CHECK(entries[name]["exchange"] == exchange);
+    CHECK(entries[name]["asynchronous"] == asynchronous);
+    CHECK(entries[name]["real"] == real);
+    CHECK(entries[name]["workers"] == (name == "sequential" ? nlohmann::json(1) : nlohmann::json()));
+    REQUIRE_FALSE(entries[name]["variants"].empty());
+    CHECK(entries[name]["variants"][0]["exchange"] == exchange);
+  }
+  for (const std::string name : {"ssgd", "local_sgd"}) {
+    CAPTURE(name);
+    for (const auto& variant : entries[name]["variants"]) {
+      CAPTURE(variant.dump());
+      CHECK(variant["exchange"] == (variant["parameters"].contains("via") ? "server" : "all_reduce"));
+    }
+  }
+  const std::string text = place.shell("straggler list schemes").out;
+  CHECK(text.find("exchange: all_reduce or server") != std::string::npos);
+  CHECK(text.find("asynchronous: yes") != std::string::npos);
+}
+
+TEST_CASE("a required parameter that is missing is told with its place, what it means, and what would be right") {
+  const Workplace place;
+  place.write("small.yaml", R"(straggler: 1
+devices: {node: {compute: {affine: {per_sample: 1ms}}}}
+cluster: {workers: [{device: node}], network: {link: {bandwidth: 1Gbps, latency: 1ms}}}
+workload: {model: softmax, data: coordinates}
+training:
+  scheme: local_sgd
+  batch: {per_worker: 10}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+  stop: {updates: 1}
+)");
+  const auto refused = place.shell("straggler run small.yaml");
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("small.yaml:6:11: training.scheme.steps: is missing; write a whole number such as 8 (H, local steps between two "
+                         "averages)") != std::string::npos);
+}
