@@ -59,6 +59,17 @@ std::optional<RealRun> read_real(const std::filesystem::path& folder) {
   }
 }
 
+/// None where the summary does not say: a replay needs the choices alone.
+std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "summary.json")) return std::nullopt;
+  const nlohmann::json summary = read_json(folder / "summary.json");
+  try {
+    return EarlierEnd{summary.at("updates"), summary.at("weights_key"), summary.at("final_train_loss").is_null()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
 std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, const Scenario& scenario) {
   std::vector<std::vector<std::int32_t>> choices(static_cast<std::size_t>(scenario.workers() + scenario.cluster.servers.count));
   std::string line;
@@ -92,6 +103,7 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   Replay replay;
   replay.choices = read_choices(file, in, scenario);
   replay.real = read_real(folder);
+  if (!replay.real) replay.simulated = read_end(folder);
   return replay;
 }
 

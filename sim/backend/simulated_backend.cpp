@@ -8,6 +8,7 @@
 #include "sim/backend/background.hpp"
 #include "sim/backend/delivery.hpp"
 #include "sim/backend/membership.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace straggler {
 
@@ -154,6 +155,10 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   try {
     stopped = simulation_.run(until.value_or(Time::never()));
   } catch (const Deadlock& deadlock) {
+    if (forced_choices_are_left())
+      throw ReplayMismatch("its choices cannot be followed beyond " + format_quantity(now().seconds(), Dimension::time) +
+                           ", where other workers are in than in that run; replay it with its own cluster and faults (" + deadlock.what() +
+                           ")");
     if (!membership_) throw;
     failure_ = Outcome::stalled;
     recorder_.record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
@@ -262,8 +267,11 @@ void SimulatedBackend::due(Operation& operation) {
   switch (operation.kind()) {
     case Operation::Kind::gradient: {
       auto& compute = static_cast<ComputeOperation&>(operation);
-      if (computations_.due(compute) == 1) operation.complete_from_event();
-      return;
+      if (operation.unheard() && computations_.computes(compute))
+        computations_.stop(compute);  // a replay computes in vain what the run did, in whatever time
+      else if (computations_.due(compute) != 1)
+        return;
+      return operation.complete_from_event();
     }
     case Operation::Kind::averaged_gradient:
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
@@ -390,6 +398,12 @@ bool SimulatedBackend::start_publish(PublishOperation& operation) {
 }
 
 // Choices and deadlock
+
+bool SimulatedBackend::forced_choices_are_left() const {
+  for (std::size_t rank = 0; rank < forced_.size(); ++rank)
+    if (forced_made_[rank] < forced_[rank].size()) return true;
+  return false;
+}
 
 std::int32_t SimulatedBackend::forced_choice(Rank rank) {
   const auto at = static_cast<std::size_t>(rank);

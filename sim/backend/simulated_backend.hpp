@@ -127,6 +127,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void forget_former_life(Rank worker);
   /// What has arrived from it and nobody has taken.
   void forget_mail_from(Rank worker);
+  /// A replay has not made all choices of the run that it follows.
+  bool forced_choices_are_left() const;
   /// The run ends here, for a reason of its own.
   void end(Outcome failure);
   void close_record(Time when);

@@ -94,6 +94,9 @@ class Operation : public Event {
     waiter_ = waiter;
     parent_ = parent;
   }
+  /// In a first_of that a replay decides for the other branch: it takes its time, and nobody is told when it completes.
+  void complete_unheard();
+  bool unheard() const { return unheard_; }
   Node& node() const { return *node_; }
   /// For back ends: its coroutine will soon be resumed.
   void prefetch_waiter() const noexcept {
@@ -112,6 +115,7 @@ class Operation : public Event {
 
   Kind kind_;  // first: these lie in what Event leaves free at its end
   State state_ = State::idle;
+  bool unheard_ = false;
   Node* node_;
   std::coroutine_handle<> waiter_;
   OperationParent* parent_ = nullptr;
@@ -402,6 +406,13 @@ class FirstOf final : OperationParent {
   Result await_resume();
 
  private:
+  /// The branch that a replay decides against, unless it waits for a message or a signal: beginning to wait takes no time, and would take
+  /// the message.
+  static void begin_loser(Operation& operation) {
+    if (operation.kind() == Operation::Kind::receive || operation.kind() == Operation::Kind::signal) return;
+    operation.complete_unheard();
+    operation.begin();
+  }
   void completed(Operation& operation) override {
     winner_ = &operation;
     if (winner_ == &*a_)
