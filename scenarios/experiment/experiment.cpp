@@ -213,6 +213,11 @@ Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListene
 }
 
 void Experiment::Implementation::compare_with_replayed(RunRecord& record) const {
+  if (const auto& end = replay.simulated;
+      end && end->timing_only == options.timing_only && record.updates == end->updates && record.weights_key != end->weights_key)
+    record.warnings.push_back(
+        "the replay ends with other weights than the run that it follows: its choices do not fit this cluster and its faults; replay "
+        "it with its own cluster and faults");
   if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
     return;
   record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +

@@ -62,6 +62,17 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   }
 }
 
+/// None where the summary does not say: a replay needs the choices alone.
+std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "summary.json")) return std::nullopt;
+  const nlohmann::json summary = read_json(folder / "summary.json");
+  try {
+    return EarlierEnd{summary.at("updates"), summary.at("weights_key"), summary.at("final_train_loss").is_null()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
 std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, const Scenario& scenario) {
   std::vector<std::vector<std::int32_t>> choices(static_cast<std::size_t>(scenario.workers() + scenario.cluster.servers.count));
   std::string line;
@@ -104,6 +115,7 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
                     kernels + "', whose sums differ; add --kernels " + *replay.kernels);
+  if (!replay.real) replay.simulated = read_end(folder);
   return replay;
 }
 

@@ -18,10 +18,18 @@ struct RealRun {
   std::string weights_key;    // of the last one
 };
 
+/// How a simulated run ended.
+struct EarlierEnd {
+  std::uint64_t updates = 0;
+  std::string weights_key;
+  bool timing_only = false;
+};
+
 struct Replay {
   std::vector<std::vector<std::int32_t>> choices;  // a sequence a rank, in its program order
   std::optional<std::string> kernels;              // kernel set of that run; none: its folder has no run.json
   std::optional<RealRun> real;                     // none: the run was simulated
+  std::optional<EarlierEnd> simulated;             // none: the run was real, or has no summary
 };
 
 /// Names the data of a blueprint; none: by what the scenario says of them.

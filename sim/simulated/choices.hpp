@@ -31,6 +31,12 @@ class Choices {
     if (static_cast<std::size_t>(rank) < forced_.size()) ++made_[static_cast<std::size_t>(rank)];
     if (sink_) sink_->choice(static_cast<std::uint32_t>(rank), choice);
   }
+  /// A replay has not made all choices of the run that it follows.
+  bool are_left() const {
+    for (std::size_t rank = 0; rank < forced_.size(); ++rank)
+      if (made_[rank] < forced_[rank].size()) return true;
+    return false;
+  }
   /// What it looked up and did not live to make is its next life's.
   void life_ended(Rank rank) {
     const auto at = static_cast<std::size_t>(rank);

@@ -29,6 +29,8 @@ class Computations {
   std::size_t due(ComputeOperation& operation);
   /// It is given up: what was computed is wasted.
   void stop(ComputeOperation& operation) noexcept;
+  /// It does not load any more.
+  bool computes(const ComputeOperation& operation) const { return operation.milestone() != loading; }
 
   /// True: the samples are there.
   bool load(LoadOperation& operation);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/base/quantity.hpp"
 #include "sim/simulated/reduction_skewed.hpp"
 #include "sim/simulated/reduction_together.hpp"
 
@@ -67,6 +68,10 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
     // At the limit itself is what would end later.
     stopped = world_.simulation.run(until ? std::min(*until, Time::limit() - Time::from_ticks(1)) : Time::never());
   } catch (const Deadlock& deadlock) {
+    if (choices_.are_left())
+      throw ReplayMismatch("its choices cannot be followed beyond " + format_quantity(world_.now().seconds(), Dimension::time) +
+                           ", where other workers are in than in that run; replay it with its own cluster and faults (" + deadlock.what() +
+                           ")");
     if (!workers_.change()) throw;
     publications_.note_failure(Outcome::stalled);
     books_.recorder().record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
@@ -152,9 +157,14 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
 
 void SimulatedBackend::due(Operation& operation) {
   switch (operation.kind()) {
-    case Operation::Kind::gradient:
-      if (computations_.due(static_cast<ComputeOperation&>(operation)) == 1) operation.complete_from_event();
-      return;
+    case Operation::Kind::gradient: {
+      auto& compute = static_cast<ComputeOperation&>(operation);
+      if (operation.unheard() && computations_.computes(compute))
+        computations_.stop(compute);  // a replay computes in vain what the run did, in whatever time
+      else if (computations_.due(compute) != 1)
+        return;
+      return operation.complete_from_event();
+    }
     case Operation::Kind::averaged_gradient:
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
     case Operation::Kind::step:

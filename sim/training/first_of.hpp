@@ -20,6 +20,13 @@ class FirstOf final : OperationParent {
   Result await_resume();
 
  private:
+  /// The branch that a replay decides against, unless it waits for a message or a signal: beginning to wait takes no time, and would take
+  /// the message.
+  static void begin_loser(Operation& operation) {
+    if (operation.kind() == Operation::Kind::receive || operation.kind() == Operation::Kind::signal) return;
+    operation.complete_unheard();
+    operation.begin();
+  }
   void completed(Operation& operation) override {
     winner_ = &operation;
     if (winner_ == &*a_)
@@ -44,14 +51,19 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
   const std::int32_t forced = a_->node().backend().forced_choice(a_->node().self());
   if (forced > 1)
     throw ReplayMismatch(a_->node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
-  if (forced != 0) {
+  // A replay decides, and time passes as in the run: the loser takes what it took there until the winner completes.
+  if (forced == 0) {
+    begin_loser(*b_);
+  } else {
     if (b_->begin()) {
       winner_ = &*b_;
       return false;
     }
     if (winner_) return true;  // settled already, resumes later
   }
-  if (forced != 1 && a_->begin()) {
+  if (forced == 1) {
+    begin_loser(*a_);
+  } else if (a_->begin()) {
     winner_ = &*a_;
     b_->give_up();
     return false;

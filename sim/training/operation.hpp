@@ -53,6 +53,9 @@ class Operation : public Event {
     waiter_ = waiter;
     parent_ = parent;
   }
+  /// In a first_of that a replay decides for the other branch: it takes its time, and nobody is told when it completes.
+  void complete_unheard();
+  bool unheard() const { return unheard_; }
   Participant& node() const { return *node_; }
   /// For back ends: its coroutine will soon be resumed.
   void prefetch_waiter() const noexcept {
@@ -70,7 +73,8 @@ class Operation : public Event {
   virtual void prepare() {}
 
   Kind kind_;  // first: these lie in what Event leaves free at its end
-  State state_ = State::idle;
+  State state_ : 7 = State::idle;
+  bool unheard_ : 1 = false;
 
  protected:
   std::uint16_t count_ = 0;  // for kinds that have something to count

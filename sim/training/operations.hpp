@@ -25,6 +25,7 @@ class ComputeOperation : public Operation {
   // Back end's own, as is milestone().
   Time span;
   std::uint16_t& milestone() { return count_; }
+  std::uint16_t milestone() const { return count_; }
 
  protected:
   ComputeOperation(Participant& owner, Kind what, const Weights& weights, const DrawnBatch& batch)

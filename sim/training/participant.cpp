@@ -25,6 +25,12 @@ void Operation::give_up() noexcept {
   state_ = State::idle;
 }
 
+void Operation::complete_unheard() {
+  unheard_ = true;
+  waiter_ = std::noop_coroutine();
+  parent_ = nullptr;
+}
+
 void Operation::settle() {
   if (parent_) parent_->completed(*this);
   state_ = State::woken;

@@ -1,0 +1,28 @@
+// Replays a run's choices, as `straggler run --replay` does.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/writer.hpp"
+#include "support/folder.hpp"
+#include "support/run.hpp"
+
+namespace straggler::test {
+
+/// Of the choices in `earlier`, as its result folder would hold them.
+inline Result replay_timing(const std::string& yaml, const std::vector<std::string>& sets, const Result& earlier) {
+  const TemporaryFolder folder;
+  folder.write("scenario.yaml", write_scenario(read_scenario_text(yaml, "test.yaml", sets)));
+  std::string choices = "process,choice\n";
+  for (const auto& [process, choice] : earlier.sink.choices) choices += std::to_string(process) + "," + std::to_string(choice) + "\n";
+  folder.write("choices.csv", choices);
+  folder.write("summary.json", "{\"updates\": " + std::to_string(earlier.record.updates) +
+                                   ", \"final_train_loss\": null, \"weights_key\": \"" + earlier.record.weights_key.value_or("") + "\"}");
+  RunOptions options;
+  options.timing_only = true;
+  options.trace = true;
+  options.replay = folder.path();
+  return run(yaml, sets, options);
+}
+
+}  // namespace straggler::test
