@@ -97,13 +97,16 @@ void Database::run(const char* sql) {
 
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
+void Database::refuse_if_gone() const {
+  std::error_code error;
+  if (file_ == ":memory:" || std::filesystem::exists(file_, error)) return;
+  throw FileGone(fmt::format("{}: is gone: it was removed or moved while {} was in use; run the command again", file_.string(), use_.noun));
+}
+
 void Database::fail(int code) const {
   const int kind = code & 0xFF;
   if (kind == SQLITE_BUSY && given_up_) throw WaitInterrupted(fmt::format("{}: interrupted while another process had it", file_.string()));
-  std::error_code error;
-  if ((kind == SQLITE_IOERR || kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN) && opened_ && !std::filesystem::exists(file_, error))
-    throw FileGone(
-        fmt::format("{}: is gone: it was removed or moved while {} was in use; run the command again", file_.string(), use_.noun));
+  if (kind == SQLITE_IOERR || (opened_ && (kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN))) refuse_if_gone();
   if (handle_ && (code & 0xFF) == SQLITE_FULL) fail_for_disk(ENOSPC);
   if (handle_ && (code & 0xFF) == SQLITE_IOERR) fail_for_disk(sqlite3_system_errno(handle_));
   throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), use_.noun,

@@ -54,6 +54,8 @@ class Database {
   void run(const char* sql);
   const std::filesystem::path& file() const { return file_; }
   bool read_only() const { return read_only_; }
+  /// Throws FileGone if it is: SQLite writes on, into a file that nobody finds.
+  void refuse_if_gone() const;
   /// Rows that the last statement changed.
   std::int64_t changes() const;
   [[noreturn]] void fail(int code) const;

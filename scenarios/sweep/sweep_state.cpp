@@ -85,6 +85,7 @@ std::optional<FinishedPoint> SweepState::find(const std::string& id) {
 }
 
 void SweepState::record(const std::string& id, const FinishedPoint& point) {
+  database_.refuse_if_gone();
   const std::string fields = text_of(point.fields);
   Transaction transaction(database_);
   Statement insert(database_, "INSERT OR REPLACE INTO points (id, fields, wall) VALUES (?, ?, ?)");

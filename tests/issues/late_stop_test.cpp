@@ -14,15 +14,14 @@ TEST_CASE("what would end after 100 simulated days does not lose a run that stop
   CHECK(computing.record.updates == 2399 / 7);
   CHECK(computing.record.end == Time::from_seconds(2399 * 3600.0));
   CHECK(computing.record.outcome == Outcome::completed);
-  // A pull and a push take 5 h each, and nothing else takes long: the 240th contribution would arrive after 2400 h.
+  // Two links make a way of 10 h. Contribution n arrives 20 n - 10 h after the start (and n batches of 0.1 s), the 120th's answer after
+  // 2400 h.
   const Result sending = run_timing(cluster(1), {stop, "training.scheme=asgd", "cluster.network.link.latency=5h"});
-  CHECK(sending.record.updates >= 238);
-  CHECK(sending.record.updates <= 2399 / 10);
-  // The message itself takes 10 h: 1,000 bytes at 1/36 byte a second.
-  const Result flowing = run_timing(cluster(1), {stop, "training.scheme=asgd", "workload.cost={bytes: 1000B}",
-                                                 "cluster.network.link={bandwidth: 0.027777777777777776B/s, latency: 0s}"});
-  CHECK(flowing.record.updates >= 118);
-  CHECK(flowing.record.updates <= 120);
+  CHECK(sending.record.updates == (2399 + 10) / 20);
+  // 16,200 bytes at 1 bit/s take 36 h: contribution n arrives after 72 n - 36 h, and the 34th is on its way from 2376 h to 2412 h.
+  const Result flowing = run_timing(
+      cluster(1), {stop, "training.scheme=asgd", "workload.cost={bytes: 16200B}", "cluster.network.link={bandwidth: 1bps, latency: 0s}"});
+  CHECK(flowing.record.updates == (2399 + 36) / 72);
   // A slow spell stretches the batch of that moment to 10,000 days.
   const Result slow =
       run_timing(cluster(1), {stop, "training.scheme=sequential", "devices.node.compute.affine={overhead: 24h, per_sample: 0s}",

@@ -1,4 +1,4 @@
-// A locked state of a sweep was waited for in silence, and the first Ctrl-C was not heard.
+// A locked state of a sweep was waited for in silence, and the first Ctrl-C was not heard; one that was removed was called a full disk.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -33,4 +33,15 @@ TEST_CASE("who waits for another process is told so, and may give up") {
   interrupted = false;
   state.record("a", {});
   CHECK(state.points() == 1);
+}
+
+TEST_CASE("a state that was removed while it was in use is called gone, not a full disk") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "sweep");
+  SweepState state(folder / "sweep/sweep.sqlite");
+  state.record("a", {});
+  std::filesystem::remove_all(folder / "sweep");
+  const std::string what = error_of<FileGone>([&] { state.record("b", {}); });
+  CHECK(has(what, "sweep.sqlite: is gone: it was removed or moved"));
+  CHECK_FALSE(has(what, "disk"));
 }
