@@ -85,7 +85,7 @@ struct Blueprint {
   /// What the back end is told.
   SimulatedCluster cluster(const Scenario& scenario) const;
   /// Bytes of device memory that training takes with the batch per worker: weights, gradient, optimizer state, activations.
-  double device_bytes(const Scenario& scenario) const;
+  double device_bytes() const;
   /// The part of it that does not grow with the batch.
   double fixed_bytes() const;
   /// What each sample of a batch adds: its activations and its input.

@@ -326,7 +326,7 @@ Explanation Experiment::explain() const {
     row.latency = link.latency;
     row.memory = device.memory;
     if (device.memory) {
-      row.memory_used = blueprint.device_bytes(scenario);
+      row.memory_used = blueprint.device_bytes();
       row.largest_batch = blueprint.largest_batch(*device.memory);
       row.counts_activations = blueprint.counts_activations();
     }

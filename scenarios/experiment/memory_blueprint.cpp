@@ -28,7 +28,7 @@ double Blueprint::fixed_bytes() const {
 
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
-double Blueprint::device_bytes(const Scenario& scenario) const {
+double Blueprint::device_bytes() const {
   return fixed_bytes() + static_cast<double>(plan.minibatch_of(0)) * sample_bytes();
 }
 
@@ -54,7 +54,7 @@ std::string in_tenths(double bytes, double (*round)(double)) {
 }  // namespace
 
 void Blueprint::check_memory(const Scenario& scenario) const {
-  const double needed = device_bytes(scenario);
+  const double needed = device_bytes();
   const bool in_pieces = plan.minibatch > 0;
   const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {

@@ -30,17 +30,23 @@ class FedAvg final : public Scheme {
 
  private:
   /// Who they are follows from the seed, so the first round needs no message.
-  std::vector<Rank> sampled(const Node& node, std::uint64_t round) const {
+  std::shared_ptr<const std::vector<Rank>> sampled(const Node& node, std::uint64_t round) const {
     return node.sample_workers(clients_of_round(fraction_, node.workers()), round);
+  }
+
+  /// Whether this worker is among the clients of its first round; `weights` learns how many they are. A function of its own, since a
+  /// coroutine's frame would keep the list.
+  bool takes_part(const Node& node, Weights& weights) const {
+    const auto clients = sampled(node, weights->version);
+    weights.edit().participants = static_cast<std::int32_t>(clients->size());
+    return std::binary_search(clients->begin(), clients->end(), node.self());
   }
 
   Process worker(Node& node) const override {
     const auto batch_size = static_cast<std::uint64_t>(node.batch_size());
     const std::uint64_t samples = node.plan().drawn_of(node.self(), node.part_samples(node.self()));
     Weights weights = node.initial_weights();
-    const std::vector<Rank> first = sampled(node, weights->version);
-    weights.edit().participants = static_cast<std::int32_t>(first.size());
-    if (!std::binary_search(first.begin(), first.end(), node.self())) {
+    if (!takes_part(node, weights)) {
       const Weights invited = co_await node.receive<Weights>(node.server());
       weights = momentum_.incoming(node, invited);
     }
@@ -63,8 +69,8 @@ class FedAvg final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Rank> clients = sampled(node, weights->version);
-      std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, clients, GatherUntil::nobody_left);
+      const auto clients = sampled(node, weights->version);
+      std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, *clients, GatherUntil::nobody_left);
       if (parts.empty()) parts = co_await from_others(node, weights);
       std::vector<double> shares;
       double total = 0;
@@ -75,13 +81,14 @@ class FedAvg final : public Scheme {
       for (double& share : shares) share /= total;
       weights = node.weighted_mean(parts, shares);
       weights = co_await node.publish(weights);
-      node.broadcast(weights, sampled(node, weights->version));
+      const auto invited = sampled(node, weights->version);
+      node.broadcast(weights, *invited);
     }
   }
 
   /// All sampled clients have failed or left for good: everybody else is asked, until somebody answers.
   Task<std::vector<Weights>> from_others(Node& node, const Weights& weights) const {
-    const std::vector<Rank> first = sampled(node, weights->version);  // if one of them comes back, it takes part by itself
+    const std::vector<Rank> first = *sampled(node, weights->version);  // if one of them comes back, it takes part by itself
     for (;;) {
       std::vector<Rank> others;
       for (Rank rank = 0; rank < node.workers(); ++rank)

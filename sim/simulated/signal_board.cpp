@@ -46,7 +46,7 @@ void SignalBoard::broadcast(Rank from, std::uint64_t number) {
     by_latency[route.latency].push_back(static_cast<Rank>(rank));
   }
   for (auto& [latency, to] : by_latency) {
-    if (by_latency.size() == 1) to = {};
+    if (by_latency.size() == 1) to = std::vector<Rank>();  // which gives the memory back: = {} would not
     auto* wave = new Wave(*this, from, number, std::move(to));
     waves_.push_back(*wave);
     simulation_.queue().after(latency, *wave);

@@ -7,15 +7,19 @@
 
 namespace straggler {
 
-std::vector<Rank> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
+std::shared_ptr<const std::vector<Rank>> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
+  NodeContext::SampledWorkers& last = context_.sampled;
+  if (last.ranks && last.count == count && last.round == round) return last.ranks;
   std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
   std::iota(ranks.begin(), ranks.end(), 0);
-  if (count >= plan().workers) return ranks;
-  RandomStream draws(plan().seed, "server/sampled workers", round);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(ranks[i], ranks[i + draws.below(ranks.size() - i)]);
-  ranks.resize(static_cast<std::size_t>(count));
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+  if (count < plan().workers) {
+    RandomStream draws(plan().seed, "server/sampled workers", round);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(ranks[i], ranks[i + draws.below(ranks.size() - i)]);
+    ranks.resize(static_cast<std::size_t>(count));
+    std::sort(ranks.begin(), ranks.end());
+  }
+  last = {count, round, std::make_shared<const std::vector<Rank>>(std::move(ranks))};
+  return last.ranks;
 }
 
 Weights Node::initial_weights() {

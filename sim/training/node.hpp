@@ -38,7 +38,7 @@ class Node final : public Participant {
   std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
   std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
-  std::vector<Rank> sample_workers(std::int64_t count, std::uint64_t round) const;
+  std::shared_ptr<const std::vector<Rank>> sample_workers(std::int64_t count, std::uint64_t round) const;
 
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.

@@ -25,6 +25,12 @@ struct NodeContext {
   Lineage& lineage;
   const TrainingPlan& plan;
   Algebra algebra;
+  /// What Node::sample_workers drew last, for all nodes.
+  struct SampledWorkers {
+    std::int64_t count = -1;
+    std::uint64_t round = 0;
+    std::shared_ptr<const std::vector<Rank>> ranks;
+  } sampled;
   SampleStream shared_stream;  // where plan.shared_stream
   Weights initial;             // made when first asked for
 };
