@@ -84,6 +84,9 @@ struct Blueprint {
   Key data_content(const Scenario& scenario) const;
   /// What the back end is told.
   SimulatedCluster cluster(const Scenario& scenario) const;
+  /// Memory of this machine that a run takes, in bytes, estimated: timing alone, and with the math.
+  std::size_t timing_bytes() const;
+  std::size_t math_bytes() const;
   /// Bytes of device memory that training takes with the batch per worker: weights, gradient, optimizer state, activations.
   double device_bytes() const;
   /// The part of it that does not grow with the batch.

@@ -375,16 +375,8 @@ Explanation Experiment::explain() const {
       out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
   }
   for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
-  // Weights and optimizer state of every worker, a gradient each on its way, and the same for a server; the data as floats
-  // with a label each, and three orders of the training samples.
-  const std::size_t vectors =
-      (2 + std::max<std::size_t>(blueprint.state_vectors(), 1)) * (static_cast<std::size_t>(blueprint.plan.workers) + blueprint.servers) +
-      4;
-  if (blueprint.model)
-    out.memory_bytes = vectors * 4 * out.parameters + 4 * (blueprint.data.features + 1) * (blueprint.data.train + blueprint.data.test) +
-                       12 * blueprint.data.train +
-                       blueprint.model->workspace_bytes(
-                           static_cast<std::size_t>(blueprint.plan.batch * (blueprint.plan.fuse ? blueprint.plan.workers : 1)));
+  out.timing_bytes = blueprint.timing_bytes();
+  if (blueprint.model) out.memory_bytes = blueprint.math_bytes();
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),

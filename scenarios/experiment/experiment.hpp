@@ -88,7 +88,8 @@ struct Explanation {
   std::int64_t batch_per_worker = 0;
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number
   std::size_t classes = 0;
-  std::size_t memory_bytes = 0;  // estimate for a run with math
+  std::size_t memory_bytes = 0;  // of this machine, for a run with math: an estimate
+  std::size_t timing_bytes = 0;  // of which timing alone takes these
   std::vector<LayerCost> layers;
   std::vector<std::string> warnings;
   std::string cost_model;  // whose times and bytes count; empty: the model that learns

@@ -130,6 +130,7 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = rounds_per_epoch,
+    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

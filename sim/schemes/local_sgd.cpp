@@ -96,6 +96,7 @@ const Register<SchemeEntry> entry({
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
         },
+    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

@@ -45,6 +45,10 @@ std::string_view name_of(Exchange exchange);
 /// As the parameter `via` says: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 
+/// Which weights a worker holds between two updates, as far as memory goes: those that all hold, a version that may be older than the
+/// others', or its own, with its optimizer's state, after local steps.
+enum class WorkersHold { same_version, own_version, own_weights };
+
 /// Parameters by name, as a scenario writes them: {{"steps", "3"}, {"via", "server"}}.
 using ParameterTexts = std::map<std::string, std::string>;
 
@@ -68,6 +72,7 @@ struct SchemeEntry {
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
+  WorkersHold workers_hold = WorkersHold::same_version;
 
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
 };

@@ -112,8 +112,8 @@ SchemeEntry test_entry(const std::string& name, std::function<std::unique_ptr<Sc
           .reference = "none",
           .parameters = {on_failure({"drop"}, "go on without it")},
           .make = std::move(make),
-          .needs_server = [](const Parameters&) { return true; },
-          .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; }};
+          .exchange = [](const Parameters&) { return Exchange::server; },
+          .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); }};
 }
 
 const Register<SchemeEntry> in_turn(test_entry("barrier_in_turn", [](const Parameters&) { return std::make_unique<Barrier>(true); }));

@@ -41,8 +41,8 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "what", .type = ValueType::choice, .fallback = "weights", .meaning = "", .choices = {"weights", "gradients"}},
                    on_failure({"drop"}, "go on without it")},
     .make = [](const Parameters& parameters) { return std::make_unique<ReducesBesideServer>(parameters.text("what") == "gradients"); },
-    .needs_server = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters&, double batches, double) { return batches; },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
 });
 
 }  // namespace

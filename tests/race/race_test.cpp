@@ -7,7 +7,7 @@
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/random.hpp"
-#include "sim/schemes/scheme.hpp"
+#include "sim/training/scheme.hpp"
 #include "validation/files.hpp"
 
 using namespace straggler;

@@ -162,8 +162,10 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
-  if (explanation.learns)
-    line("memory", fmt::format("about {} with the math", readable_bytes(static_cast<double>(explanation.memory_bytes))));
+  const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
+  line("memory", explanation.learns
+                     ? fmt::format("about {} with the math, {}", readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
+                     : "about " + timing_alone);
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
   if (timing_only || !explanation.learns) return;

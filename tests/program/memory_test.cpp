@@ -1,0 +1,86 @@
+// What `straggler check` estimates of memory, against what runs take: for every scheme and way of exchange, within a factor of 1.5.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/program/workplace.hpp"
+
+using straggler::test::Workplace;
+
+namespace {
+
+/// Parts of 20 samples; weights of 2.8 MB where the math runs.
+const char* scenario = R"(straggler: 1
+name: memory
+seed: 1
+devices:
+  node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: gamma, shape: 3}}
+cluster:
+  workers: [{count: 2, device: node}]
+  servers: {count: 1}
+  network: {link: {bandwidth: 1Gbps, latency: 1ms}}
+workload:
+  model: {kind: mlp, hidden: [1000, 700]}
+  data: {kind: coordinates, samples: 40, test_samples: 100}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 5}
+  optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
+  stop: {updates: 40}
+)";
+
+/// As a scenario writes it: "{kind: local_sgd, steps: 3}".
+std::string text_of(const std::string& name, const nlohmann::json& parameters) {
+  std::string text = "{kind: " + name;
+  for (const auto& [key, value] : parameters.items()) text += ", " + key + ": " + value.get<std::string>();
+  return text + "}";
+}
+
+/// "about 47.3 MB with the math, 16 MB for timing alone".
+double megabytes(const std::string& text, const std::string& before, const std::string& behind) {
+  const std::size_t end = text.find(behind), begin = text.rfind(before, end) + before.size();
+  REQUIRE_MESSAGE(end != std::string::npos, text);
+  const std::string number = text.substr(begin, end - begin);
+  REQUIRE_MESSAGE(number.ends_with(" MB"), number);
+  return std::stod(number);
+}
+
+void check_estimate(const Workplace& place, const std::string& scheme, int workers, bool math) {
+  CAPTURE(scheme);
+  CAPTURE(workers);
+  CAPTURE(math);
+  std::string settings = " --set \"training.scheme=" + scheme + "\" --set \"cluster.workers=[{count: " + std::to_string(workers) +
+                         ", device: node}]\" --set workload.data.samples=" + std::to_string(20 * workers);
+  if (!math) settings += " --timing-only --set training.stop.updates=3";
+  const auto checked = place.shell("straggler check memory.yaml" + settings);
+  REQUIRE_MESSAGE(checked.code == 0, checked.err);
+  const double estimate = math ? megabytes(checked.out, "about ", " with the math") : megabytes(checked.out, ", ", " for timing alone");
+  const auto ran = place.shell("straggler run memory.yaml --force --threads 1 --out r" + settings);
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  const double used = nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() / 1e6;
+  CAPTURE(used);
+  CHECK(estimate < 1.5 * used);
+  CHECK(estimate > used / 1.5);
+}
+
+}  // namespace
+
+TEST_CASE("check estimates the memory of every scheme, with the math and for timing alone") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  for (const auto& scheme : nlohmann::json::parse(place.shell("straggler list schemes --json").out)) {
+    const bool alone = !scheme["workers"].is_null();
+    std::set<std::string> ways;  // of exchange: other parameters change little
+    for (const auto& variant : scheme["variants"]) {
+      // Sums of local gradients with momentum keep what nobody looks at: known, and not estimated.
+      if (variant["parameters"].value("exchange", "") == "gradients") continue;
+      if (!ways.insert(variant["exchange"]).second) continue;
+      const std::string text = text_of(scheme["name"], variant["parameters"]);
+      for (const int workers : {1, 16})
+        if (alone == (workers == 1)) check_estimate(place, text, workers, true);
+      if (!alone) check_estimate(place, text, 20'000, false);
+    }
+  }
+}
