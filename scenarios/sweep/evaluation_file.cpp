@@ -49,9 +49,9 @@ std::int64_t sum_of(const Key& root, const Key& value, const void* data, std::si
   return half(Hasher().add(root).add(value).add_bytes(data, bytes).key().low);
 }
 
-/// What a value adds to the file, at most, and what it surely leaves in whole pages when it goes.
+/// What a value adds to the file, at most, and about what it leaves when it goes; make_room looks again after that.
 std::uint64_t most_added(std::uint64_t bytes) { return 2 * row_bytes + (bytes / page_content + 2) * page_bytes; }
-std::uint64_t surely_left(std::uint64_t bytes) { return row_bytes + bytes / page_bytes * page_bytes; }
+std::uint64_t left_by(std::uint64_t bytes) { return row_bytes + bytes; }
 
 Statement& bind(Statement& statement, int at, const Key& key) { return statement.bind(at, half(key.high)).bind(at + 1, half(key.low)); }
 
@@ -363,7 +363,7 @@ bool EvaluationFile::drop_oldest(std::uint64_t bytes) {
         vectors.push_back(oldest.count(3));
       else
         evaluations.push_back({static_cast<std::uint64_t>(oldest.count(3)), static_cast<std::uint64_t>(oldest.count(4))});
-      bytes -= std::min(bytes, oldest.count(1) == 0 ? surely_left(static_cast<std::uint64_t>(oldest.count(2))) : row_bytes);
+      bytes -= std::min(bytes, oldest.count(1) == 0 ? left_by(static_cast<std::uint64_t>(oldest.count(2))) : row_bytes);
     }
   }
   Statement drop_evaluation(open_->database, "DELETE FROM evaluations WHERE high = ? AND low = ?");
