@@ -21,7 +21,7 @@ struct ExecutorOptions {
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
   Numerics numerics = {};
-  std::span<const float> initial_weights = {};  // in place of the model's own; they outlive the executor
+  std::span<const float> initial_weights = {};  // used instead of the model's own; they outlive the executor
   bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's count
   KnownValues* known = nullptr;                 // outlives the executor; null: nothing is known from elsewhere
 };

@@ -34,7 +34,7 @@ struct Crossing {
   std::size_t below = 0, above = 0;              // points
   std::size_t unclear_from = 0, unclear_to = 0;  // points around it at which the difference is not significant
   bool noisy = false;                            // these lie further apart than the tolerance
-  bool supported = true;                         // on both sides, up to the next crossings, the one ahead is told to be better somewhere
+  bool supported = true;                         // on both sides, up to the next crossings, a test finds the one ahead better somewhere
 };
 
 struct CrossoverGroup {

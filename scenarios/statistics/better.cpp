@@ -47,7 +47,7 @@ void correct(Verdict& verdict, Family family) {
   for (std::size_t i = 0; i < steps.size(); ++i) verdict.pairs[i].step = steps[i];
 }
 
-/// Who is told to be better than this one.
+/// Those that tests find better than this one.
 std::optional<std::size_t> better_than(std::size_t contender, const std::vector<PairVerdict>& pairs) {
   for (const PairVerdict& pair : pairs)
     if (const auto better = pair.better(); better && better != contender && (pair.a == contender || pair.b == contender)) return better;

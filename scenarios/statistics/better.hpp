@@ -9,7 +9,7 @@
 // Two questions have two families of comparisons:
 //  - who of a few rivals is better than whom: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
 //  - which of many settings is the best: the one that is ahead against each other one, with Bonferroni's correction. The chance that the
-//    true best is told to be worse than the one ahead is at most 5 %: for each setting that could be ahead in its place it is at most
+//    true best is found worse than the one ahead is at most 5 %: for each setting that could be ahead in its place it is at most
 //    5 % / (n - 1). Holm's steps would not keep to that, since the data choose the one that is ahead.
 #pragma once
 #include <cstddef>

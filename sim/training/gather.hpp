@@ -17,8 +17,8 @@ namespace straggler {
 /// do.
 enum class GatherUntil {
   one_at_least,  // members and those whose return is awaited; if there are none, whoever comes
-  nobody_left,   // the same; but none will do
-  first_lives,   // those who have been in all the time; none will do
+  nobody_left,   // the same; no part at all is fine too
+  first_lives,   // those who have been in all the time; no part at all is fine too
 };
 
 template <class T>
