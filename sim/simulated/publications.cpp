@@ -91,7 +91,7 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
   }
   if (books_.recorder().published(weights, operation.made(), world_.now())) {
     // Where messages move one by one, others may still receive: the run ends with the last of them.
-    if (reduction_ && reduction_->finishing())
+    if (reduction_ && reduction_->finishing(operation.node().reductions_taken()))
       reduction_->end_run_when_done();
     else
       world_.simulation.stop();
