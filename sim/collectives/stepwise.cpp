@@ -14,10 +14,10 @@ namespace straggler {
 struct StepwiseRun::Inside {
   /// Belongs to its sender for ever.
   struct Message final : Arrival, Event {
-    enum class Stage : std::uint8_t { idle, sending, flowing, receiving };
+    enum class Stage : std::uint8_t { idle, sending, flowing, travelling, receiving };
     Message(Inside& its_run, CollectiveRank sender) : run(its_run), from(sender) {}
-    void arrived() override { run.arrived(*this); }
-    void happen() override { run.processed(*this); }
+    void arrived() override { run.left(*this); }
+    void happen() override { run.moved_on(*this); }
 
     Inside& run;
     CollectiveRank from, to = 0;
@@ -28,7 +28,7 @@ struct StepwiseRun::Inside {
     Message* next = nullptr;  // idle: of the same sender; waiting: of the same receiver
     // Where all messages to a rank travel alike: the way to `routed_to`.
     std::int64_t routed_to = -1;
-    Time latency;
+    Time latency;  // after its last byte has left
     std::vector<LinkId> links;
   };
 
@@ -160,10 +160,16 @@ struct StepwiseRun::Inside {
     rank.processor_free = costs.handled(std::max(rank.processor_free, queue.now()), message.bytes);
     queue.at(rank.processor_free, message);
   }
-  void processed(Message& message) {
-    if (message.stage == Message::Stage::sending) return send(message);
-    retire(message);
-    received(message.to);
+  void moved_on(Message& message) {
+    switch (message.stage) {
+      case Message::Stage::sending:
+        return send(message);
+      case Message::Stage::travelling:
+        return arrived(message);
+      default:
+        retire(message);
+        return received(message.to);
+    }
   }
 
   void send(Message& message) {
@@ -171,11 +177,12 @@ struct StepwiseRun::Inside {
     message.stage = Message::Stage::flowing;
     if (plain) {
       if (message.routed_to != message.to) find_way(message);
-      message.flow = network.start(message.links, static_cast<double>(message.bytes), message.latency, message);
+      message.flow = network.start(message.links, static_cast<double>(message.bytes), Time(), message);
       return;
     }
     transport.plan(place(message.from), place(message.to), static_cast<double>(message.bytes), carriage);
-    message.flow = network.start(carriage.with_latency(), message);
+    message.latency = carriage.after;
+    message.flow = network.start(carriage.flow(carriage.before), message);
   }
 
   void find_way(Message& message) {
@@ -183,6 +190,12 @@ struct StepwiseRun::Inside {
     message.routed_to = message.to;
     message.latency = carriage.before + carriage.after;
     message.links.assign(carriage.links.begin(), carriage.links.end());
+  }
+
+  /// Bytes first, the latency after.
+  void left(Message& message) {
+    message.stage = Message::Stage::travelling;
+    queue.after(message.latency, message);
   }
 
   void arrived(Message& message) {
