@@ -23,8 +23,12 @@ struct WireBytes {
   std::uint64_t all_of(const Payload& payload) const { return main_of(payload) + statistics_of(payload); }
 
  private:
+  /// A contribution without steps has no vector: it costs its latency alone.
+  static bool has_vector(const Gradient& gradient) { return !gradient->value().empty(); }
+
   std::uint64_t main(const Weights& weights) const { return weights->fragment().share_of(model + state * weights->attached().size()); }
   std::uint64_t main(const Gradient& gradient) const {
+    if (!has_vector(gradient)) return 0;
     const std::uint64_t attached = gradient->fragment().share_of(state * gradient->attached().size());
     const std::optional<std::uint64_t>& compressed = gradient->more.get().bytes;
     return (compressed ? *compressed : gradient->fragment().share_of(model)) + attached;
@@ -34,7 +38,7 @@ struct WireBytes {
   std::uint64_t main(const MembershipNotice&) const { return 0; }
 
   std::uint64_t behind(const Weights& weights) const { return weights->fragment().share_of(statistics); }
-  std::uint64_t behind(const Gradient& gradient) const { return gradient->fragment().share_of(statistics); }
+  std::uint64_t behind(const Gradient& gradient) const { return has_vector(gradient) ? gradient->fragment().share_of(statistics) : 0; }
   template <class T>
   std::uint64_t behind(const T&) const {
     return 0;
