@@ -189,6 +189,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
   out.all_reduce = all_reduce;
+  out.gathers = gathers();
   out.all_reduce_parameters = scenario.cluster.network.collective.parameters;
   out.shape = shape;
   out.uniform = uniform;

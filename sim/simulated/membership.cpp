@@ -177,6 +177,7 @@ void Membership::start(Rank worker) {
   const Weights& latest = publications_.latest();
   node.start_from(world_.has_server() ? node.algebra().as_sent(latest) : latest);
   node.optimizer().state() = optimizer_;
+  node.forget_residual();
   if (reduction_) node.start_after_reductions(reduction_->start(worker));
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);

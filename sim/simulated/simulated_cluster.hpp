@@ -59,6 +59,7 @@ struct SimulatedCluster {
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
 
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
+  bool gathers = false;  // what the all-reduces average is compressed: each is an all-gather around a ring (Compression::gathered)
   Parameters all_reduce_parameters;
   CollectiveShape shape;
   UniformLinks uniform;
