@@ -17,7 +17,7 @@
 #include "scenarios/sweep/point_pool.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/patience.hpp"
-#include "validation/mpi/sweep_messages.hpp"
+#include "validation/sweep_ranks/sweep_messages.hpp"
 
 namespace straggler {
 
