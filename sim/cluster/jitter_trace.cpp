@@ -162,15 +162,15 @@ class TraceJitter final : public Jitter {
 
 /// `auto`: at the beginning of a column that is the worker's alone, else at a place of its own, so that workers that share a column
 /// do not straggle in step.
-bool starts_at_random(const std::string& offset, const Trace& trace, std::optional<std::int64_t> worker) {
+bool starts_at_random(const std::string& offset, const Trace& trace, std::optional<Rank> worker) {
   if (offset != "auto") return offset == "random";
-  return trace.columns == 1 || !worker || *worker >= static_cast<std::int64_t>(trace.columns);
+  return trace.columns == 1 || !worker || index_of(*worker) >= trace.columns;
 }
 
-std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<std::int64_t> worker) {
+std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<Rank> worker) {
   std::shared_ptr<const Trace> trace = shared_trace(parameters.text("path"));
   std::optional<std::size_t> column;
-  if (worker) column = static_cast<std::size_t>(*worker) % trace->columns;
+  if (worker) column = index_of(*worker) % trace->columns;
   const bool random_start = starts_at_random(parameters.text("offset"), *trace, worker);
   return std::make_unique<TraceJitter>(std::move(trace), column, random_start, parameters.flag("normalize"));
 }
@@ -192,7 +192,7 @@ const Register<JitterEntry> entry({
                     .fallback = "false",
                     .meaning = "divide the factors by the mean of the whole file"}},
     .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
-    .make_for = [](const Parameters& parameters, std::int64_t worker) { return make(parameters, worker); },
+    .make_for = [](const Parameters& parameters, Rank worker) { return make(parameters, worker); },
 });
 
 }  // namespace

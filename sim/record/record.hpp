@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/key.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 
 namespace straggler {
@@ -126,13 +127,13 @@ class RecordSink {
  public:
   virtual ~RecordSink() = default;
   /// One row of order.csv.
-  virtual void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+  virtual void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) = 0;
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
   /// which branch of a wait won (0 or 1).
-  virtual void choice(std::uint32_t process, std::int32_t choice) = 0;
+  virtual void choice(Rank process, std::int32_t choice) = 0;
   /// With `--trace` only: what a worker did from `start` to `end`.
-  virtual void span(std::uint32_t worker, Phase phase, Time start, Time end) = 0;
+  virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
 };
 
 }  // namespace straggler

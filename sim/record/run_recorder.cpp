@@ -66,9 +66,7 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
     from.samples += each.samples;
     from.staleness_sum += staleness;
     from.staleness_max = std::max(from.staleness_max, staleness);
-    if (sink_)
-      sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
-                          each.samples);
+    if (sink_) sink_->contribution(version, now, each.worker, each.read_version, each.first_position, each.steps, each.samples);
   }
 }
 

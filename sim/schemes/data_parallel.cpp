@@ -39,14 +39,14 @@ class DataParallel final : public Scheme {
       std::vector<DrawnBatch> pieces;
       std::int64_t samples = 0;
       for (Rank rank = 0; rank < node.workers(); ++rank) {
-        pieces.push_back(node.next_batch_of(rank, drawings[static_cast<std::size_t>(rank)], node.batch_size(rank)));
+        pieces.push_back(node.next_batch_of(rank, drawings[index_of(rank)], node.batch_size(rank)));
         samples += pieces.back().size;
       }
       co_await node.load(pieces.front(), samples);
       co_await node.host_work(launches);
       // To all at once, so that they share device 0's way out, and on when the last byte has left.
       const Rank last = node.workers() - 1;
-      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[static_cast<std::size_t>(rank)]));
+      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[index_of(rank)]));
       if (last > 0) {
         const Samples of_last = inputs(node, pieces.back());
         co_await node.send(last, of_last);

@@ -117,7 +117,7 @@ class Bookkeeper {
   void book(const Booking& booking) {
     const Time now = Time::from_ticks(booking.ticks);
     TimeAccounts& times = recorder_.times();
-    const auto worker = static_cast<std::uint32_t>(booking.from);
+    const Rank worker = booking.from;
     switch (booking.kind) {
       case Booking::Kind::compute_begins:
         return times.begin_compute(worker, now);
@@ -129,11 +129,11 @@ class Bookkeeper {
         recorder_.bytes().sent += booking.what;
         if (booking.statistics) recorder_.bytes().statistics += booking.what;
         if (is_worker(booking.from)) recorder_.worker(booking.from).bytes_sent += booking.what;
-        return each_worker(booking, [&](std::uint32_t rank) { times.begin_flight(rank, now); });
+        return each_worker(booking, [&](Rank rank) { times.begin_flight(rank, now); });
       case Booking::Kind::arrived:
         recorder_.bytes().received += booking.what;
         if (is_worker(booking.to)) recorder_.worker(booking.to).bytes_received += booking.what;
-        return each_worker(booking, [&](std::uint32_t rank) { times.end_flight(rank, now); });
+        return each_worker(booking, [&](Rank rank) { times.end_flight(rank, now); });
       case Booking::Kind::published: {
         const Publication& publication = course_.publications[booking.what];
         recorder_.published(publication.weights, publication.made, now);
@@ -145,8 +145,8 @@ class Bookkeeper {
   bool is_worker(Rank rank) const { return rank < workers_; }
   template <class Do>
   void each_worker(const Booking& booking, const Do& act) const {
-    if (is_worker(booking.from)) act(static_cast<std::uint32_t>(booking.from));
-    if (is_worker(booking.to)) act(static_cast<std::uint32_t>(booking.to));
+    if (is_worker(booking.from)) act(booking.from);
+    if (is_worker(booking.to)) act(booking.to);
   }
   const RunCourse& course_;
   RunRecorder& recorder_;
