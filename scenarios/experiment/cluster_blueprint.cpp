@@ -199,8 +199,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.overlap = spec.network.collective.overlap;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
   out.faults = faults(scenario);
-  const std::string failure = scenario.training.scheme.parameters.text("on_failure");
-  out.on_failure = failure == "wait" ? OnFailure::wait : failure == "drop" ? OnFailure::drop : OnFailure::abort;
+  out.on_failure = failure_choice.of(scenario.training.scheme.parameters);
   out.background = background(scenario);
   out.seed = scenario.seed;
   return out;

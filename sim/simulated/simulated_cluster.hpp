@@ -9,6 +9,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/stepwise.hpp"
 #include "sim/simulated/compute_plan.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -21,9 +22,6 @@ struct Fault {
   double factor = 1;               // slow: times slower; link: times its bandwidth
   std::vector<LinkId> links = {};  // Kind::link
 };
-
-/// What the others do when a worker crashes (sim/training/scheme.hpp).
-enum class OnFailure { wait, drop, abort };
 
 /// A flow between two ranks that is on for a while and off for a while.
 struct BackgroundTraffic {
