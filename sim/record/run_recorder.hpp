@@ -67,6 +67,8 @@ class RunRecorder {
   bool begin(const Weights& initial);
   /// A published version and what went into it. True: the run stops here.
   bool published(const Weights& weights, const Contributions& made, Time now);
+  /// Contributions that go into no version, and the bytes that brought them.
+  void discarded(const Contributions& made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
   /// Closes all accounts at `now`. `failure`: why the run could not go on; none: it could.

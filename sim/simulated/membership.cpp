@@ -143,7 +143,8 @@ void Membership::state_lost(Rank worker) {
   const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
   if (source == anyone) return state_arrived(worker);
   Weights weights = publications_.latest();
-  if (!world_.has_server()) weights.edit().more.edit().optimizer = optimizer_;
+  if (!world_.has_server())
+    for (const Handle& state : optimizer_) weights.edit().more.edit().attached.push_back({"optimizer", state});
   post_office_.transfer_state(source, worker, Payload(weights));
 }
 
@@ -158,7 +159,7 @@ bool Membership::may_start() const {
 }
 
 void Membership::published(Rank by) {
-  if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer();
+  if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer().state();
   start_ready();
 }
 
@@ -175,7 +176,7 @@ void Membership::start(Rank worker) {
   // Others that have no server hold the weights whole, and it must have the same.
   const Weights& latest = publications_.latest();
   node.start_from(world_.has_server() ? node.algebra().as_sent(latest) : latest);
-  node.optimizer() = optimizer_;
+  node.optimizer().state() = optimizer_;
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
   post_office_.notify_server();

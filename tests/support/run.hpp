@@ -29,6 +29,7 @@ class KeepingSink final : public RecordSink {
   std::vector<OrderRow> order;
   std::vector<std::pair<Rank, std::int32_t>> choices;
   std::vector<Span> spans;
+  std::vector<std::pair<Rank, Time>> dropped;  // worker, time spent computing what was dropped
 
  private:
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t position, std::uint32_t steps,
@@ -37,6 +38,7 @@ class KeepingSink final : public RecordSink {
   }
   void choice(Rank process, std::int32_t choice) override { choices.emplace_back(process, choice); }
   void span(Rank worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
+  void wasted(Rank worker, Time spent) override { dropped.emplace_back(worker, spent); }
 };
 
 struct Result {
