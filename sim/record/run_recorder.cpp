@@ -66,9 +66,7 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
     from.samples += each.samples;
     from.staleness_sum += staleness;
     from.staleness_max = std::max(from.staleness_max, staleness);
-    if (sink_)
-      sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
-                          each.samples);
+    if (sink_) sink_->contribution(version, now, each.worker, each.read_version, each.first_position, each.steps, each.samples);
   }
 }
 
@@ -87,7 +85,7 @@ void RunRecorder::discarded(const Contributions& made, std::uint64_t bytes) {
   record_.dropped.bytes += bytes;
   for (const Contribution& each : made) {
     record_.dropped.samples += each.samples;
-    times_.waste(static_cast<std::uint32_t>(each.worker), each.spent);
+    times_.waste(each.worker, each.spent);
   }
 }
 

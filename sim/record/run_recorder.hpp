@@ -58,7 +58,7 @@ class RunRecorder {
               RecordSink* sink, bool trace);
 
   TimeAccounts& times() { return times_; }
-  WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }
+  WorkerRecord& worker(Rank rank) { return record_.workers[index_of(rank)]; }
   RecordSink* trace() const { return trace_; }
   RecordSink* sink() const { return sink_; }
   ByteCounters& bytes() { return bytes_; }

@@ -147,7 +147,7 @@ const Register<SchemeEntry> entry({
                     .fallback = "0.5",
                     .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
                     .range = Range::between(0, 1)},
-                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (parameters.count("fragments") > parameters.count("steps"))

@@ -56,9 +56,9 @@ class FedAvg final : public Scheme {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = FederatedRounds::parameters();
-  all.push_back({.name = "via", .type = ValueType::choice, .fallback = "server", .meaning = "how weights are averaged", .choices = {"server"}});
-  all.push_back(MomentumAtSync::parameter("reset"));
-  all.push_back(on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end"));
+  all.push_back(via_choice.only({Exchange::server}).parameter(Exchange::server, "how weights are averaged"));
+  all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
+  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
 

@@ -54,7 +54,7 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "gradients of an update",
                     .range = Range::between(1, 1e6)},
-                   on_failure({"drop", "abort"}, "nobody waits for it anyway, or end")},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
     .exchange = [](const Parameters&) { return Exchange::server; },

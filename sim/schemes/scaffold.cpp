@@ -69,7 +69,7 @@ class Scaffold final : public Scheme {
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = FederatedRounds::parameters();
   all.push_back({.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
-  all.push_back(on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end"));
+  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
 

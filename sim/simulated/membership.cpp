@@ -21,7 +21,7 @@ Membership::Membership(World& world, Books& books, Workers& workers, PostOffice&
     if (fault.kind == Fault::Kind::link) links_.resize(world_.cluster.fabric->links());
     if (fault.kind != Fault::Kind::join) continue;
     workers_.set_state(fault.worker, State::absent);
-    books_.times().set_down(static_cast<std::uint32_t>(fault.worker), Time(), true);
+    books_.times().set_down(fault.worker, Time(), true);
     computations_.set_down(fault.worker, true);
   }
 }
@@ -118,7 +118,7 @@ void Membership::take_out(Rank worker, State becomes) {
   // What it was sending breaks off, unless it leaves in good order; what has left arrives; what comes finds nobody.
   post_office_.worker_went(worker, becomes == State::crashed);
   if (was_up) {
-    books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), true);
+    books_.times().set_down(worker, world_.now(), true);
     computations_.set_down(worker, true);
   }
   if (reduction_) reduction_->membership_changed(worker);
@@ -133,7 +133,7 @@ void Membership::take_out(Rank worker, State becomes) {
 void Membership::fetch_state(Rank worker) {
   workers_.set_state(worker, State::coming);
   to_come_[static_cast<std::size_t>(worker)] = false;
-  books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), false);
+  books_.times().set_down(worker, world_.now(), false);
   computations_.set_down(worker, false);
   state_lost(worker);
 }

@@ -72,7 +72,7 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[static_cast<std::size_t>(rank)]; }
+  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[index_of(rank)]; }
   /// A message was given to a node's process, which sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
   /// The receive completes when its node's processor has handled the message.

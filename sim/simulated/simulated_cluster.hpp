@@ -4,11 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/stepwise.hpp"
+#include "sim/simulated/compute_plan.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -22,12 +23,9 @@ struct Fault {
   std::vector<LinkId> links = {};  // Kind::link
 };
 
-/// What the others do when a worker crashes (sim/training/scheme.hpp).
-enum class OnFailure { wait, drop, abort };
-
 /// A flow between two ranks that is on for a while and off for a while.
 struct BackgroundTraffic {
-  std::uint32_t from = 0, to = 0;  // of the fabric
+  Rank from = 0, to = 0;
   Time start, on, off;
   bool random = false;               // on and off are means of exponential draws
   double most_bytes_per_second = 0;  // 0: its fair share

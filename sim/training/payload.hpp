@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "sim/base/pool.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
-
-using Rank = std::int32_t;  // workers 0 .. p-1, then servers
-inline constexpr Rank anyone = -1;
 
 /// A node, and which of its lives: a worker that restarts after a crash begins another. What is addressed to a life that is over is
 /// dropped (docs/decisions/007).

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
@@ -32,7 +33,11 @@ class Scheme {
 ///  - drop: they go on without it; it takes part again when it is back.
 ///  - abort: the run ends.
 /// A worker that leaves for good, or has yet to join, is never waited for.
-Parameter on_failure(std::vector<std::string> choices, const std::string& meaning);
+enum class OnFailure { wait, drop, abort };
+inline constexpr ChoiceTable<OnFailure> failure_choice("on_failure",
+                                                       {{OnFailure::wait, "wait"}, {OnFailure::drop, "drop"}, {OnFailure::abort, "abort"}});
+/// The parameter of a scheme that can do these.
+Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning);
 
 /// How the workers of a scheme exchange what they have computed.
 enum class Exchange {
@@ -42,6 +47,7 @@ enum class Exchange {
   peers        // by messages to each other
 };
 std::string_view name_of(Exchange exchange);
+inline constexpr ChoiceTable<Exchange> via_choice("via", {{Exchange::all_reduce, "all_reduce"}, {Exchange::server, "server"}});
 /// As the parameter `via` says: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 

@@ -23,7 +23,7 @@ enum class MessageKind : std::uint8_t {
   signal,      // a number
   stop,        // the run ends; with text: because something went wrong
   bye,         // the sender's last
-  sweep,       // of a sweep (sweep_messages)
+  sweep,       // of a sweep (validation/sweep_ranks)
 };
 
 /// Told of what has happened to messages.

@@ -152,7 +152,7 @@ class RankRun {
                          blueprint_->evaluation, executor_.get(), &sink, false);
     book(course, blueprint_->evaluation.every_time, recorder);
     for (std::size_t rank = 0; rank < course.logs.size(); ++rank)
-      for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
+      for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<Rank>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
     evaluate_final(record, *executor_, *lineage_, recorder.latest()->value, *blueprint_);
