@@ -48,12 +48,11 @@ std::vector<Weights> OwnVersions::current() const {
 }
 
 void OwnVersions::count_missing() {
-  missing_ = static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [this](const Worker& each) { return is_missing(each); }));
+  missing_ =
+      static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [this](const Worker& each) { return is_missing(each); }));
 }
 
-std::optional<OwnVersions::Version> OwnVersions::next() {
-  return rule_ == Versions::lockstep ? next_in_lockstep() : next_free();
-}
+std::optional<OwnVersions::Version> OwnVersions::next() { return rule_ == Versions::lockstep ? next_in_lockstep() : next_free(); }
 
 std::optional<OwnVersions::Version> OwnVersions::next_in_lockstep() {
   while (missing_ == 0 && number_ < highest_) {

@@ -30,9 +30,9 @@ class OwnVersions {
   struct Version {
     Weights weights;  // without a value: version and progress are those of the run
     Contributions made;
-    std::uint64_t number = 0;  // among the publications of its workers
+    std::uint64_t number = 0;    // among the publications of its workers
     std::vector<Weights> parts;  // published: lockstep: whose mean it is; free-running: by one worker
-    Time when;                 // the latest of its publications
+    Time when;                   // the latest of its publications
   };
 
   /// `rule` is not Versions::shared. All workers are in, and hold `initial`.
@@ -77,11 +77,11 @@ class OwnVersions {
 
   Versions rule_;
   std::vector<Worker> workers_;
-  Weights latest_;               // of the run
-  std::uint64_t number_ = 0;     // lockstep: of the latest version, among publications
-  std::uint64_t highest_ = 0;    // that anybody has reached
-  std::size_t missing_;          // lockstep: workers that have yet to publish number_ + 1
-  std::deque<Rank> order_;       // free-running: of publications that are in no version yet
+  Weights latest_;             // of the run
+  std::uint64_t number_ = 0;   // lockstep: of the latest version, among publications
+  std::uint64_t highest_ = 0;  // that anybody has reached
+  std::size_t missing_;        // lockstep: workers that have yet to publish number_ + 1
+  std::deque<Rank> order_;     // free-running: of publications that are in no version yet
 };
 
 }  // namespace straggler

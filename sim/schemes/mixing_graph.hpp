@@ -33,11 +33,12 @@ class MixingGraph {
   }
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter() {
-    return {.name = "graph",
-            .type = ValueType::choice,
-            .fallback = "ring",
-            .meaning = "whose weights a worker averages with its own: of those beside it on a ring or torus, 1, 2, 4, … places away, or all",
-            .choices = {"ring", "exponential", "full", "torus"}};
+    return {
+        .name = "graph",
+        .type = ValueType::choice,
+        .fallback = "ring",
+        .meaning = "whose weights a worker averages with its own: of those beside it on a ring or torus, 1, 2, 4, … places away, or all",
+        .choices = {"ring", "exponential", "full", "torus"}};
   }
 
   /// In rank order, without `worker` itself.

@@ -309,9 +309,7 @@ void PostOffice::forget_former_life(Rank worker) {
 
 void PostOffice::tell_of_members() {
   const Rank nobody = world_.workers;  // where there is a server, its own rank
-  const auto tell = [&](Rank rank) {
-    mail_of(rank).put(make_message(nobody, Peer(rank, Peer::any_life), Payload(MembershipNotice())));
-  };
+  const auto tell = [&](Rank rank) { mail_of(rank).put(make_message(nobody, Peer(rank, Peer::any_life), Payload(MembershipNotice()))); };
   if (world_.has_server()) return tell(world_.workers);
   for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
     if (workers_.is_member(worker)) tell(worker);

@@ -63,8 +63,7 @@ Publications::Publications(World& world, Books& books, Workers& workers, Reducti
   if (versions == Versions::shared) return;
   lockstep_ = versions == Versions::lockstep;
   own_.emplace(versions, world.workers, workers.node(0).initial_weights());
-  if (!lockstep_)
-    books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->current())->value; });
+  if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->current())->value; });
 }
 
 Publications::~Publications() = default;

@@ -65,7 +65,7 @@ class Publications {
   Reduction* reduction_;
   Lineage& lineage_;
   Evaluator* evaluator_;
-  std::optional<OwnVersions> own_;           // none: all workers have the same weights
+  std::optional<OwnVersions> own_;  // none: all workers have the same weights
   bool lockstep_ = false;
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none

@@ -61,9 +61,7 @@ class History {
     made.samples = 10;
     versions_.publish(worker, weights, Contributions{made}, Time::from_seconds(seconds));
   }
-  void comes(Rank worker, Rank from) {
-    mine_[static_cast<std::size_t>(worker)] = versions_.comes(worker, versions_.current(from));
-  }
+  void comes(Rank worker, Rank from) { mine_[static_cast<std::size_t>(worker)] = versions_.comes(worker, versions_.current(from)); }
   std::uint64_t number(Rank worker) const { return mine_[static_cast<std::size_t>(worker)]->version; }
   OwnVersions& versions() { return versions_; }
   /// The next version's contributors; none: there is no complete one.
@@ -182,7 +180,8 @@ TEST_CASE("a free-running run: p updates a batch time, staleness p - 1, and the 
   CHECK(together.record.end.seconds() == doctest::Approx(0.1 * steps).epsilon(1e-9));
   for (const OrderRow& row : together.sink.order) {
     CHECK(row.steps == 1);
-    if (row.update > static_cast<std::uint64_t>(workers)) CHECK(row.update - 1 - row.read_version == static_cast<std::uint64_t>(workers - 1));
+    if (row.update > static_cast<std::uint64_t>(workers))
+      CHECK(row.update - 1 - row.read_version == static_cast<std::uint64_t>(workers - 1));
   }
   // Each alone: the two others leave at once, and what is evaluated is its own.
   std::vector<double> mean(together.weights.size());

@@ -134,9 +134,10 @@ TEST_CASE("D-PSGD: a step takes the longer of the gradient and of the exchange w
         CAPTURE(graph);
         CAPTURE(bandwidth);
         const Result result = run_timing(
-            cluster(workers), {"training.scheme=" + scheme_on(graph), "training.stop.updates=" + std::to_string(updates),
-                               "workload.cost={bytes: " + std::to_string(bytes) + "B}",
-                               "cluster.network.link={bandwidth: " + std::to_string(static_cast<std::int64_t>(bandwidth)) + "B/s, latency: 50us}"});
+            cluster(workers),
+            {"training.scheme=" + scheme_on(graph), "training.stop.updates=" + std::to_string(updates),
+             "workload.cost={bytes: " + std::to_string(bytes) + "B}",
+             "cluster.network.link={bandwidth: " + std::to_string(static_cast<std::int64_t>(bandwidth)) + "B/s, latency: 50us}"});
         const auto degree = static_cast<double>(graph_named(graph).neighbours(0, workers).size());
         const double exchange = degree > 0 ? degree * static_cast<double>(bytes) / bandwidth + 2 * latency : 0;
         CHECK(result.record.end.seconds() == doctest::Approx(updates * std::max(batch, exchange)).epsilon(1e-9));
@@ -220,10 +221,9 @@ TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that no
 }
 
 TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back, and go on without its step") {
-  // Worker 1 posted its weights of version 2 at 2 s, and crashed at 2.5 s before anybody had looked at them. Worker 0 waits at 3 s. At 4.5 s
-  // worker 1 is back, under number 3 (with two workers nobody has begun a later step); worker 0 ends its third step without it.
-  const Result result =
-      run_timing(bowl_of(2, scheme_on("ring", ", on_failure: wait"), 6), {only_crash(1, "at: 2.5s, restart_after: 2s")});
+  // Worker 1 posted its weights of version 2 at 2 s, and crashed at 2.5 s before anybody had looked at them. Worker 0 waits at 3 s. At 4.5
+  // s worker 1 is back, under number 3 (with two workers nobody has begun a later step); worker 0 ends its third step without it.
+  const Result result = run_timing(bowl_of(2, scheme_on("ring", ", on_failure: wait"), 6), {only_crash(1, "at: 2.5s, restart_after: 2s")});
   const auto versions = versions_of(result);
   REQUIRE(versions.size() == 6);
   const double times[] = {1, 2, 4.5, 5.5, 6.5, 7.5};
@@ -235,7 +235,8 @@ TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back
 }
 
 TEST_CASE("D-PSGD with on_failure abort ends at the crash; with wait and no return it stalls") {
-  CHECK(run_timing(bowl_of(3, scheme_on("ring", ", on_failure: abort"), 9), {only_crash(1, "at: 2.5s")}).record.outcome == Outcome::aborted);
+  CHECK(run_timing(bowl_of(3, scheme_on("ring", ", on_failure: abort"), 9), {only_crash(1, "at: 2.5s")}).record.outcome ==
+        Outcome::aborted);
   const Result stalled = run_timing(bowl_of(3, scheme_on("ring", ", on_failure: wait"), 9), {only_crash(1, "at: 2.5s")});
   CHECK(stalled.record.outcome == Outcome::stalled);
   CHECK(stalled.record.updates == 2);
