@@ -1,4 +1,4 @@
-// The arithmetic of sim/lineage's own rules: sums and means, in the order of their inputs, and rounding.
+// The arithmetic of sim/lineage's own rules: sums and means, in the order of their inputs, differences and blends, and rounding.
 #include <algorithm>
 #include <vector>
 
@@ -13,11 +13,32 @@ void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<
   kernels.mean(extent.n, inputs.size(), inputs.data(), out);
 }
 
+/// Floats [begin, end) of a vector.
+struct Piece {
+  std::size_t begin, end;
+};
+
+/// Fragment (index, count), the last two scalars: equal pieces of the parameters; the last one takes what stands behind them too.
+Piece piece_of(const Extent& extent, const std::vector<double>& scalars) {
+  const auto index = static_cast<std::size_t>(scalars[scalars.size() - 2]), count = static_cast<std::size_t>(scalars.back());
+  const std::size_t parameters = std::min(extent.own, extent.n);
+  return {parameters * index / count, index + 1 == count ? extent.n : parameters * (index + 1) / count};
+}
+
+void clear_outside(const Piece& piece, std::size_t n, float* out) {
+  std::fill(out, out + piece.begin, 0.0f);
+  std::fill(out + piece.end, out + n, 0.0f);
+}
+
+void copy_registers(const Extent& extent, const float* from, float* out) {
+  if (from != out) std::copy_n(from + extent.own, extent.registers, out + extent.own);
+}
+
 /// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
 /// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009). What is exchanged apart goes around a ring of its
 /// own.
-void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
-                     float* out) {
+void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                     const std::vector<double>& scalars, float* out) {
   const std::size_t ranks = inputs.size(), cut = extent.apart > 0 ? std::min(extent.apart, extent.n) : extent.n;
   std::vector<const float*> rotated(ranks);
   const auto reduce = [&](std::size_t begin, std::size_t n) {
@@ -27,6 +48,11 @@ void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::ve
       kernels.mean(to - from, ranks, rotated.data(), out + from);
     }
   };
+  if (!scalars.empty()) {  // a fragment goes around alone
+    const Piece piece = piece_of(extent, scalars);
+    reduce(piece.begin, piece.end - piece.begin);
+    return clear_outside(piece, extent.n, out);
+  }
   reduce(0, cut);
   if (cut < extent.n) reduce(cut, extent.n - cut);
 }
@@ -41,6 +67,47 @@ void apply_add(const Kernels& kernels, const Extent& extent, const std::vector<c
                float* out) {
   const float ones[] = {1.0f, 1.0f};
   kernels.weighted_sum(extent.n, 2, inputs.data(), ones, out);
+}
+
+void apply_corrected(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                     const std::vector<double>& scalars, float* out) {
+  const std::vector<float> scale(scalars.begin(), scalars.end());
+  kernels.weighted_sum(extent.n, inputs.size(), inputs.data(), scale.data(), out);
+  copy_registers(extent, inputs[0], out);
+}
+
+void apply_difference(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
+                      const std::vector<double>& scalars, float* out) {
+  const Piece piece = piece_of(extent, scalars);
+  const float* const terms[] = {inputs[0] + piece.begin, inputs[1] + piece.begin};
+  const float signs[] = {1.0f, -1.0f};
+  kernels.weighted_sum(piece.end - piece.begin, 2, terms, signs, out + piece.begin);
+  clear_outside(piece, extent.n, out);
+  copy_registers(extent, inputs[1], out);
+}
+
+void apply_blend(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                 float* out) {
+  const Piece piece = piece_of(extent, scalars);
+  if (inputs[0] != out) {
+    std::copy(inputs[0], inputs[0] + piece.begin, out);
+    std::copy(inputs[0] + piece.end, inputs[0] + extent.n, out + piece.end);
+  }
+  const auto share = static_cast<float>(scalars[0]);
+  if (share == 1.0f) {
+    std::copy(inputs[1] + piece.begin, inputs[1] + piece.end, out + piece.begin);
+    return;
+  }
+  const float* const terms[] = {inputs[0] + piece.begin, inputs[1] + piece.begin};
+  const float shares[] = {1.0f - share, share};
+  kernels.weighted_sum(piece.end - piece.begin, 2, terms, shares, out + piece.begin);
+}
+
+void apply_with_statistics(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
+                           float* out) {
+  if (inputs[0] == out) return;
+  std::copy_n(inputs[0], extent.n, out);
+  copy_registers(extent, inputs[0], out);
 }
 
 template <Precision precision>
@@ -68,6 +135,30 @@ const Register<ElementwiseEntry> weighted_mean_entry({.name = "weighted_mean",
                                                       .sparse = SparseForm::rows()});
 const Register<ElementwiseEntry> add_entry(
     {.name = "add", .summary = "sum of two", .parameters = {}, .in_place = 0, .apply = apply_add, .sparse = SparseForm::rows()});
+const Register<ElementwiseEntry> corrected_entry({.name = "corrected",
+                                                  .summary = "a gradient and what corrects it, weighted",
+                                                  .parameters = {},
+                                                  .in_place = 0,
+                                                  .statistics = StatisticsRule::carry,
+                                                  .gradient = 0,
+                                                  .apply = apply_corrected});
+// Out of place: where the state before is asked for, a difference has none.
+const Register<ElementwiseEntry> difference_entry({.name = "difference",
+                                                   .summary = "the difference of two vectors",
+                                                   .parameters = {},
+                                                   .in_place = -1,
+                                                   .statistics = StatisticsRule::carry,
+                                                   .gradient = 1,
+                                                   .apply = apply_difference});
+const Register<ElementwiseEntry> blend_entry(
+    {.name = "blend", .summary = "two vectors, blended", .parameters = {}, .in_place = 0, .apply = apply_blend});
+const Register<ElementwiseEntry> with_statistics_entry({.name = "with_statistics",
+                                                        .summary = "weights with the running statistics of another vector",
+                                                        .parameters = {},
+                                                        .in_place = 0,
+                                                        .statistics = StatisticsRule::carry,
+                                                        .gradient = 1,
+                                                        .apply = apply_with_statistics});
 const Register<ElementwiseEntry> fp16_entry({.name = "as_fp16",
                                              .summary = "as a message in FP16 carries it",
                                              .parameters = {},

@@ -21,7 +21,11 @@ Numerics numerics_of(const Scenario& scenario) {
   if (spec.precision == "bf16") numerics.precision = Precision::bf16;
   numerics.loss_scale = static_cast<float>(spec.loss_scale);
   numerics.growth_every = static_cast<std::uint32_t>(spec.growth_every);
-  numerics.optimizer_registers = Registry<OptimizerEntry>::instance().at(scenario.training.optimizer.name).registers;
+  const auto registers_of = [](const std::string& kind) { return Registry<OptimizerEntry>::instance().at(kind).registers; };
+  numerics.optimizer_registers = registers_of(scenario.training.optimizer.name);
+  const Kind& scheme = scenario.training.scheme;
+  if (const auto outer = Registry<SchemeEntry>::instance().at(scheme.name).outer_optimizer(scheme.parameters))
+    numerics.optimizer_registers = std::max(numerics.optimizer_registers, registers_of(outer->kind));
   return numerics;
 }
 
@@ -231,6 +235,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
     throw_error(scenario, "training.scheme",
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
+  if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty()) throw_error(scenario, "training.scheme", why);
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
@@ -274,6 +279,15 @@ void Blueprint::resolve_training(const Scenario& scenario) {
         .make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
   });
   plan.optimizer = optimizer.get();
+  if (const std::optional<OptimizerChoice> outer = scheme_entry->outer_optimizer(training.scheme.parameters)) {
+    const OptimizerEntry& entry = Registry<OptimizerEntry>::instance().at(outer->kind);
+    const auto constant = [](double) { return 1.0; };
+    outer_optimizer = at_place(scenario, "training.scheme", [&] {
+      return entry.make(complete(entry.parameters, outer->parameters), Schedule(constant, Schedule::Scaling::none, 0));
+    });
+    plan.outer_optimizer = outer_optimizer.get();
+  }
+  plan.statistics = numerics.dynamic() || (model && model->statistics() > 0);
   plan.input_bytes = cost.input_bytes;
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes);
 

@@ -44,6 +44,7 @@ struct Blueprint {
   ModelWeights start;            // from workload.model.weights; empty: from the seed
   std::string start_note;        // a sentence for the user; empty: all was there
   std::unique_ptr<UpdateRule> optimizer;
+  std::unique_ptr<UpdateRule> outer_optimizer;  // null: the scheme has none
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
   std::unique_ptr<SharingModel> sharing;

@@ -62,6 +62,9 @@ void add_bytes(Fields& fields, const RunRecord& record) {
   fields.count("bytes_lost", record.bytes_lost);
   fields.count("statistics_bytes", record.statistics_bytes);
   fields.count("samples_drawn", record.samples_drawn);
+  fields.count("dropped_contributions", record.dropped.contributions);
+  fields.count("dropped_samples", record.dropped.samples);
+  fields.count("dropped_bytes", record.dropped.bytes);
   fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
   fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));
   fields.number("loading_total_s", ratio(per_second(loading), workers));

@@ -9,6 +9,10 @@ const Rule mean{"mean"};
 const Rule ring_mean{"ring_mean"};
 const Rule weighted_mean{"weighted_mean"};
 const Rule add{"add"};
+const Rule corrected{"corrected"};
+const Rule difference{"difference"};
+const Rule blend{"blend"};
+const Rule with_statistics{"with_statistics"};
 const Rule as_fp16{"as_fp16"};
 const Rule as_bf16{"as_bf16"};
 }  // namespace rules

@@ -38,9 +38,13 @@ struct Rule {
 };
 namespace rules {
 extern const Rule mean;           // (x_1 + … + x_k) / k, summed in the order of the inputs
-extern const Rule ring_mean;      // the same, each of k chunks summed in the rotated order of a ring all-reduce
+extern const Rule ring_mean;      // the same, each of k chunks summed in the rotated order of a ring all-reduce; of a fragment (index, count)
 extern const Rule weighted_mean;  // Σ scalars[i] x_i, summed in the order of the inputs
 extern const Rule add;            // x_1 + x_2
+extern const Rule corrected;        // Σ scalars[i] x_i; running statistics are those of x_1
+extern const Rule difference;       // x_1 - x_2 in fragment (index, count), else 0; running statistics are those of x_2
+extern const Rule blend;            // (1 - share) x_1 + share x_2 in fragment; scalars: share, index, count; else x_1
+extern const Rule with_statistics;  // x_1, with the running statistics of x_2
 extern const Rule as_fp16;        // x, rounded to what a message in FP16 carries
 extern const Rule as_bf16;        // likewise in bfloat16
 }  // namespace rules

@@ -99,6 +99,9 @@ struct RunRecord {
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
+  struct {
+    std::uint64_t contributions = 0, samples = 0, bytes = 0;
+  } dropped;  // contributions that arrived and went into no version
   std::uint64_t samples_drawn = 0;             // by workers; those beyond `samples` were discarded, lost, or under way at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;
@@ -133,6 +136,8 @@ class RecordSink {
   virtual void choice(std::uint32_t process, std::int32_t choice) = 0;
   /// With `--trace` only: what a worker did from `start` to `end`.
   virtual void span(std::uint32_t worker, Phase phase, Time start, Time end) = 0;
+  /// With `--trace` only: so much of the time that was told of as computing was for nothing, since its result was dropped.
+  virtual void wasted(std::uint32_t, Time) {}
 };
 
 }  // namespace straggler

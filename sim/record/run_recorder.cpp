@@ -87,6 +87,15 @@ const Weights& RunRecorder::latest_with_value() {
   return latest_;
 }
 
+void RunRecorder::discarded(const Contributions& made, std::uint64_t bytes) {
+  ++record_.dropped.contributions;
+  record_.dropped.bytes += bytes;
+  for (const Contribution& each : made) {
+    record_.dropped.samples += each.samples;
+    times_.waste(static_cast<std::uint32_t>(each.worker), each.spent);
+  }
+}
+
 bool RunRecorder::evaluate_now(Time now) { return evaluate(now); }
 
 bool RunRecorder::evaluate(Time now) {
@@ -199,7 +208,7 @@ void RunRecorder::check_accounts() const {
   }
   require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
   require(samples == record_.samples, "the workers' samples do not sum to those counted");
-  require(record_.samples <= record_.samples_drawn, "more samples were counted than drawn");
+  require(record_.samples + record_.dropped.samples <= record_.samples_drawn, "more samples were counted or dropped than drawn");
   require(record_.statistics_bytes <= record_.bytes_sent, "more bytes of running statistics were sent than bytes");
   require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }

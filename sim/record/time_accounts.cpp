@@ -64,7 +64,7 @@ void TimeAccounts::change(std::uint32_t worker, Time now, Flag flag, bool on) {
   advance(worker, now);
   Clock& clock = clocks_[worker];
   if (trace_ && flag == computing) trace_computed(worker, Phase::compute);
-  if (flag == computing) clock.computed = Time();
+  if (flag == computing && on) clock.computed = Time();
   clock.flags = static_cast<std::uint8_t>(on ? clock.flags | flag : clock.flags & ~flag);
   recount(clock, now);
 }
@@ -82,6 +82,16 @@ void TimeAccounts::discard_compute(std::uint32_t worker, Time now) {
   clock.computed = Time();
   clock.flags = static_cast<std::uint8_t>(clock.flags & ~computing);
   recount(clock, now);
+}
+
+void TimeAccounts::waste(std::uint32_t worker, Time spent) {
+  if (closed_ || spent == Time()) return;
+  TimeSplit& split = records_[worker].split;
+  split[Phase::compute] -= spent;
+  split[Phase::wasted] += spent;
+  sums_[at(Phase::compute)] -= spent.ticks();
+  sums_[at(Phase::wasted)] += spent.ticks();
+  if (trace_) trace_->wasted(worker, spent);
 }
 
 std::array<WideTicks, phase_count> TimeAccounts::sums(Time now) const {

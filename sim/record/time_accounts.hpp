@@ -18,9 +18,15 @@ class TimeAccounts {
   TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace);
 
   void begin_compute(std::uint32_t worker, Time now) { change(worker, now, computing, true); }
-  void end_compute(std::uint32_t worker, Time now) { change(worker, now, computing, false); }
+  /// Returns what was booked as computing since it began.
+  Time end_compute(std::uint32_t worker, Time now) {
+    change(worker, now, computing, false);
+    return clocks_[worker].computed;
+  }
   /// The computation that is under way is given up: what it took is wasted.
   void discard_compute(std::uint32_t worker, Time now);
+  /// A computation that ended earlier turns out to be for nothing: so much of the worker's computing time becomes wasted time.
+  void waste(std::uint32_t worker, Time spent);
   void set_loading(std::uint32_t worker, Time now, bool on) { change(worker, now, loading, on); }
   void set_down(std::uint32_t worker, Time now, bool on) { change(worker, now, down, on); }
   /// While it computes: the time is idle.

@@ -32,7 +32,7 @@ class MomentumAtSync {
   Weights incoming(Node& node, Weights weights) const {
     if (mode_ == Mode::reset) node.reset_optimizer();
     if (mode_ == Mode::average) node.adopt_optimizer(weights);
-    if (!weights->optimizer().empty()) weights.edit().more.edit().optimizer.clear();
+    if (!weights->attached().empty()) weights.edit().more.edit().attached.clear();
     return weights;
   }
 

@@ -154,8 +154,8 @@ class NonblockingGradients final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
-      Gradient average = node.weighted_sum(sums, shares_of(sums, options_.by_samples));
-      average.edit().averaged = 1;  // each worker stepped at the rate of one already
+      // Each worker stepped at the rate of one already.
+      const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.by_samples)), 1);
       weights = co_await node.step(weights, average);
       weights = co_await node.publish(weights);
       node.broadcast(weights);

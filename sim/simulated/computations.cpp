@@ -161,7 +161,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
     }
     return passed;
   }
-  times_.end_compute(worker, now());
+  operation.span = times_.end_compute(worker, now());
   if (managed_) {
     Job& job = jobs_[worker];
     job.operation = nullptr;

@@ -145,12 +145,13 @@ void Membership::state_lost(Rank worker) {
   const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
   if (source == anyone) return state_arrived(worker);
   Weights weights = publications_.state_of(source);
-  if (!world_.has_server()) weights.edit().more.edit().optimizer = optimizer_of(source);
+  if (!world_.has_server())
+    for (const Handle& state : optimizer_of(source)) weights.edit().more.edit().attached.push_back({"optimizer", state});
   post_office_.transfer_state(source, worker, Payload(weights));
 }
 
 const std::vector<Handle>& Membership::optimizer_of(Rank source) const {
-  return publications_.own_versions() && source != anyone ? workers_.node(source).optimizer() : optimizer_;
+  return publications_.own_versions() && source != anyone ? workers_.node(source).optimizer().state() : optimizer_;
 }
 
 void Membership::state_arrived(Rank worker) {
@@ -164,7 +165,7 @@ bool Membership::may_start() const {
 }
 
 void Membership::published(Rank by) {
-  if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer();
+  if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer().state();
   start_ready();
 }
 
@@ -182,7 +183,7 @@ void Membership::start(Rank worker) {
   const Weights state = publications_.worker_comes(worker, publications_.state_of(source));
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
-  node.optimizer() = optimizer_of(source);
+  node.optimizer().state() = optimizer_of(source);
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
   post_office_.tell_of_members();

@@ -27,7 +27,6 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   bool second : 1 = false;          // the running statistics have begun to leave
   bool state_transfer : 1 = false;  // what a worker needs to start from: not for its mailbox
   bool sharded : 1 = false;         // to or from several servers
-  bool to_former_life : 1 = false;  // of its receiver: it is not sent
   std::uint32_t flows_left = 0;
   SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
   union {
@@ -73,28 +72,27 @@ void PostOffice::take_down() {
   }
 }
 
-MessagePointer PostOffice::make_message(Rank from, Peer to, Payload payload) {
-  auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
-  delivery->to_former_life = workers_.change() && workers_.is_former(to);
-  return delivery;
-}
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
   if (delivery.stage == Delivery::Stage::handled) return 0;
   return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
 }
 
-void PostOffice::dispatch(MessagePointer message, SendOperation* operation) {
-  const Delivery& asked = static_cast<Delivery&>(*message);
-  if (world_.is_worker(message->to) && (!workers_.is_member(message->to) || asked.to_former_life) && !asked.state_transfer) {
+void PostOffice::dispatch(Rank from, Peer to, Payload payload, SendOperation* operation) {
+  if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
     if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;
   }
-  if (workers_.change() && world_.is_worker(message->from) && world_.is_worker(message->to)) workers_write_each_other_ = true;
-  auto& delivery = static_cast<Delivery&>(*message.release());
+  if (workers_.change() && world_.is_worker(from) && world_.is_worker(to)) workers_write_each_other_ = true;
+  auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
+  delivery->operation = operation;
+  if (operation) operation->in_flight = delivery.get();
+  dispatch(std::move(delivery));
+}
+
+void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
+  Delivery& delivery = *message.release();
   in_flight_.push_back(delivery);
-  delivery.operation = operation;
-  if (operation) operation->in_flight = &delivery;
   if (!processors_.occupies(delivery.from)) return transmit(delivery);
   world_.queue().at(processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload)), delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
@@ -272,9 +270,9 @@ void PostOffice::forget(SendOperation& operation) noexcept {
 }
 
 void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
-  MessagePointer message = make_message(source, Peer(worker, Peer::any_life), std::move(state));
-  static_cast<Delivery&>(*message).state_transfer = true;
-  dispatch(std::move(message), nullptr);
+  auto delivery = std::make_unique<Delivery>(*this, source, worker, std::move(state));
+  delivery->state_transfer = true;
+  dispatch(std::move(delivery));
 }
 
 void PostOffice::worker_went(Rank worker, bool crashed) {
@@ -309,7 +307,7 @@ void PostOffice::forget_former_life(Rank worker) {
 
 void PostOffice::tell_of_members() {
   const Rank nobody = world_.workers;  // where there is a server, its own rank
-  const auto tell = [&](Rank rank) { mail_of(rank).put(make_message(nobody, Peer(rank, Peer::any_life), Payload(MembershipNotice()))); };
+  const auto tell = [&](Rank rank) { mail_of(rank).put(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
   if (world_.has_server()) return tell(world_.workers);
   for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
     if (workers_.is_member(worker)) tell(worker);

@@ -10,8 +10,8 @@
 #include "sim/simulated/books.hpp"
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/signal_board.hpp"
-#include "sim/simulated/wire_bytes.hpp"
 #include "sim/simulated/workers.hpp"
+#include "sim/training/wire_bytes.hpp"
 
 namespace straggler {
 
@@ -38,9 +38,8 @@ class PostOffice {
   PostOffice(const PostOffice&) = delete;
   PostOffice& operator=(const PostOffice&) = delete;
 
-  MessagePointer make_message(Rank from, Peer to, Payload payload);
-  /// `operation` waits until it has left; null: nobody does. To a worker that is not in, nothing is sent.
-  void dispatch(MessagePointer message, SendOperation* operation);
+  /// `operation` waits until it has left; null: nobody does. To a worker that is not in, or to a life of it that is over, nothing is sent.
+  void dispatch(Rank from, Peer to, Payload payload, SendOperation* operation);
   /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
@@ -80,6 +79,7 @@ class PostOffice {
   void handle(MailOperation& operation);
   /// What has arrived from it and nobody has taken.
   void forget_mail_from(Rank worker);
+  void dispatch(std::unique_ptr<Delivery> message);
   void transmit(Delivery& delivery);
   void transmit_statistics(Delivery& delivery);
   void start_flows(Delivery& delivery, std::uint64_t bytes);

@@ -15,14 +15,14 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
 
 /// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
 std::size_t Reduction::pieces_of(const Payload& payload) const {
-  const std::size_t main = std::holds_alternative<Gradient>(payload) ? std::max<std::size_t>(1, world_.cluster.buckets.size()) : 1;
+  const std::size_t main = goes_in_buckets(payload) ? std::max<std::size_t>(1, world_.cluster.buckets.size()) : 1;
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
 std::uint64_t Reduction::bytes_of_piece(const Payload& payload, std::size_t piece) const {
   const std::uint64_t statistics = wire_bytes_.statistics_of(payload);
   if (statistics > 0 && piece + 1 == pieces_of(payload)) return statistics;
-  const bool buckets = std::holds_alternative<Gradient>(payload) && !world_.cluster.buckets.empty();
+  const bool buckets = goes_in_buckets(payload) && !world_.cluster.buckets.empty();
   return buckets ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
 }
 
@@ -65,10 +65,7 @@ std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>
   for (const Payload* payload : payloads) parts.push_back(sent ? algebra.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
   T mean = algebra.mean(parts, algebra.all_reduce_rule());
   if (sent) mean = algebra.as_sent(std::move(mean));
-  if constexpr (std::is_same_v<T, Gradient>) {
-    if (mean->more.there())
-      mean.edit().more.edit().batches.clear();  // one sum of all, not a large batch any more: the sum's order is in the key
-  }
+  if constexpr (std::is_same_v<T, Gradient>) mean.edit().summed_apart();
   T others = mean;
   if (!workers_.change()) drop_contributions(others);
   return {std::move(mean), std::move(others)};

@@ -103,7 +103,7 @@ bool SimulatedBackend::start(Operation& operation) {
       return updates_.start(static_cast<StepOperation&>(operation));
     case Operation::Kind::send: {
       auto& send = static_cast<SendOperation&>(operation);
-      post_office_.dispatch(send.take_message(), &send);
+      post_office_.dispatch(send.node().self(), send.to(), send.take_payload(), &send);
       return false;
     }
     case Operation::Kind::receive:
@@ -181,8 +181,8 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   const std::size_t passed = computations_.due(operation), all = computations_.milestones(operation).size();
   if (passed == 0) return;
   operation.computed = passed == all;
-  // The gradient is known in full only at the end; until then the payload just says what it is.
-  operation.payload = operation.computed ? operation.gradient() : Gradient();
+  // The gradient is known in full only at the end; until then the payload names it, so that its parts are priced.
+  operation.payload = operation.gradient();
   if (!operation.computed)
     reduction_->join(operation, operation.payload, passed);
   else if (reduction_->join(operation, operation.payload))
@@ -193,6 +193,10 @@ bool SimulatedBackend::publish(PublishOperation& operation) {
   const Publications::Result result = publications_.publish(operation);
   if (result == Publications::Result::recorded && events_.membership) events_.membership->published(operation.node().self());
   return result != Publications::Result::last;
+}
+
+void SimulatedBackend::discarded(Rank, const Payload& contribution) {
+  books_.recorder().discarded(made_of(contribution), post_office_.wire_bytes().all_of(contribution));
 }
 
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {

@@ -38,10 +38,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void due(Operation& operation) override;
   void wake(Operation& operation) override { world_.queue().after(Time(), operation); }
   void received(MailOperation& operation) override { post_office_.received(operation); }
-  MessagePointer make_message(Rank from, Peer to, Payload payload) override {
-    return post_office_.make_message(from, to, std::move(payload));
-  }
-  void post(MessagePointer message) override { post_office_.dispatch(std::move(message), nullptr); }
+  void post(Rank from, Peer to, Payload payload) override { post_office_.dispatch(from, to, std::move(payload), nullptr); }
+  void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
   bool is_member(Rank worker) const override { return workers_.is_member(worker); }
   Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }

@@ -14,7 +14,7 @@ bool Updates::start(StepOperation& operation) {
   if (per_byte == 0) return true;
   const Time now = world_.now();
   const Time begin = server ? std::max(now, processors_.server_free()) : now;
-  const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(cluster.state_bytes));
+  const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.state_bytes)));
   if (end == now) return true;
   if (server)
     processors_.server_free() = end;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+#include <type_traits>
 
 namespace straggler {
 
@@ -11,37 +13,50 @@ template <class T>
 std::vector<Handle> values_of(const std::vector<T>& parts) {
   std::vector<Handle> values;
   values.reserve(parts.size());
-  for (const T& part : parts) values.push_back(part->value);
+  for (const T& part : parts) {
+    if constexpr (std::is_same_v<T, Gradient>)
+      values.push_back(part->value());
+    else
+      values.push_back(part->value);
+  }
   return values;
 }
 
-/// Σ shares[i] (k-th optimizer state of part i), for every k. A part without a state, whose worker has taken no step yet, counts
-/// as zero.
-std::vector<Handle> averaged_states(Lineage& lineage, const std::vector<Weights>& parts, const std::vector<double>& shares) {
-  std::vector<Handle> states;
-  std::size_t count = 0;
-  for (const Weights& part : parts) count = std::max(count, part->optimizer().size());
-  for (std::size_t k = 0; k < count; ++k) {
-    std::vector<Handle> state;
-    std::vector<double> factors;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i]->optimizer().size() <= k) continue;
-      state.push_back(parts[i]->optimizer()[k]);
-      factors.push_back(shares[i]);
-    }
-    states.push_back(lineage.elementwise(rules::weighted_mean, state, factors));
-  }
-  return states;
+/// Names of the vectors attached to any of the parts, in the order in which they first come.
+std::vector<std::string> attached_names(const std::vector<Weights>& parts) {
+  std::vector<std::string> names;
+  for (const Weights& part : parts)
+    for (const AttachedVector& vector : part->attached())
+      if (std::find(names.begin(), names.end(), vector.name) == names.end()) names.push_back(vector.name);
+  return names;
 }
 
-/// The same around a ring, in which every rank has its piece: all have stepped equally often.
-std::vector<Handle> ring_averaged_states(Lineage& lineage, const std::vector<Weights>& parts) {
-  std::vector<Handle> states, state(parts.size());
-  for (std::size_t k = 0; k < parts.front()->optimizer().size(); ++k) {
-    for (std::size_t i = 0; i < parts.size(); ++i) state[i] = parts[i]->optimizer().at(k);
-    states.push_back(lineage.elementwise(rules::ring_mean, state));
+/// Σ shares[i] (attached vector of part i), for every name. A part without it counts as zero.
+AttachedVectors averaged_attached(Lineage& lineage, const std::vector<Weights>& parts, const std::vector<double>& shares) {
+  AttachedVectors means;
+  for (const std::string& name : attached_names(parts)) {
+    std::vector<Handle> vectors;
+    std::vector<double> factors;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Handle vector = find_attached(parts[i]->attached(), name);
+      if (vector.empty()) continue;
+      vectors.push_back(vector);
+      factors.push_back(shares[i]);
+    }
+    means.push_back({name, lineage.elementwise(rules::weighted_mean, vectors, factors)});
   }
-  return states;
+  return means;
+}
+
+/// The same around a ring, in which every rank has its piece: all have attached the same ones.
+AttachedVectors ring_averaged_attached(Lineage& lineage, const std::vector<Weights>& parts) {
+  AttachedVectors means;
+  for (const AttachedVector& first : parts.front()->attached()) {
+    std::vector<Handle> vectors;
+    for (const Weights& part : parts) vectors.push_back(find_attached(part->attached(), first.name));
+    means.push_back({first.name, lineage.elementwise(rules::ring_mean, vectors)});
+  }
+  return means;
 }
 
 /// Without its value: the version is that of the first, contributions are joined in order.
@@ -51,6 +66,7 @@ Weights joined_weights(const std::vector<Weights>& parts) {
   state.version = parts.front()->version;
   state.progress = parts.front()->progress;
   state.participants = parts.front()->participants;
+  state.more.edit().fragment = parts.front()->fragment();
   Contributions& made = state.more.edit().made;
   for (const Weights& part : parts) {
     state.local_samples += part->local_samples;
@@ -65,8 +81,10 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
   state.at = parts.front()->at;
   state.averaged = 0;
   GradientState::More& more = state.more.edit();
+  more.fragment = parts.front()->fragment();
   for (const Gradient& part : parts) {
     more.samples += part->samples();
+    more.of_weights = more.of_weights || part->of_weights();
     state.averaged += part->averaged;
     const Contributions made = part->made();
     more.made.insert(more.made.end(), made.begin(), made.end());
@@ -75,7 +93,7 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
 }
 
 /// If all parts are plain means over equally many batches at the same weights, their mean is one large batch: these.
-std::vector<Batch> fused_batches(const std::vector<Gradient>& parts) {
+std::vector<Batch> joined_batches(const std::vector<Gradient>& parts) {
   std::vector<Batch> batches;
   const Key at = parts.front()->at->value.key();
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -87,19 +105,26 @@ std::vector<Batch> fused_batches(const std::vector<Gradient>& parts) {
   return batches;
 }
 
+/// The rule's sum over a fragment alone where it depends on where the vector ends.
+std::vector<double> scalars_of(const Rule& rule, const Fragment& fragment) {
+  if (&rule != &rules::ring_mean || fragment.whole()) return {};
+  return {static_cast<double>(fragment.index), static_cast<double>(fragment.count)};
+}
+
 }  // namespace
 
 Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
-  std::vector<Batch> batches;
-  if (plan_.fuse) batches = fused_batches(parts);
-  if (!batches.empty()) {
-    state.value = lineage_.mean_gradient(state.at->value, batches);
-    state.more.edit().batches = std::move(batches);
+  std::vector<Batch> batches = joined_batches(parts);
+  const auto fusible = [](const Gradient& part) { return part->fusible(); };
+  if (plan_.fuse && !batches.empty() && std::all_of(parts.begin(), parts.end(), fusible)) {
+    Handle value = lineage_.mean_gradient(state.at->value, batches);
+    state.mean_over(std::move(value), std::move(batches), true);
   } else {
-    state.value = lineage_.elementwise(rule, values_of(parts));
+    Handle value = lineage_.elementwise(rule, values_of(parts), scalars_of(rule, state.fragment()));
+    state.mean_over(std::move(value), std::move(batches), false);
   }
   return out;
 }
@@ -111,15 +136,20 @@ Weights Algebra::as_sent(Weights weights) const {
   return weights;
 }
 
+Gradient Algebra::as_sent(Gradient gradient) const {
+  if (!plan_.rounding || !gradient->of_weights()) return gradient;
+  return replaced(gradient, lineage_.elementwise(*plan_.rounding, std::array{gradient->value()}));
+}
+
 Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = lineage_.elementwise(rule, values_of(parts));
-  state.more.edit().optimizer =
+  state.value = lineage_.elementwise(rule, values_of(parts), scalars_of(rule, state.fragment()));
+  state.more.edit().attached =
       &rule == &rules::ring_mean
-          ? ring_averaged_states(lineage_, parts)
-          : averaged_states(lineage_, parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
+          ? ring_averaged_attached(lineage_, parts)
+          : averaged_attached(lineage_, parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
   return out;
 }
 
@@ -128,7 +158,7 @@ Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vec
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
   state.value = lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
-  state.more.edit().optimizer = averaged_states(lineage_, parts, shares);
+  state.more.edit().attached = averaged_attached(lineage_, parts, shares);
   return out;
 }
 
@@ -144,34 +174,144 @@ Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::ve
   std::vector<Handle> values;
   std::vector<double> factors;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i]->value.empty()) continue;  // took no step: adds nothing
-    values.push_back(parts[i]->value);
+    if (parts[i]->value().empty()) continue;  // took no step: adds nothing
+    values.push_back(parts[i]->value());
     factors.push_back(shares[i]);
   }
-  out.edit().value =
-      values.size() == 1 && factors.front() == 1 ? values.front() : lineage_.elementwise(rules::weighted_mean, values, factors);
+  out.edit().derive(values.size() == 1 && factors.front() == 1 ? values.front()
+                                                               : lineage_.elementwise(rules::weighted_mean, values, factors));
   return out;
 }
 
 Gradient Algebra::add(const Gradient& sum, const Gradient& next) {
-  if (sum->value.empty()) return next;
+  if (sum->value().empty()) return next;
   Gradient out = sum;
-  const std::array<Handle, 2> terms{sum->value, next->value};
+  const std::array<Handle, 2> terms{sum->value(), next->value()};
   GradientState& state = out.edit();
-  state.value = lineage_.elementwise(rules::add, terms);
-  GradientState::More more;
+  state.derive(lineage_.elementwise(rules::add, terms));
+  GradientState::More& more = state.more.edit();
   more.samples = sum->samples() + next->samples();
-  more.made = sum->made();
   for (const Contribution& made : next->made()) {
     if (!more.made.empty() && more.made.back().worker == made.worker) {
       more.made.back().steps += made.steps;
       more.made.back().samples += made.samples;
+      more.made.back().spent += made.spent;
     } else {
       more.made.push_back(made);
     }
   }
-  state.more.edit() = std::move(more);
   return out;
+}
+
+// What is derived from one
+
+Handle Algebra::combination(const std::vector<Term>& terms) {
+  std::vector<Handle> vectors;
+  std::vector<double> factors;
+  for (const Term& term : terms) {
+    if (term.vector.empty()) continue;
+    vectors.push_back(term.vector);
+    factors.push_back(term.factor);
+  }
+  if (vectors.empty()) return {};
+  if (vectors.size() == 1 && factors.front() == 1) return vectors.front();
+  return lineage_.elementwise(rules::weighted_mean, vectors, factors);
+}
+
+Gradient Algebra::replaced(const Gradient& gradient, Handle value) const {
+  Gradient out = gradient;
+  out.edit().derive(std::move(value));
+  return out;
+}
+
+Gradient Algebra::corrected(const Gradient& gradient, const std::vector<Term>& terms) {
+  std::vector<Handle> vectors = {gradient->value()};
+  std::vector<double> factors = {1};
+  for (const Term& term : terms) {
+    if (term.vector.empty()) continue;
+    vectors.push_back(term.vector);
+    factors.push_back(term.factor);
+  }
+  if (vectors.size() == 1) return gradient;
+  return replaced(gradient, lineage_.elementwise(rules::corrected, vectors, factors));
+}
+
+Gradient Algebra::scaled(const Gradient& gradient, double factor) {
+  if (factor == 1) return gradient;
+  return replaced(gradient, lineage_.elementwise(rules::corrected, std::array{gradient->value()}, {factor}));
+}
+
+Gradient Algebra::counted_as(const Gradient& gradient, std::int32_t workers) const {
+  Gradient out = gradient;
+  out.edit().averaged = workers;
+  return out;
+}
+
+namespace {
+/// Scalars that name a fragment, for the rules that act on one; the whole vector has none.
+std::vector<double> with_fragment(std::vector<double> scalars, const Fragment& fragment) {
+  scalars.push_back(fragment.index);
+  scalars.push_back(fragment.count);
+  return scalars;
+}
+}  // namespace
+
+Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fragment) {
+  if (!fragment.whole() && plan_.statistics)
+    throw std::invalid_argument("fragments of a model whose vectors end in running statistics or a loss scale; exchange it whole");
+  Gradient out;
+  GradientState& state = out.edit();
+  state.at = from;
+  state.derive(lineage_.elementwise(rules::difference, std::array{from->value, to->value}, with_fragment({}, fragment)));
+  state.more.edit().of_weights = true;
+  state.more.edit().made = to->made();
+  state.more.edit().samples = to->local_samples;
+  state.more.edit().fragment = fragment;
+  return out;
+}
+
+Weights Algebra::blend(const Weights& mine, const Weights& other, double share, Fragment fragment) {
+  Weights out = mine;
+  WeightsState& state = out.edit();
+  state.version = other->version;
+  state.progress = other->progress;
+  state.value = share == 1 && fragment.whole()
+                    ? other->value
+                    : lineage_.elementwise(rules::blend, std::array{mine->value, other->value}, with_fragment({share}, fragment));
+  return out;
+}
+
+Weights Algebra::with_statistics(const Weights& stepped, const Gradient& from) {
+  if (!plan_.statistics) return stepped;
+  Weights out = stepped;
+  out.edit().value = lineage_.elementwise(rules::with_statistics, std::array{stepped->value, from->value()});
+  return out;
+}
+
+Weights Algebra::without_contributions(Weights weights) const {
+  WeightsState& state = weights.edit();
+  state.local_samples = 0;
+  if (state.more.there()) state.more.edit().made.clear();
+  return weights;
+}
+
+Weights Algebra::attach(Weights weights, std::string_view name, Handle vector) const {
+  AttachedVectors& attached = weights.edit().more.edit().attached;
+  std::erase_if(attached, [name](const AttachedVector& each) { return each.name == name; });
+  if (!vector.empty()) attached.push_back({std::string(name), std::move(vector)});
+  return weights;
+}
+
+Weights Algebra::without_attached(Weights weights) const {
+  if (!weights->attached().empty()) weights.edit().more.edit().attached.clear();
+  return weights;
+}
+
+std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights& weights) {
+  std::vector<Batch> batches;
+  gradient->add_batches(batches);
+  if (batches.empty()) return std::nullopt;
+  return lineage_.mean_gradient(weights->value, batches);
 }
 
 }  // namespace straggler

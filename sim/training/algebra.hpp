@@ -1,13 +1,23 @@
-// Means and sums of what workers contribute. Takes no time; back ends and nodes share it.
+// What is made of the weights and gradients that workers contribute. Takes no time; back ends and nodes share it.
 //
-// A result says what went into it: contributions are joined in the order given, samples are added up.
+// Nothing is edited: each function derives a new value. A result says what went into it: contributions are joined in the order given,
+// samples are added up.
 #pragma once
+#include <initializer_list>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/training/payload.hpp"
 #include "sim/training/plan.hpp"
 
 namespace straggler {
+
+/// One summand of a linear combination: factor times vector. An empty vector stands for zero.
+struct Term {
+  Handle vector;
+  double factor = 1;
+};
 
 /// Sums run in the order given; those of an all-reduce in the order of `all_reduce_rule`. Lists are not empty.
 class Algebra {
@@ -24,11 +34,37 @@ class Algebra {
   Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares);
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares);
   Gradient add(const Gradient& sum, const Gradient& next);
-  /// What arrives of a payload: a message carries weights in the precision of the run. Gradients are in it already, optimizer state is
-  /// always sent whole.
+
+  /// Σ factor · vector, of vectors that are no payload of their own: control variates. Empty if all of them are.
+  Handle combination(const std::vector<Term>& terms);
+  /// The gradient with another value: same weights, samples and contributions. Running statistics are the caller's.
+  Gradient replaced(const Gradient& gradient, Handle value) const;
+  /// gradient + Σ factor · vector. Running statistics remain the gradient's.
+  Gradient corrected(const Gradient& gradient, const std::vector<Term>& terms);
+  /// factor · gradient, counted as before. Running statistics remain the gradient's.
+  Gradient scaled(const Gradient& gradient, double factor);
+  /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by them.
+  Gradient counted_as(const Gradient& gradient, std::int32_t workers) const;
+  /// from - to, in that fragment: the direction along which a step of rate 1 leads from `from` to `to`. It carries the contributions and the
+  /// running statistics of `to`.
+  Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {});
+  /// (1 - share) mine + share · other in that fragment; elsewhere mine. What has been contributed to it is mine; its version is `other`'s.
+  Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {});
+  /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are a mean already.
+  Weights with_statistics(const Weights& stepped, const Gradient& from);
+  /// Contributions leave, weights stay: without them nothing counts twice.
+  Weights without_contributions(Weights weights) const;
+  Weights attach(Weights weights, std::string_view name, Handle vector) const;
+  Weights without_attached(Weights weights) const;
+  /// Its derivation taken again at other weights; none if it is no mean over batches.
+  std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights);
+
+  /// What arrives of a payload: a message carries weights in the precision of the run, and what was derived from them. Gradients are in it
+  /// already, attached vectors are always sent whole.
   Weights as_sent(Weights weights) const;
-  Gradient as_sent(Gradient gradient) const { return gradient; }
+  Gradient as_sent(Gradient gradient) const;
   Samples as_sent(Samples samples) const { return samples; }
+  Token as_sent(Token token) const { return token; }
 
  private:
   Lineage& lineage_;

@@ -23,9 +23,10 @@ class Backend {
   virtual void wake(Operation& operation) = 0;
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(MailOperation& operation) = 0;
-  /// To be sent at once.
-  virtual MessagePointer make_message(Rank from, Peer to, Payload payload) = 0;
-  virtual void post(MessagePointer message) = 0;
+  /// A message that nobody waits to have left.
+  virtual void post(Rank from, Peer to, Payload payload) = 0;
+  /// `node` drops what a worker sent it: its samples, the time spent on it and its bytes are wasted.
+  virtual void discarded(Rank node, const Payload& contribution) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.

@@ -27,6 +27,10 @@ class FirstOf final : OperationParent {
     operation.complete_unheard();
     operation.begin();
   }
+  /// One that was in flight may have been settled before anybody waited.
+  void note_if_settled(Operation& operation) {
+    if (!winner_ && operation.state() == Operation::State::woken) completed(operation);
+  }
   void completed(Operation& operation) override {
     winner_ = &operation;
     if (winner_ == &*a_)
@@ -59,6 +63,7 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
       winner_ = &*b_;
       return false;
     }
+    note_if_settled(*b_);
     if (winner_) return true;  // settled already, resumes later
   }
   if (forced == 1) {
@@ -67,6 +72,8 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
     winner_ = &*a_;
     b_->give_up();
     return false;
+  } else {
+    note_if_settled(*a_);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// Collecting one contribution from each of several workers, while members may change.
+// Collecting contributions of several workers, one each, while members may change.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,11 +21,20 @@ enum class GatherUntil {
   first_lives,   // those who have been in all the time; no part at all is fine too
 };
 
+inline std::uint64_t version_of(const Weights& weights) { return weights->version; }
+inline std::uint64_t version_of(const Gradient& gradient) { return gradient->version(); }
+
+/// The next contribution from anybody, or nothing if members changed first.
+template <class T>
+Task<std::optional<From<T>>> arrival_or_change(Node& node) {
+  if (!node.members_change()) co_return co_await node.receive<T>();
+  auto arrived = co_await first_of(node.receive<T>(), node.receive<MembershipNotice>());
+  if (arrived.index() != 0) co_return std::nullopt;
+  co_return std::get<0>(std::move(arrived));
+}
+
 template <class T>
 class Gathering {
-  static std::uint64_t version_of(const Weights& weights) { return weights->version; }
-  static std::uint64_t version_of(const Gradient& gradient) { return gradient->version(); }
-
  public:
   Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
     parts_.resize(static_cast<std::size_t>(node.workers()));
@@ -82,6 +91,45 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
     if (arrived.index() == 0) gathering.take(std::get<0>(std::move(arrived)));
   }
   co_return gathering.parts();
+}
+
+/// The first `count` contributions to `version`, or as many as there are workers whose return is awaited, at least one; in rank order.
+/// late(contribution) is called at once with each that was made from an older version, for the caller to drop and answer. If a worker
+/// contributes again, in another life, the first one counts, and `sender` is that other life.
+template <class T, class Late>
+Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::int64_t count, Late late) {
+  std::vector<From<T>> parts;
+  std::vector<bool> has(static_cast<std::size_t>(node.workers()));
+  const auto enough = [&] {
+    if (static_cast<std::int64_t>(parts.size()) >= count) return true;
+    if (!node.members_change() || parts.empty()) return false;
+    for (Rank rank = 0; rank < node.workers(); ++rank)
+      if (!has[static_cast<std::size_t>(rank)] && node.awaits(rank)) return false;
+    return true;
+  };
+  while (!enough()) {
+    std::optional<From<T>> arrived = co_await arrival_or_change<T>(node);
+    if (!arrived) continue;
+    const auto sender = static_cast<std::size_t>(arrived->sender);
+    if (version_of(*arrived) != version) {
+      late(*arrived);
+    } else if (has[sender]) {
+      node.template discard<T>(*arrived);
+      std::find_if(parts.begin(), parts.end(), [&](const From<T>& part) { return part.sender.rank == arrived->sender.rank; })->sender =
+          arrived->sender;
+    } else {
+      has[sender] = true;
+      parts.push_back(std::move(*arrived));
+    }
+  }
+  std::sort(parts.begin(), parts.end(), [](const From<T>& a, const From<T>& b) { return a.sender.rank < b.sender.rank; });
+  co_return parts;
+}
+
+/// Without who sent them.
+template <class T>
+std::vector<T> payloads(const std::vector<From<T>>& parts) {
+  return std::vector<T>(parts.begin(), parts.end());
 }
 
 /// From every worker.

@@ -81,6 +81,31 @@ DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool 
   return batch;
 }
 
+Optimizer Node::outer_optimizer() const {
+  if (!plan().outer_optimizer) throw std::logic_error("the scheme's entry names no outer optimizer");
+  return Optimizer(*plan().outer_optimizer);
+}
+
+namespace {
+std::string name_of_state(std::size_t k) { return "optimizer " + std::to_string(k); }
+}  // namespace
+
+void Node::attach_optimizer(Weights& weights) const {
+  AttachedVectors& attached = weights.edit().more.edit().attached;
+  attached.clear();
+  if (!optimizer_) return;
+  for (std::size_t k = 0; k < optimizer_->state().size(); ++k) attached.push_back({name_of_state(k), optimizer_->state()[k]});
+}
+
+void Node::adopt_optimizer(const Weights& weights) {
+  optimizer().reset();
+  for (std::size_t k = 0;; ++k) {
+    const Handle state = find_attached(weights->attached(), name_of_state(k));
+    if (state.empty()) return;
+    optimizer().state().push_back(state);
+  }
+}
+
 Gradient Node::no_gradient(const Weights& weights) const {
   Gradient none;
   GradientState& state = none.edit();

@@ -60,8 +60,21 @@ class Node final : public Participant {
     return Pending<AveragedGradientOperation>(slot_, *this, weights, batch);
   }
   /// One optimizer step. The state (momentum) is this node's; it changes only when the step completes.
-  Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) {
-    return Pending<StepOperation>(slot_, *this, weights, gradient);
+  Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) { return step(optimizer(), weights, gradient); }
+  /// The same by an optimizer that the coroutine holds.
+  Pending<StepOperation> step(Optimizer& optimizer, const Weights& weights, const Gradient& gradient) {
+    return Pending<StepOperation>(slot_, *this, optimizer, weights, gradient);
+  }
+  /// A new outer optimizer (SchemeEntry::outer_optimizer). Throws std::logic_error if the entry names none.
+  Optimizer outer_optimizer() const;
+  /// Of this node's optimizer, at these weights.
+  double learning_rate(const Weights& weights) const { return plan().optimizer->learning_rate(epochs_at(weights), 1); }
+  /// The operation begins now; it is awaited later, and meanwhile it is in flight. Of receives, only from a given rank.
+  template <class T>
+  Pending<T> begin(Pending<T> operation) {
+    static_assert(may_be_in_flight<T>, "only exchanges and computations can be in flight");
+    operation->begin();
+    return operation;
   }
   /// Loading that is a step of its own, for schemes where one process loads for others (SchemeEntry::one_process).
   Pending<LoadOperation> load(const DrawnBatch& first, std::int64_t samples) {
@@ -71,8 +84,8 @@ class Node final : public Participant {
   Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
   /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
-  void attach_optimizer(Weights& weights) const { weights.edit().more.edit().optimizer = optimizer_ ? *optimizer_ : std::vector<Handle>(); }
-  void adopt_optimizer(const Weights& weights) { optimizer() = weights->optimizer(); }
+  void attach_optimizer(Weights& weights) const;
+  void adopt_optimizer(const Weights& weights);
 
   // Algebra (sim/training/algebra.hpp): takes no time. Summed in the order given.
   Gradient mean(const std::vector<Gradient>& parts) { return algebra().mean(parts); }
@@ -89,6 +102,11 @@ class Node final : public Participant {
     return algebra().weighted_sum(parts, shares);
   }
   Gradient add(const Gradient& sum, const Gradient& next) { return algebra().add(sum, next); }
+  /// A contribution is dropped: it will be in no version. What was spent on it is wasted.
+  template <class T>
+  void discard(const T& contribution) {
+    backend().discarded(self_, Payload(contribution));
+  }
   /// The contribution of a worker that took no step: no value, zero steps.
   Gradient no_gradient(const Weights& weights) const;
 
@@ -106,23 +124,23 @@ class Node final : public Participant {
   /// An answer to that life, From::sender; dropped if it is over.
   template <class T>
   Pending<SendOperation> send(Peer to, const T& payload) {
-    return Pending<SendOperation>(slot_, *this, make_message(to, payload));
+    return Pending<SendOperation>(slot_, *this, to, arriving(payload));
   }
   template <class T>
   void post(Peer to, const T& payload) {
-    backend().post(make_message(to, payload));
+    backend().post(self_, to, arriving(payload));
   }
   /// Posts to every member but this node, in rank order: no answer, it reaches whichever life is in.
   template <class T>
   void broadcast(const T& payload) {
-    const Payload arriving(algebra().as_sent(as_contribution(payload)));
-    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, arriving);
+    const Payload same = arriving(payload);
+    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, same);
   }
   /// The same to those of `ranks` that are members.
   template <class T>
   void broadcast(const T& payload, std::span<const Rank> ranks) {
-    const Payload arriving(algebra().as_sent(as_contribution(payload)));
-    for (const Rank rank : ranks) broadcast_to(rank, arriving);
+    const Payload same = arriving(payload);
+    for (const Rank rank : ranks) broadcast_to(rank, same);
   }
   void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
@@ -166,14 +184,15 @@ class Node final : public Participant {
   Weights as_contribution(Weights weights) const;
   Gradient as_contribution(Gradient gradient) const { return gradient; }
   Samples as_contribution(Samples samples) const { return samples; }
+  Token as_contribution(Token token) const { return token; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
-  MessagePointer make_message(Peer to, const T& payload) {
-    return backend().make_message(self_, to, Payload(algebra().as_sent(as_contribution(payload))));
+  Payload arriving(const T& payload) {
+    return Payload(algebra().as_sent(as_contribution(payload)));
   }
   Peer addressee(Rank to) const { return is_server() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
-  void broadcast_to(Rank rank, const Payload& arriving) {
-    if (rank != self_ && is_member(rank)) backend().post(backend().make_message(self_, Peer(rank, Peer::any_life), arriving));
+  void broadcast_to(Rank rank, const Payload& what) {
+    if (rank != self_ && is_member(rank)) backend().post(self_, Peer(rank, Peer::any_life), what);
   }
 
   Drawing own_;

@@ -38,7 +38,7 @@ class Operation : public Event {
     waiter_ = waiter;
     return !begin();
   }
-  /// True: done at once.
+  /// True: done, at once or since it began earlier (Node::begin).
   bool begin();
   /// Whether or not it has begun: afterwards nothing refers to it. Derived destructors call it.
   void give_up() noexcept;
@@ -133,7 +133,7 @@ class [[nodiscard]] Pending {
   }
   T& operator*() const { return *operation_; }
   T* operator->() const { return operation_; }
-  bool await_ready() const noexcept { return false; }
+  bool await_ready() const noexcept { return operation_->state() == Operation::State::done; }
   bool await_suspend(std::coroutine_handle<> waiter) { return operation_->await_suspend(waiter); }
   decltype(auto) await_resume() { return operation_->await_resume(); }
 

@@ -8,25 +8,21 @@ namespace straggler {
 Gradient ComputeOperation::gradient() const {
   Gradient result;
   GradientState& gradient = result.edit();
-  gradient.value = node().lineage().gradient(weights_->value, batch_);
+  gradient.take(node().lineage().gradient(weights_->value, batch_), batch_);
   gradient.at = weights_;
-  gradient.stream = batch_.stream;
   gradient.worker = node().self();
-  gradient.steps = 1;
-  gradient.batch_samples = batch_.size;
-  gradient.first_position = batch_.position;
+  gradient.spent = span;
   return result;
 }
 
-StepOperation::StepOperation(Participant& node, const Weights& weights, const Gradient& gradient)
-    : Operation(node, Kind::step), weights_(weights), gradient_(gradient) {}
+StepOperation::StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient)
+    : Operation(node, Kind::step), optimizer_(optimizer), weights_(weights), gradient_(gradient) {}
 
 Weights StepOperation::await_resume() {
   Participant& here = node();
   const double epochs = here.epochs_at(weights_);
   WeightsState& weights = weights_.edit();
-  weights.value =
-      here.plan().optimizer->step(here.lineage(), weights.value, gradient_->value, epochs, gradient_->averaged, here.optimizer());
+  weights.value = optimizer_.rule().step(here.lineage(), weights.value, gradient_->value(), epochs, gradient_->averaged, optimizer_.state());
   weights.local_samples += gradient_->samples();
   Contributions& all = weights.more.edit().made;
   for (const Contribution& made : gradient_->made()) {
@@ -34,6 +30,7 @@ Weights StepOperation::await_resume() {
     if (!here.is_server() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
       all.back().steps += made.steps;
       all.back().samples += made.samples;
+      all.back().spent += made.spent;
     } else {
       all.push_back(made);
     }
@@ -71,7 +68,8 @@ void ReceiveOperationBase::note_choice() const {
 Peer ReceiveOperationBase::sender() const { return node().backend().last_heard(node().self(), message->from); }
 
 std::string ReceiveOperationBase::describe() const {
-  static constexpr std::array<const char*, 4> what = {"weights", "a gradient", "a change of members", "samples"};
+  static constexpr std::array<const char*, std::variant_size_v<Payload>> what = {"weights", "a gradient", "a change of members", "samples",
+                                                                                 "a token"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
   if (from_ == anyone) return text + "anyone";
   return text + (from_ >= node().workers() ? "server " + std::to_string(from_ - node().workers()) : "worker " + std::to_string(from_));
@@ -89,7 +87,7 @@ PublishOperation::PublishOperation(Participant& node, const Weights& given) : Op
   if (!weights.more.there()) return;
   made_ = std::move(weights.more.edit().made);
   weights.more.edit().made.clear();
-  if (weights.optimizer().empty()) weights.more.reset();
+  if (weights.attached().empty()) weights.more.reset();
 }
 
 Weights PublishOperation::await_resume() { return std::move(weights_); }

@@ -23,7 +23,7 @@ class ComputeOperation : public Operation {
   /// What has been computed.
   Gradient gradient() const;
   // Back end's own, as is milestone().
-  Time span;
+  Time span;  // at full speed; when it is done, what was booked as computing it
   std::uint16_t& milestone() { return count_; }
   std::uint16_t milestone() const { return count_; }
 
@@ -60,25 +60,31 @@ class AveragedGradientOperation final : public ComputeOperation {
 
 class StepOperation final : public Operation {
  public:
-  StepOperation(Participant& node, const Weights& weights, const Gradient& gradient);
+  /// `optimizer` outlives this.
+  StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient);
   ~StepOperation() { give_up(); }
   Weights await_resume();
+  /// The part of the vectors that changes.
+  const Fragment& fragment() const { return gradient_->fragment(); }
 
  private:
+  Optimizer& optimizer_;
   Weights weights_;
   Gradient gradient_;
 };
 
 class SendOperation final : public Operation {
  public:
-  SendOperation(Participant& node, MessagePointer message) : Operation(node, Kind::send), message_(std::move(message)) {}
+  SendOperation(Participant& node, Peer to, Payload what) : Operation(node, Kind::send), to_(to), payload_(std::move(what)) {}
   ~SendOperation() { give_up(); }
   void await_resume() const noexcept {}
-  MessagePointer take_message() { return std::move(message_); }
+  Peer to() const { return to_; }
+  Payload take_payload() { return std::move(payload_); }
   void* in_flight = nullptr;  // back end's own
 
  private:
-  MessagePointer message_;
+  Peer to_;
+  Payload payload_;
 };
 
 /// Waits in the node's mailbox.
@@ -94,15 +100,6 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
  private:
   void take(MessagePointer item) final;
 };
-
-template <class T>
-constexpr std::size_t payload_kind() {
-  return std::is_same_v<T, Weights> ? 0 : std::is_same_v<T, Gradient> ? 1 : std::is_same_v<T, MembershipNotice> ? 2 : 3;
-}
-static_assert(std::is_same_v<std::variant_alternative_t<0, Payload>, Weights> &&
-              std::is_same_v<std::variant_alternative_t<1, Payload>, Gradient> &&
-              std::is_same_v<std::variant_alternative_t<2, Payload>, MembershipNotice> &&
-              std::is_same_v<std::variant_alternative_t<3, Payload>, Samples>);
 
 class ReceiveOperationBase : public MailOperation {
  public:
@@ -223,6 +220,19 @@ class PublishOperation final : public Operation {
   Weights weights_;
   Contributions made_;
 };
+
+/// Which operations may begin before they are awaited. Of receives only those from a given rank: whom a receive-from-anyone takes is a
+/// choice, and choices are made in program order.
+template <class T>
+inline constexpr bool may_be_in_flight = false;
+template <>
+inline constexpr bool may_be_in_flight<GradientOperation> = true;
+template <>
+inline constexpr bool may_be_in_flight<SendOperation> = true;
+template <class T>
+inline constexpr bool may_be_in_flight<AllReduceOperation<T>> = true;
+template <class T>
+inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
 
 /// A replay's choices do not fit the scheme: they are of another run.
 struct ReplayMismatch : std::runtime_error {

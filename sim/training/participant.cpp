@@ -12,6 +12,7 @@ double Participant::epochs_at(const Weights& weights) const {
 OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
 
 bool Operation::begin() {
+  if (state_ != State::idle) return state_ == State::done;
   prepare();
   state_ = State::pending;
   if (!node_->backend().start(*this)) return false;
@@ -49,7 +50,7 @@ void Operation::complete_from_event() {
 void Operation::happen() {
   if (state_ != State::woken) return node_->backend().due(*this);
   state_ = State::done;
-  waiter_.resume();  // this operation may be gone after it
+  if (waiter_) waiter_.resume();  // this operation may be gone after it; without a waiter it was in flight
 }
 
 }  // namespace straggler

@@ -35,6 +35,22 @@ struct NodeContext {
   Weights initial;             // made when first asked for
 };
 
+/// An optimizer: its rule, and what it remembers between steps. A coroutine may hold as many as it needs, inner and outer ones.
+class Optimizer {
+ public:
+  /// `rule` outlives this.
+  explicit Optimizer(const UpdateRule& rule) : rule_(&rule) {}
+  const UpdateRule& rule() const { return *rule_; }
+  /// One vector each: momentum, moments. Empty before the first step, and after a reset.
+  std::vector<Handle>& state() { return state_; }
+  const std::vector<Handle>& state() const { return state_; }
+  void reset() { state_.clear(); }
+
+ private:
+  const UpdateRule* rule_;
+  std::vector<Handle> state_;
+};
+
 class Participant {
  public:
   Participant(NodeContext& context, Rank self) : context_(context), self_(self) {}
@@ -58,9 +74,9 @@ class Participant {
   std::uint64_t epoch_of(const DrawnBatch& batch) const {
     return batch.position / (plan().shared_stream ? plan().train_samples : plan().stream_samples[batch.stream]);
   }
-  /// State of this node's optimizer.
-  std::vector<Handle>& optimizer() {
-    if (!optimizer_) optimizer_ = std::make_unique<std::vector<Handle>>();
+  /// This node's own, of the run's optimizer.
+  Optimizer& optimizer() {
+    if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(*plan().optimizer);
     return *optimizer_;
   }
   /// Number of a computation that starts.
@@ -73,7 +89,7 @@ class Participant {
   OperationSlot slot_;
   Rank self_;
   std::uint32_t calls_ = 0;                         // computations started
-  std::unique_ptr<std::vector<Handle>> optimizer_;  // null: none yet
+  std::unique_ptr<Optimizer> optimizer_;  // null: none yet
 };
 
 }  // namespace straggler

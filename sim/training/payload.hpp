@@ -3,12 +3,17 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "sim/base/pool.hpp"
+#include "sim/engine/time.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -37,6 +42,7 @@ struct Contribution {
   Rank worker = 0;
   std::uint32_t steps = 0;
   std::uint64_t samples = 0, read_version = 0, first_position = 0;
+  Time spent;  // computing it
 };
 using Contributions = boost::container::small_vector<Contribution, 1>;
 
@@ -107,6 +113,24 @@ class Rarely {
   std::unique_ptr<T> value_;
 };
 
+/// A vector that travels with a payload's own, under a name: a control variate, optimizer state. It is sent in full precision.
+struct AttachedVector {
+  std::string name;
+  Handle value;
+};
+using AttachedVectors = std::vector<AttachedVector>;
+/// Empty: none of that name.
+Handle find_attached(const AttachedVectors& vectors, std::string_view name);
+
+/// One of `count` equal pieces of a vector. A payload that is a fragment moves its share of the bytes; elsewhere its vectors are zero.
+struct Fragment {
+  std::uint32_t index = 0, count = 1;
+  bool whole() const { return count == 1; }
+  /// Its part of `all`; the parts of all fragments add up to `all`.
+  std::uint64_t share_of(std::uint64_t all) const { return all * (index + 1) / count - all * index / count; }
+  bool operator==(const Fragment&) const = default;
+};
+
 struct WeightsState : pool::Pooled {
   std::uint32_t sharers = 0;
   std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules reckon with it
@@ -115,48 +139,108 @@ struct WeightsState : pool::Pooled {
   std::uint64_t progress = 0;       // samples counted in that version; schedules read it
   std::uint64_t local_samples = 0;  // samples of steps taken since that version, not yet published
   struct More {
-    Contributions made;             // applied since that version, not yet published
-    std::vector<Handle> optimizer;  // the sender's optimizer state, where a scheme averages that too
+    Contributions made;  // applied since that version, not yet published
+    AttachedVectors attached;
+    Fragment fragment;
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
-  const std::vector<Handle>& optimizer() const { return more.get().optimizer; }
+  const AttachedVectors& attached() const { return more.get().attached; }
+  const Fragment& fragment() const { return more.get().fragment; }
 };
 
 /// Model parameters.
 struct Weights : Shared<WeightsState> {};
 
-/// One worker's gradient of one batch; a mean or a sum of several has `more`.
-struct GradientState : pool::Pooled {
+/// One worker's gradient of one batch; a mean, a sum or anything derived from some has `more`.
+class GradientState : public pool::Pooled {
+ public:
   std::uint32_t sharers = 0;
   std::int32_t averaged = 1;  // how many workers' gradients are averaged in it
-  Handle value;
-  Weights at;  // the weights that it was taken at: staleness = server's version - version
+  Weights at;                 // the weights that it was taken at: staleness = server's version - version
   // Of one worker's:
   Rank worker = 0;
-  std::uint32_t steps = 0, batch_samples = 0, stream = 0;
+  std::uint32_t steps = 0, batch_samples = 0;
+
+ private:
+  std::uint32_t stream_ = 0;
+  Handle value_;
+
+ public:
   std::uint64_t first_position = 0;
-  struct More {
-    std::uint64_t samples = 0;   // that were looked at, by all
-    std::vector<Batch> batches;  // value is the mean over these of the gradient at `at`; empty if it is not such a mean
+  Time spent;
+  class More {
+   public:
+    std::uint64_t samples = 0;  // that were looked at, by all
     Contributions made;
+    AttachedVectors attached;
+    Fragment fragment;
+    std::optional<std::uint64_t> bytes = std::nullopt;  // on the wire, where it is not a vector of the run's precision: it is compressed
+    bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
+
+   private:
+    friend class GradientState;
+    std::vector<Batch> batches_;
+    enum class Derivation : std::uint8_t { other, mean_of_batches, one_batch } derivation_ = Derivation::other;
   };
   Rarely<More> more;
 
+  const Handle& value() const { return value_; }
+  /// The gradient at `at` of the mean loss over these samples, by one worker.
+  void take(Handle value, const Batch& batch) {
+    value_ = std::move(value);
+    batch_samples = batch.size;
+    first_position = batch.position;
+    stream_ = batch.stream;
+    steps = 1;
+  }
+  /// Another value: it is no mean over batches any more.
+  void derive(Handle value) {
+    value_ = std::move(value);
+    keep_all_samples();
+    more.edit().batches_.clear();
+    more.edit().derivation_ = More::Derivation::other;
+  }
+  /// The mean over batches of the gradient at `at`. `fused`: computed as one large batch; else summed in an order of its own.
+  void mean_over(Handle value, std::vector<Batch> batches, bool fused) {
+    derive(std::move(value));
+    more.edit().batches_ = std::move(batches);
+    more.edit().derivation_ = fused ? More::Derivation::one_batch : More::Derivation::mean_of_batches;
+  }
+  /// It has been summed as several vectors, in an order that its key names: it is not one large batch any more.
+  void summed_apart() {
+    if (more.there() && fusible()) more.edit().derivation_ = More::Derivation::mean_of_batches;
+  }
   std::uint64_t version() const { return at->version; }
   std::uint64_t progress() const { return at->progress; }
   std::uint64_t samples() const { return more.there() ? more.get().samples : batch_samples; }
   Contributions made() const {
     if (more.there()) return more.get().made;
-    return {Contribution{worker, steps, batch_samples, version(), first_position}};
+    Contributions alone;
+    alone.push_back({worker, steps, batch_samples, version(), first_position, spent});
+    return alone;
   }
-  /// Appends the batches over which it is a plain mean; none if it is not such a mean.
+  const AttachedVectors& attached() const { return more.get().attached; }
+  const Fragment& fragment() const { return more.get().fragment; }
+  bool of_weights() const { return more.there() && more.get().of_weights; }
+  /// Appends the batches over which it is a mean, so that its derivation can be taken again at other weights. None if it is no such mean.
   void add_batches(std::vector<Batch>& to) const {
-    if (more.there()) {
-      to.insert(to.end(), more.get().batches.begin(), more.get().batches.end());
-    } else if (steps > 0) {
-      to.push_back({first_position, stream, batch_samples});
-    }
+    if (more.there())
+      to.insert(to.end(), more.get().batches_.begin(), more.get().batches_.end());
+    else if (steps > 0)
+      to.push_back({first_position, stream_, batch_samples});
+  }
+  /// Its mean over batches is one large batch, or a single one: a mean of such gradients may be evaluated as one batch.
+  bool fusible() const { return more.there() ? more.get().derivation_ == More::Derivation::one_batch : steps > 0; }
+
+ private:
+  /// What one worker's gradient says of itself moves to `more`.
+  void keep_all_samples() {
+    if (more.there()) return;
+    Contributions alone = made();
+    const std::uint64_t all = batch_samples;
+    more.edit().made = std::move(alone);
+    more.edit().samples = all;
   }
 };
 
@@ -182,7 +266,25 @@ struct SamplesState {
 /// A batch that one process draws for another: its inputs, or what the model made of them.
 struct Samples : Shared<SamplesState> {};
 
-using Payload = std::variant<Weights, Gradient, MembershipNotice, Samples>;
+/// A control word from one node to another, with bytes: a message like others. A request, a turn.
+struct Token {
+  std::uint32_t number = 0;
+  std::uint32_t bytes = 8;  // that it moves
+};
+
+using Payload = std::variant<Weights, Gradient, MembershipNotice, Samples, Token>;
+
+/// Its place among the alternatives of Payload.
+template <class T, std::size_t Index = 0>
+constexpr std::size_t payload_kind() {
+  if constexpr (std::is_same_v<T, std::variant_alternative_t<Index, Payload>>)
+    return Index;
+  else
+    return payload_kind<T, Index + 1>();
+}
+
+/// Who made what a worker sent; nobody for what is no contribution.
+Contributions made_of(const Payload& payload);
 
 /// A payload and who sent it. Whoever holds an answer back keeps the sender, not the rank alone: the answer is to that life.
 template <class T>

@@ -28,6 +28,8 @@ struct TrainingPlan {
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
+  const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; none: the scheme has none
+  bool statistics = false;  // vectors end in running statistics, or in a dynamic loss scale
   const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.

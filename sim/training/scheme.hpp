@@ -50,6 +50,12 @@ Exchange exchange_via(const Parameters& parameters);
 /// others', or its own, with its optimizer's state, after local steps.
 enum class WorkersHold { same_version, own_version, own_weights };
 
+/// An optimizer by its registered name.
+struct OptimizerChoice {
+  std::string kind;
+  Parameters parameters;
+};
+
 /// Parameters by name, as a scenario writes them: {{"steps", "3"}, {"via", "server"}}.
 using ParameterTexts = std::map<std::string, std::string>;
 
@@ -72,10 +78,16 @@ struct SchemeEntry {
   std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  /// Why it cannot run with these workers, and what would be right; empty: it can.
+  std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) { return std::string(); };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
+  /// A second optimizer, which steps along what workers have come to together: its kind and parameters, as `training.optimizer` has them.
+  std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
+    return std::optional<OptimizerChoice>();
+  };
 
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
 };

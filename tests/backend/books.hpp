@@ -25,6 +25,10 @@ inline void check_time(const Result& result) {
     reached[span.worker] = span.end;
     split[span.worker][span.phase] += span.end - span.start;
   }
+  for (const auto& [worker, spent] : result.sink.dropped) {
+    split[worker][Phase::compute] -= spent;
+    split[worker][Phase::wasted] += spent;
+  }
   for (std::size_t i = 0; i < record.workers.size(); ++i) {
     const WorkerRecord& worker = record.workers[i];
     CHECK(worker.split.total() == record.end);
@@ -97,7 +101,7 @@ inline void check_order(const Result& result, bool synchronous) {
   }
   CHECK(version == record.updates);
   CHECK(samples == record.samples);
-  CHECK(record.samples <= record.samples_drawn);
+  CHECK(record.samples + record.dropped.samples <= record.samples_drawn);
   CHECK(StalenessHistogram(staleness.begin(), staleness.end()) == record.staleness);
   for (std::uint32_t worker = 0; worker < record.workers.size(); ++worker) {
     CHECK(updates[worker] == record.workers[worker].updates);

@@ -63,8 +63,9 @@ TEST_CASE("weights arrive with their values, their optimizer state and what was 
   state.value = sender.made(11, {1, -0.0f, odd, nan, 5});
   state.more.edit().made.push_back(contribution(2, 64));
   state.more.edit().made.push_back(contribution(3, 32));
-  state.more.edit().optimizer = {sender.made(12, {9, 8, 7, 6, 5}), sender.made(13, {0, 0, 0, 0, 1})};
-  CHECK(vectors_in(weights) == 3);
+  state.more.edit().attached = {{"momentum", sender.made(12, {9, 8, 7, 6, 5})}, {"control", sender.made(13, {0, 0, 0, 0, 1})}};
+  CHECK(vectors_in(weights).size() == 3);
+  CHECK(value_bytes(weights, whole) == 3 * length * sizeof(float));
 
   Receiver there;
   const Bytes bytes = packed(weights, sender);
@@ -85,9 +86,9 @@ TEST_CASE("weights arrive with their values, their optimizer state and what was 
   CHECK(std::signbit(values[1]));
   CHECK(values[2] == odd);
   CHECK(std::isnan(values[3]));
-  REQUIRE(got->optimizer().size() == 2);
-  CHECK(floats(there.values.of(got->optimizer()[0])) == std::vector<float>{9, 8, 7, 6, 5});
-  CHECK(got->optimizer()[1].key() == Key{13, ~std::uint64_t{13}});
+  REQUIRE(got->attached().size() == 2);
+  CHECK(floats(there.values.of(got->attached()[0].value)) == std::vector<float>{9, 8, 7, 6, 5});
+  CHECK(got->attached()[1].value.key() == Key{13, ~std::uint64_t{13}});
 }
 
 TEST_CASE("a gradient arrives with its value, and with how far the weights were that it was taken at") {
@@ -96,16 +97,12 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
   Gradient gradient;
   GradientState& state = gradient.edit();
   state.averaged = 4;
-  state.value = sender.made(21, {1, 2, 3, 4, 5});
+  state.take(sender.made(21, {1, 2, 3, 4, 5}), {70, 3, 50});
   state.at.edit().version = 6;
   state.at.edit().progress = 600;
   state.at.edit().value = sender.made(22, {0, 0, 0, 0, 0});
   state.worker = 1;
-  state.steps = 1;
-  state.batch_samples = 50;
-  state.first_position = 70;
-  state.stream = 3;
-  CHECK(vectors_in(gradient) == 1);
+  CHECK(vectors_in(gradient).size() == 1);
 
   for (const bool several : {false, true}) {
     if (several) {
@@ -120,7 +117,6 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
     CHECK(unpacker.done());
     const Gradient& got = std::get<Gradient>(payload);
     CHECK(got->averaged == 4);
-    CHECK(got->stream == 3);
     CHECK(got->version() == 6);
     CHECK(got->progress() == 600);
     CHECK(got->at->value.key() == gradient->at->value.key());
@@ -128,7 +124,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
     CHECK(got->samples() == (several ? 82 : 50));
     REQUIRE(got->made().size() == (several ? 2 : 1));
     for (std::size_t i = 0; i < got->made().size(); ++i) CHECK(same(got->made()[i], gradient->made()[i]));
-    CHECK(floats(there.values.of(got->value)) == std::vector<float>{1, 2, 3, 4, 5});
+    CHECK(floats(there.values.of(got->value())) == std::vector<float>{1, 2, 3, 4, 5});
   }
 }
 
@@ -137,12 +133,13 @@ TEST_CASE("a worker that took no step sends no values") {
   HeldValues sender(lineage);
   Gradient none;
   none.edit().worker = 5;
-  CHECK(vectors_in(none) == 0);
+  CHECK(vectors_in(none).empty());
+  CHECK(value_bytes(none, whole) == 0);
   Receiver there;
   const Bytes bytes = packed(none, sender);
   Unpacker unpacker(bytes);
   const Payload got = unpacked(there.values, unpacker);
-  CHECK(std::get<Gradient>(got)->value.empty());
+  CHECK(std::get<Gradient>(got)->value().empty());
   CHECK(std::get<Gradient>(got)->worker == 5);
 }
 
@@ -184,7 +181,7 @@ TEST_CASE("where vectors end in running statistics these are a message of their 
   HeldValues sender(lineage);
   Weights weights;
   weights.edit().value = sender.made(51, {1, 2, 3, 4, 5});
-  weights.edit().more.edit().optimizer = {sender.made(52, {6, 7, 8, 9, 10}), Handle()};
+  weights.edit().more.edit().attached = {{"momentum", sender.made(52, {6, 7, 8, 9, 10})}, {"none", Handle()}};
   const Cut cut{length, 3};
   Packer first, behind;
   pack(weights, cut, sender, first, behind);
@@ -198,9 +195,9 @@ TEST_CASE("where vectors end in running statistics these are a message of their 
   CHECK(rest.done());
   const Weights& got = std::get<Weights>(payload);
   CHECK(floats(there.values.of(got->value)) == std::vector<float>{1, 2, 3, 4, 5});
-  REQUIRE(got->optimizer().size() == 2);
-  CHECK(floats(there.values.of(got->optimizer()[0])) == std::vector<float>{6, 7, 8, 9, 10});
-  CHECK(got->optimizer()[1].empty());
+  REQUIRE(got->attached().size() == 2);
+  CHECK(floats(there.values.of(got->attached()[0].value)) == std::vector<float>{6, 7, 8, 9, 10});
+  CHECK(got->attached()[1].value.empty());
   Unpacker again(main), short_rest({statistics.data(), statistics.size() - 1});
   CHECK_THROWS_AS(unpack(cut, there.values, again, short_rest), std::logic_error);
 }

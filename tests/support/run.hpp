@@ -29,6 +29,7 @@ class KeepingSink final : public RecordSink {
   std::vector<OrderRow> order;
   std::vector<std::pair<std::uint32_t, std::int32_t>> choices;
   std::vector<Span> spans;
+  std::vector<std::pair<std::uint32_t, Time>> dropped;  // worker, time spent computing what was dropped
 
  private:
   void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t position,
@@ -37,6 +38,7 @@ class KeepingSink final : public RecordSink {
   }
   void choice(std::uint32_t process, std::int32_t choice) override { choices.emplace_back(process, choice); }
   void span(std::uint32_t worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
+  void wasted(std::uint32_t worker, Time spent) override { dropped.emplace_back(worker, spent); }
 };
 
 struct Result {

@@ -1,4 +1,6 @@
 // The all-reduce of the real back end: what a ring moves, and what its result is called.
+#include <algorithm>
+
 #include "validation/mpi/mpi_backend.hpp"
 
 namespace straggler {
@@ -13,10 +15,18 @@ Payload MpiBackend::ring_mean() {
     parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
     if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
   }
-  T mean = node_.algebra().mean(parts, rules::ring_mean);
-  values_.give(mean->value, ring_.mean(0));
-  if constexpr (std::is_same_v<T, Weights>)
-    for (std::size_t k = 0; k < mean->optimizer().size(); ++k) values_.give(mean->optimizer()[k], ring_.mean(k + 1));
+  Payload mean = node_.algebra().mean(parts, rules::ring_mean);
+  const Fragment fragment = fragment_of(mean);
+  std::size_t k = 0;
+  for (const Handle& vector : vectors_in(mean)) {
+    if (fragment.whole()) {
+      values_.give(vector, ring_.mean(k++));
+      continue;
+    }
+    std::vector<float> whole(task_.cut.length);
+    std::ranges::copy(ring_.mean(k++), whole.begin() + static_cast<std::ptrdiff_t>(task_.cut.begin_of(fragment)));
+    values_.give(vector, whole);
+  }
   return mean;
 }
 
@@ -24,45 +34,59 @@ bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
   broken_off_ = broken_off_ || interrupted();
   if (broken_off_ || (task_.stop.simulated_time && now() >= *task_.stop.simulated_time)) voted_ = true;
   if (task_.plan.workers == 1) return true;
-  std::vector<Handle> vectors;
-  if (const auto* weights = std::get_if<Weights>(&payload)) {
-    vectors = (*weights)->optimizer();
-    vectors.insert(vectors.begin(), (*weights)->value);
-  } else {
-    vectors.push_back(std::get<Gradient>(payload)->value);
-  }
+  // One after the other, in the order in which all ranks begin them.
+  reducing_.push_back({&operation, &payload});
+  if (reducing_.size() > 1) return false;
+  begin_ring();
+  if (!ring_.done()) return false;
+  take_ring_mean();
+  return true;
+}
+
+/// The first of those that this rank has joined.
+void MpiBackend::begin_ring() {
+  const Payload& payload = *reducing_.front().payload;
+  const Fragment fragment = fragment_of(payload);
+  const Cut cut = task_.cut.of(fragment);
   std::vector<float> mine;
-  mine.reserve(vectors.size() * task_.cut.length);
-  for (const Handle& vector : vectors) {
-    const std::span<const float> values = values_.of(vector);
+  for (const Handle& vector : vectors_in(payload)) {
+    const std::span<const float> values = values_of_fragment(vector, fragment);
     mine.insert(mine.end(), values.begin(), values.end());
   }
   Packer beside;
   pack_names(payload, beside);
   beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  reducing_ = {&operation, &payload};
-  ring_.begin(std::move(mine), task_.cut, beside.take(), voted_);
+  ring_.begin(std::move(mine), cut, beside.take(), voted_);
   while (!ring_.done() && !early_.empty()) {
     const Bytes next = std::move(early_.front());
     early_.pop_front();
     ring_.arrived(next);
   }
-  if (!ring_.done()) return false;
-  reducing_ = {};
-  payload = payload.index() == 0 ? ring_mean<Weights>() : ring_mean<Gradient>();
-  return true;
+}
+
+std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, const Fragment& fragment) {
+  const std::span<const float> all = values_.of(vector);
+  return fragment.whole() ? all : all.subspan(task_.cut.begin_of(fragment), task_.cut.of(fragment).length);
+}
+
+void MpiBackend::take_ring_mean() {
+  Payload& payload = *reducing_.front().payload;
+  reducing_.pop_front();
+  payload = std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
 }
 
 void MpiBackend::ring_message(Bytes bytes) {
-  if (ring_.done() || !reducing_.operation) {
+  if (reducing_.empty()) {
     early_.push_back(std::move(bytes));
     return;
   }
   ring_.arrived(bytes);
-  if (!ring_.done()) return;
-  const auto [operation, payload] = std::exchange(reducing_, {});
-  *payload = payload->index() == 0 ? ring_mean<Weights>() : ring_mean<Gradient>();
-  operation->complete();
+  while (!reducing_.empty() && ring_.done()) {
+    Operation& operation = *reducing_.front().operation;
+    take_ring_mean();
+    operation.complete();
+    if (!reducing_.empty()) begin_ring();
+  }
 }
 
 }  // namespace straggler

@@ -155,7 +155,7 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::proceed:
       return true;
     case Operation::Kind::send:
-      transmit(*static_cast<SendOperation&>(operation).take_message(), &operation);
+      transmit(static_cast<SendOperation&>(operation).to(), static_cast<SendOperation&>(operation).take_payload(), &operation);
       return false;
     case Operation::Kind::receive:
       return start_mail(static_cast<MailOperation&>(operation));
@@ -180,7 +180,7 @@ void MpiBackend::cancel(Operation& operation) noexcept {
     computing_.operation = nullptr;
     if (!draining_) note(LogEntry::Kind::compute_discarded);
   }
-  if (reducing_.operation == &operation) reducing_ = {};
+  std::erase_if(reducing_, [&](const Reducing& each) { return each.operation == &operation; });
   if (operation.kind() == Operation::Kind::send) channel_.forget(operation);
   if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
   if (signal_.waiting == &operation) signal_.waiting = nullptr;
@@ -228,6 +228,7 @@ bool MpiBackend::take_computed() {
 void MpiBackend::compute_due(ComputeOperation& operation) {
   computing_.operation = nullptr;
   note(LogEntry::Kind::compute_ends);
+  operation.span = Time::from_ticks(log_.entries.back().ticks) - computing_.start;
   if (operation.kind() == Operation::Kind::gradient) return operation.complete_from_event();
   auto& averaged = static_cast<AveragedGradientOperation&>(operation);
   averaged.payload = averaged.gradient();
@@ -319,10 +320,6 @@ RunCourse MpiBackend::course() const {
 
 // Messages
 
-MessagePointer MpiBackend::make_message(Rank from, Peer to, Payload payload) {
-  return std::make_unique<Message>(from, to.rank, std::move(payload));
-}
-
 MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
   const auto* weights = std::get_if<Weights>(&payload);
   const auto* before = std::get_if<Weights>(&last_packed_.payload);
@@ -338,14 +335,22 @@ MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
   return packed;
 }
 
-void MpiBackend::transmit(const Message& message, Operation* operation) {
-  const Packed packed = this->packed(message.payload);
-  const std::uint64_t a_float_each = vectors_in(message.payload) * sizeof(float);
-  note(LogEntry::Kind::sent, message.to, a_float_each * task_.cut.first);
-  channel_.send(message.to, MessageKind::payload, packed.first, operation);
+void MpiBackend::transmit(Rank to, const Payload& payload, Operation* operation) {
+  const Packed packed = this->packed(payload);
+  note(LogEntry::Kind::sent, to, value_bytes(payload, task_.cut));
+  channel_.send(to, MessageKind::payload, packed.first, operation);
   if (!packed.behind) return;
-  note(LogEntry::Kind::statistics_sent, message.to, a_float_each * (task_.cut.length - task_.cut.first));
-  channel_.send(message.to, MessageKind::statistics, packed.behind, operation);
+  note(LogEntry::Kind::statistics_sent, to, statistics_bytes(payload, task_.cut));
+  channel_.send(to, MessageKind::statistics, packed.behind, operation);
+}
+
+void MpiBackend::discarded(Rank, const Payload& contribution) {
+  const std::uint64_t bytes = value_bytes(contribution, task_.cut) + statistics_bytes(contribution, task_.cut);
+  note(LogEntry::Kind::dropped, 0, bytes);
+  for (const Contribution& made : made_of(contribution)) {
+    note(LogEntry::Kind::dropped_samples, made.worker, made.samples);
+    note(LogEntry::Kind::dropped_time, made.worker, static_cast<std::uint64_t>(made.spent.ticks()));
+  }
 }
 
 void MpiBackend::signal_workers(Rank from, SyncSignal signal) {

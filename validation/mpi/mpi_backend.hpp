@@ -69,8 +69,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void due(Operation& operation) override;
   void wake(Operation& operation) override { queue_.at(now(), operation); }
   void received(MailOperation& operation) override { operation.complete(); }
-  MessagePointer make_message(Rank from, Peer to, Payload payload) override;
-  void post(MessagePointer message) override { transmit(*message, nullptr); }
+  void post(Rank, Peer to, Payload payload) override { transmit(to, payload, nullptr); }
+  void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override;
   bool is_member(Rank) const override { return true; }
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
@@ -107,11 +107,14 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void forget_own(std::uint64_t number);
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
+  void begin_ring();
+  void take_ring_mean();
+  std::span<const float> values_of_fragment(const Handle& vector, const Fragment& fragment);
   void ring_message(Bytes bytes);
   template <class T>
   Payload ring_mean();
 
-  void transmit(const Message& message, Operation* operation);
+  void transmit(Rank to, const Payload& payload, Operation* operation);
   /// The payload, and what follows it: null where nothing does.
   struct Packed {
     std::shared_ptr<const Bytes> first, behind;
@@ -141,10 +144,11 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     Time start, end;
     Handle gradient;  // keeps its value until the scheme has taken it
   } computing_;
-  struct {
-    Operation* operation = nullptr;
-    Payload* payload = nullptr;
-  } reducing_;
+  struct Reducing {
+    Operation* operation;
+    Payload* payload;
+  };
+  std::deque<Reducing> reducing_;  // that this rank has joined; the first one is under way
   RingMean ring_;
   std::deque<Bytes> early_;  // ring messages for which this rank is not ready
   struct {

@@ -77,13 +77,27 @@ Messages pair_messages(const std::vector<RankLog>& logs) {
 
 /// One thing to book; at the same tick messages begin before they end.
 struct Booking {
-  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived, published };
+  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, arrived, dropped, published };
   std::int64_t ticks;
   Kind kind;
   Rank from = 0, to = 0;   // a worker's own: from
   std::uint64_t what = 0;  // bytes, or the publication's number
   bool statistics = false;
+  Contributions made = {};  // dropped
 };
+
+/// What a rank has dropped, each contribution with the samples and the time that the entries behind it tell.
+void add_dropped(const RankLog& log, std::vector<Booking>& all) {
+  for (const LogEntry& entry : log.entries) {
+    if (entry.kind == LogEntry::Kind::dropped) all.push_back({entry.ticks, Booking::Kind::dropped, 0, 0, entry.bytes});
+    if (entry.kind == LogEntry::Kind::dropped_samples) {
+      Contribution& made = all.back().made.emplace_back();
+      made.worker = entry.peer;
+      made.samples = entry.bytes;
+    }
+    if (entry.kind == LogEntry::Kind::dropped_time) all.back().made.back().spent = Time::from_ticks(static_cast<std::int64_t>(entry.bytes));
+  }
+}
 
 std::vector<Booking> bookings(const RunCourse& course) {
   std::vector<Booking> all;
@@ -91,6 +105,7 @@ std::vector<Booking> bookings(const RunCourse& course) {
     for (const LogEntry& entry : course.logs[rank].entries)
       if (entry.kind <= LogEntry::Kind::compute_discarded)
         all.push_back({entry.ticks, static_cast<Booking::Kind>(entry.kind), static_cast<Rank>(rank)});
+  for (const RankLog& log : course.logs) add_dropped(log, all);
   for (const auto& [way, messages] : pair_messages(course.logs))
     for (const Message& message : messages) {
       all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics});
@@ -102,7 +117,7 @@ std::vector<Booking> bookings(const RunCourse& course) {
   std::erase_if(all, [end](const Booking& booking) { return booking.ticks > end; });
   std::stable_sort(all.begin(), all.end(), [](const Booking& a, const Booking& b) {
     const auto late = [](const Booking& each) {
-      return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::published ? 2 : 0;
+      return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::dropped ? 2 : each.kind == Booking::Kind::published ? 3 : 0;
     };
     return a.ticks != b.ticks ? a.ticks < b.ticks : late(a) < late(b);
   });
@@ -122,7 +137,8 @@ class Bookkeeper {
       case Booking::Kind::compute_begins:
         return times.begin_compute(worker, now);
       case Booking::Kind::compute_ends:
-        return times.end_compute(worker, now);
+        times.end_compute(worker, now);
+        return;
       case Booking::Kind::compute_discarded:
         return times.discard_compute(worker, now);
       case Booking::Kind::sent:
@@ -134,6 +150,8 @@ class Bookkeeper {
         recorder_.bytes().received += booking.what;
         if (is_worker(booking.to)) recorder_.worker(booking.to).bytes_received += booking.what;
         return each_worker(booking, [&](std::uint32_t rank) { times.end_flight(rank, now); });
+      case Booking::Kind::dropped:
+        return recorder_.discarded(booking.made, booking.what);
       case Booking::Kind::published: {
         const Publication& publication = course_.publications[booking.what];
         recorder_.published(publication.weights, publication.made, now);

@@ -11,10 +11,21 @@
 namespace straggler {
 
 struct LogEntry {
-  enum class Kind : std::uint8_t { compute_begins, compute_ends, compute_discarded, sent, statistics_sent, arrived };
+  /// dropped: a contribution that arrived goes into no version; its samples and the time spent on them follow, by worker.
+  enum class Kind : std::uint8_t {
+    compute_begins,
+    compute_ends,
+    compute_discarded,
+    sent,
+    statistics_sent,
+    arrived,
+    dropped,
+    dropped_samples,
+    dropped_time
+  };
   std::int64_t ticks = 0;   // since the start
-  std::uint64_t bytes = 0;  // of values, in what was sent
-  std::int32_t peer = 0;    // to whom, from whom
+  std::uint64_t bytes = 0;  // of values, in what was sent or dropped; of dropped_samples their number, of dropped_time ticks
+  std::int32_t peer = 0;    // to whom, from whom, whose
   Kind kind = Kind::sent;
 };
 

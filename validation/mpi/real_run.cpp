@@ -208,7 +208,8 @@ class RankRun {
     task.evaluation = blueprint_->evaluation;
     task.interrupted = &interrupt_came;
     const std::size_t length = gradient_->length();
-    task.cut = {length, blueprint_->model->statistics() > 0 ? blueprint_->model->parameters() : length};
+    const std::size_t parameters = blueprint_->model->parameters();
+    task.cut = {length, blueprint_->model->statistics() > 0 ? parameters : length, parameters};
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }

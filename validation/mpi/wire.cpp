@@ -1,15 +1,21 @@
 #include "validation/mpi/wire.hpp"
 
+#include <algorithm>
+
 namespace straggler {
 namespace {
 
 class WithValues {
  public:
   WithValues(Cut cut, Values& values, Packer& behind) : cut_(cut), values_(values), behind_(behind) {}
-  void pack(const Handle& handle, Packer& to) const {
+  void pack(const Handle& handle, const Fragment& fragment, Packer& to) const {
     to.put(handle.key());
     if (handle.empty()) return;
     const std::span<const float> all = values_.of(handle);
+    if (!fragment.whole()) {
+      to.put_floats(all.subspan(cut_.begin_of(fragment), cut_.of(fragment).length));
+      return;
+    }
     to.put_floats(all.first(cut_.first));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
@@ -22,16 +28,23 @@ class WithValues {
 
 class NamesAlone {
  public:
-  void pack(const Handle& handle, Packer& to) const { to.put(handle.key()); }
+  void pack(const Handle& handle, const Fragment&, Packer& to) const { to.put(handle.key()); }
 };
 
 class GivenValues {
  public:
   GivenValues(Cut cut, Values& values, Unpacker& behind) : cut_(cut), values_(values), behind_(behind) {}
-  Handle unpack(Unpacker& from) {
+  Handle unpack(const Fragment& fragment, Unpacker& from) {
     const Key key = from.get_key();
     if (key == Key{}) return {};
     Handle handle = values_.named(key);
+    if (!fragment.whole()) {
+      const std::span<const float> piece = from.get_floats(cut_.of(fragment).length);
+      whole_.assign(cut_.length, 0.0f);
+      std::copy(piece.begin(), piece.end(), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.begin_of(fragment)));
+      values_.give(handle, whole_);
+      return handle;
+    }
     const std::span<const float> first = from.get_floats(cut_.first);
     if (!cut_.two()) {
       values_.give(handle, first);
@@ -54,7 +67,7 @@ class GivenValues {
 class GivenNames {
  public:
   explicit GivenNames(Values& values) : values_(values) {}
-  Handle unpack(Unpacker& from) {
+  Handle unpack(const Fragment&, Unpacker& from) {
     const Key key = from.get_key();
     return key == Key{} ? Handle() : values_.named(key);
   }
@@ -69,6 +82,7 @@ void pack_contribution(const Contribution& made, Packer& to) {
   to.put(std::uint64_t{made.samples});
   to.put(std::uint64_t{made.read_version});
   to.put(std::uint64_t{made.first_position});
+  to.put(made.spent.ticks());
 }
 
 Contribution unpack_contribution(Unpacker& from) {
@@ -78,6 +92,7 @@ Contribution unpack_contribution(Unpacker& from) {
   made.samples = static_cast<decltype(made.samples)>(from.get<std::uint64_t>());
   made.read_version = static_cast<decltype(made.read_version)>(from.get<std::uint64_t>());
   made.first_position = static_cast<decltype(made.first_position)>(from.get<std::uint64_t>());
+  made.spent = Time::from_ticks(from.get<std::int64_t>());
   return made;
 }
 
@@ -106,13 +121,43 @@ void unpack_standing(WeightsState& state, Unpacker& from) {
   state.local_samples = from.get<std::uint64_t>();
 }
 
+void pack_fragment(const Fragment& fragment, Packer& to) {
+  to.put(fragment.index);
+  to.put(fragment.count);
+}
+
+Fragment unpack_fragment(Unpacker& from) {
+  const auto index = from.get<std::uint32_t>();
+  return {index, from.get<std::uint32_t>()};
+}
+
+template <class Vectors>
+void pack_attached(const AttachedVectors& attached, const Fragment& fragment, const Vectors& vectors, Packer& to) {
+  to.put(std::uint64_t{attached.size()});
+  for (const AttachedVector& each : attached) {
+    to.put_block(std::as_bytes(std::span(each.name)));
+    vectors.pack(each.value, fragment, to);
+  }
+}
+
+template <class Vectors>
+AttachedVectors unpack_attached(const Fragment& fragment, Vectors& vectors, Unpacker& from) {
+  AttachedVectors attached;
+  for (auto count = from.get<std::uint64_t>(); count > 0; --count) {
+    const std::span<const std::byte> name = from.get_block();
+    std::string text(reinterpret_cast<const char*>(name.data()), name.size());
+    attached.push_back({std::move(text), vectors.unpack(fragment, from)});
+  }
+  return attached;
+}
+
 template <class Vectors>
 void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to) {
   pack_standing(state, to);
-  vectors.pack(state.value, to);
+  pack_fragment(state.fragment(), to);
+  vectors.pack(state.value, state.fragment(), to);
   pack_contributions(state.made(), to);
-  to.put(std::uint64_t{state.optimizer().size()});
-  for (const Handle& handle : state.optimizer()) vectors.pack(handle, to);
+  pack_attached(state.attached(), state.fragment(), vectors, to);
 }
 
 template <class Vectors>
@@ -120,31 +165,37 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   Weights weights;
   WeightsState& state = weights.edit();
   unpack_standing(state, from);
-  state.value = vectors.unpack(from);
+  const Fragment fragment = unpack_fragment(from);
+  if (!fragment.whole()) state.more.edit().fragment = fragment;
+  state.value = vectors.unpack(fragment, from);
   Contributions made;
   unpack_contributions(made, from);
   if (!made.empty()) state.more.edit().made = std::move(made);
-  for (auto count = from.get<std::uint64_t>(); count > 0; --count) state.more.edit().optimizer.push_back(vectors.unpack(from));
+  AttachedVectors attached = unpack_attached(fragment, vectors, from);
+  if (!attached.empty()) state.more.edit().attached = std::move(attached);
   return weights;
 }
 
 /// The weights that it was taken at travel as their standing and name: nobody who gets a gradient looks at them. Batches over which it is
-/// a plain mean stay behind: real ranks do not fuse.
+/// a mean stay behind: real ranks do not fuse.
 template <class Vectors>
 void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& to) {
   to.put(std::int64_t{state.averaged});
-  to.put(std::uint64_t{state.stream});
   pack_standing(*state.at.operator->(), to);
   to.put(state.at->value.key());
-  vectors.pack(state.value, to);
+  pack_fragment(state.fragment(), to);
+  vectors.pack(state.value(), state.fragment(), to);
   to.put(std::int64_t{state.worker});
   to.put(std::uint64_t{state.steps});
   to.put(std::uint64_t{state.batch_samples});
   to.put(std::uint64_t{state.first_position});
+  to.put(state.spent.ticks());
   to.put(std::uint8_t{state.more.there()});
   if (!state.more.there()) return;
   to.put(std::uint64_t{state.more.get().samples});
+  to.put(std::uint8_t{state.more.get().of_weights});
   pack_contributions(state.more.get().made, to);
+  pack_attached(state.attached(), state.fragment(), vectors, to);
 }
 
 template <class Vectors>
@@ -152,37 +203,70 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   Gradient gradient;
   GradientState& state = gradient.edit();
   state.averaged = static_cast<decltype(state.averaged)>(from.get<std::int64_t>());
-  state.stream = static_cast<decltype(state.stream)>(from.get<std::uint64_t>());
   WeightsState& at = state.at.edit();
   unpack_standing(at, from);
   at.value = Handle(from.get_key());
-  state.value = vectors.unpack(from);
+  const Fragment fragment = unpack_fragment(from);
+  Handle value = vectors.unpack(fragment, from);
   state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
   state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());
   state.batch_samples = static_cast<decltype(state.batch_samples)>(from.get<std::uint64_t>());
   state.first_position = from.get<std::uint64_t>();
+  state.spent = Time::from_ticks(from.get<std::int64_t>());
+  state.derive(std::move(value));
   if (from.get<std::uint8_t>() == 0) return gradient;
-  state.more.edit().samples = from.get<std::uint64_t>();
-  unpack_contributions(state.more.edit().made, from);
+  GradientState::More& more = state.more.edit();
+  more.fragment = fragment;
+  more.samples = from.get<std::uint64_t>();
+  more.of_weights = from.get<std::uint8_t>() != 0;
+  more.made.clear();
+  unpack_contributions(more.made, from);
+  more.attached = unpack_attached(fragment, vectors, from);
   return gradient;
 }
 
+/// A token's bytes travel, whatever they say.
+void pack_token(const Token& token, Packer& to) {
+  to.put(token.number);
+  to.put_block(std::vector<std::byte>(token.bytes));
+}
+
+Token unpack_token(Unpacker& from) {
+  Token token;
+  token.number = from.get<std::uint32_t>();
+  token.bytes = static_cast<std::uint32_t>(from.get_block().size());
+  return token;
+}
+
+template <class Vectors>
+struct PackPayload {
+  const Vectors& vectors;
+  Packer& to;
+  void operator()(const Weights& weights) const { pack_weights(*weights.operator->(), vectors, to); }
+  void operator()(const Gradient& gradient) const { pack_gradient(*gradient.operator->(), vectors, to); }
+  void operator()(const Token& token) const { pack_token(token, to); }
+  void operator()(const MembershipNotice&) const { throw std::logic_error("a notice of members between real ranks, which do not fail"); }
+  void operator()(const Samples&) const { throw std::logic_error("samples between real ranks, which draw their own"); }
+};
+
 template <class Vectors>
 void pack_payload(const Payload& payload, const Vectors& vectors, Packer& to) {
-  if (std::holds_alternative<MembershipNotice>(payload))
-    throw std::logic_error("a notice of members between real ranks, which do not fail");
-  const auto* weights = std::get_if<Weights>(&payload);
-  to.put(std::uint8_t{weights == nullptr});
-  if (weights)
-    pack_weights(*weights->operator->(), vectors, to);
-  else
-    pack_gradient(*std::get<Gradient>(payload).operator->(), vectors, to);
+  to.put(static_cast<std::uint8_t>(payload.index()));
+  std::visit(PackPayload<Vectors>{vectors, to}, payload);
 }
 
 template <class Vectors>
 Payload unpack_payload(Vectors vectors, Unpacker& from) {
-  if (from.get<std::uint8_t>() == 0) return unpack_weights(vectors, from);
-  return unpack_gradient(vectors, from);
+  switch (from.get<std::uint8_t>()) {
+    case payload_kind<Weights>():
+      return unpack_weights(vectors, from);
+    case payload_kind<Gradient>():
+      return unpack_gradient(vectors, from);
+    case payload_kind<Token>():
+      return unpack_token(from);
+    default:
+      throw std::logic_error("a message between ranks holds a payload of no known kind");
+  }
 }
 
 }  // namespace
@@ -197,10 +281,31 @@ void pack_names(const Payload& payload, Packer& to) { pack_payload(payload, Name
 
 Payload unpack_names(Values& values, Unpacker& from) { return unpack_payload(GivenNames(values), from); }
 
-std::size_t vectors_in(const Payload& payload) {
-  if (const auto* weights = std::get_if<Weights>(&payload)) return 1 + (*weights)->optimizer().size();
+std::vector<Handle> vectors_in(const Payload& payload) {
+  std::vector<Handle> vectors;
+  const auto add = [&](const Handle& own, const AttachedVectors& attached) {
+    if (!own.empty()) vectors.push_back(own);
+    for (const AttachedVector& each : attached)
+      if (!each.value.empty()) vectors.push_back(each.value);
+  };
+  if (const auto* weights = std::get_if<Weights>(&payload)) add((*weights)->value, (*weights)->attached());
+  if (const auto* gradient = std::get_if<Gradient>(&payload)) add((*gradient)->value(), (*gradient)->attached());
+  return vectors;
+}
+
+Fragment fragment_of(const Payload& payload) {
+  if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->fragment();
   const auto* gradient = std::get_if<Gradient>(&payload);
-  return gradient && !(*gradient)->value.empty() ? 1 : 0;
+  return gradient ? (*gradient)->fragment() : Fragment();
+}
+
+std::uint64_t value_bytes(const Payload& payload, Cut cut) {
+  if (const auto* token = std::get_if<Token>(&payload)) return token->bytes;
+  return vectors_in(payload).size() * sizeof(float) * cut.of(fragment_of(payload)).first;
+}
+
+std::uint64_t statistics_bytes(const Payload& payload, Cut cut) {
+  return vectors_in(payload).size() * sizeof(float) * (cut.length - cut.first);
 }
 
 }  // namespace straggler

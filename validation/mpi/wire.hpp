@@ -28,9 +28,24 @@ class Values {
 };
 
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
+/// Fragments cut its first `parameters` floats into equal pieces; the last takes what stands behind them too.
 struct Cut {
-  std::size_t length = 0, first = 0;
+  Cut() = default;
+  Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
+  Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
+      : length(all), first(before_statistics), parameters(of_parameters) {}
+  std::size_t length = 0, first = 0, parameters = 0;
   bool two() const { return first < length; }
+  std::size_t begin_of(const Fragment& fragment) const { return parameters * fragment.index / fragment.count; }
+  std::size_t end_of(const Fragment& fragment) const {
+    return fragment.index + 1 == fragment.count ? length : parameters * (fragment.index + 1) / fragment.count;
+  }
+  /// What travels of a payload that is this fragment.
+  Cut of(const Fragment& fragment) const {
+    if (fragment.whole()) return *this;
+    const std::size_t floats = end_of(fragment) - begin_of(fragment);
+    return {floats, floats, floats};
+  }
 };
 
 /// Appends plain values and vectors of floats, which are aligned to their size.
@@ -98,7 +113,11 @@ Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind);
 /// Names alone: what comes out refers to nodes whose values are still to be given.
 void pack_names(const Payload& payload, Packer& to);
 Payload unpack_names(Values& values, Unpacker& from);
-/// Vectors that go with it.
-std::size_t vectors_in(const Payload& payload);
+/// The vectors that go with it, its own first.
+std::vector<Handle> vectors_in(const Payload& payload);
+Fragment fragment_of(const Payload& payload);
+/// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
+std::uint64_t value_bytes(const Payload& payload, Cut cut);
+std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
 
 }  // namespace straggler

@@ -1,0 +1,69 @@
+// Synchronous SGD with b backup workers: all p start, the server steps on the mean of the first p - b gradients at its version,
+//   w ← w - lr (1/(p - b)) Σ_{i among the first} g_i(w).
+// Gradients that come later are dropped, and their workers answered with the current weights at once: nobody is interrupted.
+// Chen et al., Revisiting Distributed Synchronous SGD, 2016.
+#include "sim/training/gather.hpp"
+
+namespace straggler {
+namespace {
+
+class BackupWorkers final : public Scheme {
+ public:
+  explicit BackupWorkers(std::int64_t backups) : backups_(backups) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    const auto late = [&](const From<Gradient>& gradient) {
+      node.discard<Gradient>(gradient);
+      node.post(gradient.sender, weights);
+    };
+    for (;;) {
+      const auto first = co_await gather_first<Gradient>(node, weights->version, node.workers() - backups_, late);
+      const Gradient mean = node.mean(payloads(first));
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+      for (const From<Gradient>& gradient : first) node.post(gradient.sender, weights);
+    }
+  }
+
+  std::int64_t backups_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "backup_workers",
+    .summary = "synchronous SGD on the first p - b gradients of an update: the slowest b are dropped",
+    .reference = "Chen et al. 2016",
+    .parameters = {{.name = "backups",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "b, workers beyond those whose gradients an update waits for; fewer than there are workers",
+                    .range = Range::at_least(0)},
+                   on_failure({"drop", "wait", "abort"}, "average the others' gradients, wait for it where it is needed, or end")},
+    .examples = {{{"backups", "1"}}, {{"backups", "0"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<BackupWorkers>(parameters.count("backups")); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .plain_sgd_alone = {{{"backups", "0"}}},
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(plan.workers - parameters.count("backups"));
+        },
+    .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
+      if (parameters.count("backups") < plan.workers) return {};
+      return "backups: of " + std::to_string(plan.workers) + " workers at most " + std::to_string(plan.workers - 1) +
+             " can be backups: an update needs a gradient";
+    },
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,136 @@
+// Stale synchronous parallel: the server applies each gradient as it arrives, and lets no worker run ahead of the slowest by more than s,
+//   w ← w - η g(w_read),   η = lr / p (`mean`) or lr (`sum`);
+// a worker's clock c counts its own updates; it is answered, and goes on, once c - min clock ≤ s. So clocks are never more than s + 1 apart.
+// Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, NIPS 2013. `mean` is ours: with s = 0 a round
+// of p gradients then makes the step of synchronous SGD.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/training/gather.hpp"
+
+namespace straggler {
+namespace {
+
+/// The clocks of the workers that are waited for.
+class Clocks {
+ public:
+  Clocks(const Node& node, std::uint64_t slack) : node_(node), slack_(slack), clocks_(static_cast<std::size_t>(node.workers())) {
+    members_changed();
+  }
+  void tick(Rank worker) {
+    if (running(worker)) set(worker, *of(worker).now + 1);
+  }
+  bool may_go_on(Rank worker) const { return !running(worker) || *of(worker).now - slowest() <= slack_; }
+  /// One that comes back is neither behind nor further ahead of the others than those who stayed may be.
+  void members_changed() {
+    for (Rank worker = 0; worker < node_.workers(); ++worker) {
+      if (running(worker) && !node_.awaits(worker)) remove(worker);
+      if (running(worker) || !node_.awaits(worker)) continue;
+      const std::uint64_t least = counts_.empty() ? of(worker).last : slowest();
+      set(worker, std::clamp(of(worker).last, least, least + slack_));
+    }
+  }
+
+ private:
+  struct Clock {
+    std::optional<std::uint64_t> now;  // none: it is not waited for
+    std::uint64_t last = 0;
+  };
+  Clock& of(Rank worker) { return clocks_[static_cast<std::size_t>(worker)]; }
+  const Clock& of(Rank worker) const { return clocks_[static_cast<std::size_t>(worker)]; }
+  bool running(Rank worker) const { return of(worker).now.has_value(); }
+  std::uint64_t slowest() const { return counts_.begin()->first; }
+  void remove(Rank worker) {
+    const auto count = counts_.find(*of(worker).now);
+    if (--count->second == 0) counts_.erase(count);
+    of(worker).now.reset();
+  }
+  void set(Rank worker, std::uint64_t clock) {
+    if (running(worker)) remove(worker);
+    of(worker) = {clock, clock};
+    ++counts_[clock];
+  }
+
+  const Node& node_;
+  std::uint64_t slack_;
+  std::vector<Clock> clocks_;              // [workers]
+  std::map<std::uint64_t, Rank> counts_;  // workers at each clock
+};
+
+class Ssp final : public Scheme {
+ public:
+  Ssp(std::uint64_t slack, bool mean) : slack_(slack), mean_(mean) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    Clocks clocks(node, slack_);
+    std::vector<Peer> waiting;
+    for (;;) {
+      const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
+      if (arrived) {
+        const Gradient gradient = mean_ ? node.algebra().scaled(*arrived, 1.0 / node.workers()) : *arrived;
+        weights = co_await node.step(weights, gradient);
+        weights = co_await node.publish(weights);
+        clocks.tick(arrived->sender);
+        waiting.push_back(arrived->sender);
+      } else {
+        clocks.members_changed();
+      }
+      for (std::size_t i = 0; i < waiting.size();) {
+        if (!clocks.may_go_on(waiting[i])) {
+          ++i;
+          continue;
+        }
+        const Peer next = waiting[i];
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+        co_await node.send(next, weights);
+      }
+    }
+  }
+
+  std::uint64_t slack_;
+  bool mean_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "ssp",
+    .summary = "stale synchronous parallel: asynchronous, but nobody runs ahead of the slowest by more than a bound",
+    .reference = "Ho et al. 2013",
+    .parameters = {{.name = "slack",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "s, updates that a worker may be ahead of the slowest and still go on",
+                    .range = Range::at_least(0)},
+                   {.name = "scale",
+                    .type = ValueType::choice,
+                    .fallback = "mean",
+                    .meaning = "the step on a worker's gradient: lr/p, so that a round makes one mean step, or lr, as in the paper",
+                    .choices = {"mean", "sum"}},
+                   on_failure({"drop", "wait", "abort"}, "the others go on without its clock, wait for it, or end")},
+    .examples = {{{"slack", "2"}}, {{"slack", "0"}}, {{"slack", "1"}, {"scale", "sum"}}},
+    .make =
+        [](const Parameters& parameters) {
+          return std::make_unique<Ssp>(static_cast<std::uint64_t>(parameters.count("slack")), parameters.text("scale") == "mean");
+        },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{}, {{"slack", "0"}}},
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,18 @@
+#include "sim/training/payload.hpp"
+
+#include <algorithm>
+
+namespace straggler {
+
+Handle find_attached(const AttachedVectors& vectors, std::string_view name) {
+  const auto at = std::find_if(vectors.begin(), vectors.end(), [name](const AttachedVector& each) { return each.name == name; });
+  return at == vectors.end() ? Handle() : at->value;
+}
+
+Contributions made_of(const Payload& payload) {
+  if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->made();
+  if (const auto* gradient = std::get_if<Gradient>(&payload)) return (*gradient)->made();
+  return {};
+}
+
+}  // namespace straggler

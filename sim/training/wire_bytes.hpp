@@ -1,0 +1,54 @@
+// What a payload weighs on the wire. The one place that knows it: messages, buckets, shards, all-reduces and accounts ask here.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+/// A payload moves in one or two parts: its vectors, then a model's running statistics where these are exchanged.
+struct WireBytes {
+  std::uint64_t model = 0;       // of one gradient or one model, in the precision of the run
+  std::uint64_t state = 0;       // of one attached vector
+  std::uint64_t statistics = 0;  // of running statistics; 0: they stay
+
+  std::uint64_t main_of(const Payload& payload) const {
+    return std::visit([this](const auto& what) { return main(what); }, payload);
+  }
+  std::uint64_t statistics_of(const Payload& payload) const {
+    return statistics == 0 ? 0 : std::visit([this](const auto& what) { return behind(what); }, payload);
+  }
+  std::uint64_t all_of(const Payload& payload) const { return main_of(payload) + statistics_of(payload); }
+
+ private:
+  /// A contribution without steps has no vector: it costs its latency alone.
+  static bool has_vector(const Gradient& gradient) { return !gradient->value().empty(); }
+
+  std::uint64_t main(const Weights& weights) const { return weights->fragment().share_of(model + state * weights->attached().size()); }
+  std::uint64_t main(const Gradient& gradient) const {
+    if (!has_vector(gradient)) return 0;
+    const std::uint64_t attached = gradient->fragment().share_of(state * gradient->attached().size());
+    const std::optional<std::uint64_t>& compressed = gradient->more.get().bytes;
+    return (compressed ? *compressed : gradient->fragment().share_of(model)) + attached;
+  }
+  std::uint64_t main(const Samples& samples) const { return samples->bytes; }
+  std::uint64_t main(const Token& token) const { return token.bytes; }
+  std::uint64_t main(const MembershipNotice&) const { return 0; }
+
+  std::uint64_t behind(const Weights& weights) const { return weights->fragment().share_of(statistics); }
+  std::uint64_t behind(const Gradient& gradient) const { return has_vector(gradient) ? gradient->fragment().share_of(statistics) : 0; }
+  template <class T>
+  std::uint64_t behind(const T&) const {
+    return 0;
+  }
+};
+
+/// True: it goes in the buckets of a gradient, if the cluster cuts those; else it goes in one piece.
+inline bool goes_in_buckets(const Payload& payload) {
+  const auto* gradient = std::get_if<Gradient>(&payload);
+  return gradient && (*gradient)->fragment().whole() && !(*gradient)->more.get().bytes;
+}
+
+}  // namespace straggler
