@@ -305,10 +305,12 @@ void PostOffice::forget_former_life(Rank worker) {
   for (Delivery* delivery : former) lose(*delivery);
 }
 
-void PostOffice::notify_server() {
-  if (!world_.has_server()) return;
-  const Rank server = world_.workers;
-  mail_.back().put(std::make_unique<Message>(server, server, Payload(MembershipNotice())));
+void PostOffice::tell_of_members() {
+  const Rank nobody = world_.workers;  // where there is a server, its own rank
+  const auto tell = [&](Rank rank) { mail_of(rank).put(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  if (world_.has_server()) return tell(world_.workers);
+  for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
+    if (workers_.is_member(worker)) tell(worker);
 }
 
 std::uint64_t PostOffice::bytes_in_flight() const {

@@ -56,8 +56,8 @@ class PostOffice {
   void forget_former_life(Rank worker);
   /// The life of `worker` that sent what `node` took last from it; any life if it has taken nothing.
   Peer last_heard(Rank node, Rank worker) const;
-  /// The server learns that members have changed.
-  void notify_server();
+  /// The server learns that members have changed; all members do where workers exchange with each other.
+  void tell_of_members();
 
   SignalBoard& signals() { return signals_; }
   Processors& processors() { return processors_; }

@@ -56,6 +56,8 @@ struct SimulatedCluster {
   double server_update_seconds_per_byte = 0;
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
 
+  bool peers = false;  // workers exchange with each other, by messages: each is told when members change
+
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
   Parameters all_reduce_parameters;
   CollectiveShape shape;

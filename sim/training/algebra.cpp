@@ -162,6 +162,13 @@ Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vec
   return out;
 }
 
+Weights Algebra::blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) const {
+  Weights out = mine;
+  out.edit().value = parts.size() == 1 && shares.front() == 1 ? parts.front()->value
+                                                              : lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
+  return out;
+}
+
 Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) const {
   Gradient out = joined_gradients(parts);
   std::vector<Handle> values;

@@ -30,6 +30,8 @@ class Algebra {
   const Rule& all_reduce_rule() const { return plan_.ring_sums ? rules::ring_mean : rules::mean; }
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
+  /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.
+  Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) const;
   Gradient add(const Gradient& sum, const Gradient& next) const;
 

@@ -251,7 +251,8 @@ struct SyncSignal {
   std::uint64_t number;
 };
 
-/// Who is in has changed: told to every server when a worker fails, leaves or comes (back). Carries no bytes.
+/// Who is in has changed: told to the server, or to every member where workers exchange with each other, when a worker fails, leaves or
+/// comes (back). Carries no bytes.
 struct MembershipNotice {};
 
 struct SamplesState {

@@ -13,6 +13,7 @@
 #include "sim/base/parameters.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
+#include "sim/training/versions.hpp"
 
 namespace straggler {
 
@@ -75,6 +76,8 @@ struct SchemeEntry {
   std::function<Exchange(const Parameters&)> exchange;
   /// False: every contribution to an update was computed from the version before it, and no worker makes two of one update.
   std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
+  /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
+  std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
   /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
@@ -103,6 +106,7 @@ struct SchemeVariant {
 
   Exchange exchange() const { return entry->exchange(parameters); }
   bool asynchronous() const { return entry->asynchronous(parameters); }
+  Versions versions() const { return entry->versions(parameters); }
   /// As a scenario writes it: "{kind: local_sgd, steps: 3, via: server}".
   std::string text() const;
 };

@@ -143,6 +143,7 @@ class RankRun {
   /// The first rank books what all have written down.
   void finish() {
     progress_.stage("evaluating");
+    backend_->gather_own_versions();
     const std::vector<Bytes> logs = channel_->gather(to_bytes(backend_->log()), publisher());
     if (!mpi_.first()) return;
     RunCourse course = backend_->course();
