@@ -79,7 +79,7 @@ void CriticalPath::collect(std::size_t round) {
     for (const RoundPart::Send& send : part_.sends) {
       sending_[rank] += costs_.per_byte * static_cast<double>(send.bytes);
       transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes), carriage_);
-      messages_.push_back({rank, send.to, hops_.size(), 0, (carriage_.before + carriage_.after).seconds(), carriage_.bytes,
+      messages_.push_back({rank, send.to, hops_.size(), 0, carriage_.before.seconds(), carriage_.after.seconds(), carriage_.bytes,
                            carriage_.most_bytes_per_second});
       if (carriage_.bytes > 0) put_on_links(carriage_, static_cast<double>(send.bytes));
     }
@@ -124,7 +124,7 @@ bool CriticalPath::pass() {
 void CriticalPath::begin(std::size_t number) {
   Message& message = messages_[number];
   message.waited_for = clocks_[message.to].total() > clocks_[message.from].total() ? message.to : message.from;
-  message.begin = chain_to(message).total();
+  message.begin = chain_to(message, 0).total();
   for (std::size_t i = message.first_hop; i < message.first_hop + message.hops; ++i) come(links_[hops_[i]], number, hop_bytes_[i]);
 }
 
@@ -144,10 +144,10 @@ void CriticalPath::come(Link& link, std::size_t number, double bytes) {
   link.seen = true;
 }
 
-/// What its flow has to wait for.
-CriticalPath::Chain CriticalPath::chain_to(const Message& message) const {
+/// What its flow has to wait for, and the latency `after` it.
+CriticalPath::Chain CriticalPath::chain_to(const Message& message, double after) const {
   Chain chain = clocks_[message.waited_for];
-  chain.latency += message.delay + sending_[message.from];
+  chain.latency += (message.before + after) + sending_[message.from];
   return chain;
 }
 
@@ -164,9 +164,9 @@ void CriticalPath::finish(const Message& message) {
   }
   Chain chain;
   for (const CollectiveRank rank : {message.from, message.to}) {
-    if (end.when() <= next_[rank].total()) continue;
+    if (end.when() + message.after <= next_[rank].total()) continue;
     if (chain.total() == 0) {
-      chain = chain_to(*end.after);
+      chain = chain_to(*end.after, message.after);
       chain.flowing += end.flowing;
       if (message.hops > 0) chain.bytes += end.after->bytes;
     }

@@ -5,7 +5,7 @@
 
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/schedule.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/costs.hpp"
 
 namespace straggler {
 
@@ -51,7 +51,7 @@ class CriticalPath {
   struct Message {
     CollectiveRank from, to;
     std::size_t first_hop, hops;
-    double delay, bytes, most_bytes_per_second;
+    double before, after, bytes, most_bytes_per_second;  // seconds of latency in front of its flow, and behind it
     double begin = 0;  // of its flow
     CollectiveRank waited_for = 0;
   };
@@ -74,7 +74,7 @@ class CriticalPath {
   void come(Link& link, std::size_t message, double bytes);
   void finish(const Message& message);
   End end_on(const Message& message, const Link& link) const;
-  Chain chain_to(const Message& message) const;
+  Chain chain_to(const Message& message, double after) const;
 
   const CollectiveSchedule& schedule_;
   const CollectiveCosts& costs_;

@@ -1,5 +1,5 @@
 // A collective as what each rank does, round by round. The one description of an algorithm: it is run message by message
-// (stepwise.hpp), summed up into one flow (fluid.hpp), and counted.
+// (message_run.hpp), summed up into one flow (fluid.hpp), and counted.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -159,18 +159,18 @@ void Membership::state_arrived(Rank worker) {
   start_ready();
 }
 
-/// Workers that reduce together must start from the version at which the others are: not while an update is under way.
-bool Membership::may_start() const {
-  return !reduction_ || reduction_->between_updates(publications_.latest()->version);
-}
-
 void Membership::published(Rank by) {
   if (!world_.has_server()) optimizer_ = workers_.node(by).optimizer().state();
-  start_ready();
+  if (reduction_) reduction_->published(workers_.node(by).reductions_taken());
+  start_all();
 }
 
+/// Workers that reduce together must start from the version at which the others are: not while an update is under way.
 void Membership::start_ready() {
-  if (ready_.empty() || !may_start()) return;
+  if (!ready_.empty() && (!reduction_ || reduction_->may_start())) start_all();
+}
+
+void Membership::start_all() {
   const std::vector<Rank> ready = std::exchange(ready_, {});
   for (const Rank worker : ready) start(worker);
 }
@@ -184,6 +184,7 @@ void Membership::start(Rank worker) {
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
+  if (reduction_) node.start_after_reductions(reduction_->start(worker));
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
   post_office_.tell_of_members();

@@ -14,7 +14,7 @@ namespace straggler {
 /// A worker that comes (back) is first sent the state it needs: the weights, by the server, or by the first member where there is none
 /// (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, at no time. It starts from the
 /// version that is the latest when it starts, where workers have weights of their own from the latest ones of that first member; among
-/// workers that reduce together, between two updates.
+/// workers that reduce together, when Reduction says.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this. `reduction` null: workers do not reduce.
@@ -24,6 +24,8 @@ class Membership final : private StateTransferWatch {
   void begin();
   /// A version was published: those who waited for that start.
   void published(Rank by);
+  /// A worker has joined an all-reduce: the others may be waiting for one that is ready to start.
+  void joined() { start_ready(); }
 
  private:
   using State = Workers::State;
@@ -42,7 +44,7 @@ class Membership final : private StateTransferWatch {
   void fetch_state(Rank worker);
   void start(Rank worker);
   void start_ready();
-  bool may_start() const;
+  void start_all();
   /// State of the optimizer that belongs to what `source` sends.
   const std::vector<Handle>& optimizer_of(Rank source) const;
   void set_bandwidth(const Fault& fault, bool failing);

@@ -104,7 +104,7 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
 bool Publications::record(const Weights& weights, const Contributions& made, const Handle& forced) {
   if (books_.recorder().published(weights, made, world_.now())) {
     // Where messages move one by one, others may still receive: the run ends with the last of them.
-    if (reduction_ && reduction_->finishing())
+    if (reduction_ && reduction_->finishing(operation.node().reductions_taken()))
       reduction_->end_run_when_done();
     else
       world_.simulation.stop();

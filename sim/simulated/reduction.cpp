@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace straggler {
 
 Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
@@ -33,8 +32,7 @@ std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members)
   return ranks;
 }
 
-std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes,
-                                                                               const std::vector<Rank>& members) const {
+std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const {
   const SimulatedCluster& cluster = world_.cluster;
   CollectiveShape shape = cluster.shape;
   shape.workers = members.size();

@@ -9,6 +9,9 @@
 namespace straggler {
 
 /// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after the other.
+///
+/// A worker may join again before it has a result: its joins queue in order. The n-th joins of all workers are one all-reduce, and one
+/// all-reduce moves after the other. A join that is given up leaves the queue, and those behind it move up.
 class Reduction {
  public:
   virtual ~Reduction() = default;
@@ -22,10 +25,14 @@ class Reduction {
   virtual void cancel(Operation& operation) noexcept = 0;
   /// `worker` is in no more.
   virtual void membership_changed(Rank worker) = 0;
-  /// Nothing of the update after version `latest` has begun. (Some rank may still wait for the end of the one before.)
-  virtual bool between_updates(std::uint64_t latest) const = 0;
-  /// Some ranks have the result, others not yet.
-  virtual bool finishing() const = 0;
+  /// The latest version holds the results of the first `reductions` all-reduces.
+  virtual void published(std::uint32_t reductions) = 0;
+  /// A worker that comes (back) may start from the latest version now. It may start at any publication, too.
+  virtual bool may_start() const = 0;
+  /// `worker` starts from the latest version. How many all-reduces it has behind it: its first join belongs to the next one.
+  virtual std::uint32_t start(Rank worker) = 0;
+  /// Of the all-reduce before number `reductions` some ranks have the result, others not yet.
+  virtual bool finishing(std::uint32_t reductions) const = 0;
   /// No other update begins: the simulation stops when all ranks have the result of this one.
   void end_run_when_done() { run_ends_ = true; }
   bool run_ends() const { return run_ends_; }

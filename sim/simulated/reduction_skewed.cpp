@@ -11,26 +11,38 @@ ReductionSkewed::ReductionSkewed(World& world, Books& books, Workers& workers, P
     : Reduction(world, books, workers, post_office),
       slots_(count()),
       all_(count()),
-      run_(world.simulation, world.network, world.transport, costs_, world.cluster.eager_most.value_or(SkewedRun::any_size),
-           *this) {
+      run_(world.simulation, world.network, world.transport, costs_, MessageRun::Start::as_they_come,
+           world.cluster.eager_most.value_or(MessageRun::any_size), *this) {
   std::iota(all_.begin(), all_.end(), Rank{0});
   ranks_ = ranks_of(all_);
 }
 
 bool ReductionSkewed::join(Operation& operation, Payload& payload, std::size_t pieces) {
   if (count() == 1) return pieces == pieces_of(payload);
-  const Rank rank = operation.node().self();
-  Slot& slot = slots_[static_cast<std::size_t>(rank)];
+  Slot& slot = slot_for(operation);
   slot.operation = &operation;
   slot.payload = &payload;
   slot.pieces = pieces;
-  begin_next(rank);
+  begin_next(operation.node().self());
   return false;
 }
 
-/// Only as the run is taken down: nobody gives up an all-reduce.
+/// The one that it has, or else the first that is free behind those of its worker.
+ReductionSkewed::Slot& ReductionSkewed::slot_for(Operation& operation) {
+  const auto worker = static_cast<std::size_t>(operation.node().self());
+  Slot& slot = slots_[worker];
+  if (slot.operation == &operation || slot.operation == nullptr) return slot;
+  queued_.resize(count());
+  std::vector<Slot>& queue = queued_[worker];
+  const auto known = std::find_if(queue.begin(), queue.end(), [&](const Slot& each) { return each.operation == &operation; });
+  return known != queue.end() ? *known : queue.emplace_back();
+}
+
+/// One under way only as the run is taken down: nobody gives up what others may be waiting for.
 void ReductionSkewed::cancel(Operation& operation) noexcept {
-  Slot& slot = slots_[static_cast<std::size_t>(operation.node().self())];
+  const auto worker = static_cast<std::size_t>(operation.node().self());
+  if (!queued_.empty()) std::erase_if(queued_[worker], [&](const Slot& each) { return each.operation == &operation; });
+  Slot& slot = slots_[worker];
   if (slot.operation != &operation) return;
   slot.operation = nullptr;
   slot.payload = nullptr;
@@ -39,6 +51,10 @@ void ReductionSkewed::cancel(Operation& operation) noexcept {
 
 void ReductionSkewed::membership_changed(Rank worker) {
   throw std::logic_error("worker " + std::to_string(worker) + " is in no more, and all-reduces that start as they come need all workers");
+}
+
+std::uint32_t ReductionSkewed::start(Rank worker) {
+  throw std::logic_error("worker " + std::to_string(worker) + " comes later, and all-reduces that start as they come need all workers");
 }
 
 const CollectiveSchedule& ReductionSkewed::schedule_for(std::uint64_t bytes) {
@@ -94,6 +110,12 @@ void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
   if (!last) return begin_next(static_cast<Rank>(rank));
   if (without_result_ == 0) average();
   give_result(slot, rank == 0);
+  if (queued_.empty() || queued_[rank].empty()) return;
+  const std::uint64_t begun = slot.begun;
+  slot = queued_[rank].front();
+  slot.begun = begun;
+  queued_[rank].erase(queued_[rank].begin());
+  begin_next(static_cast<Rank>(rank));
 }
 
 /// The first to be done has the last contribution to the sum, so everybody's is there.
@@ -108,6 +130,7 @@ void ReductionSkewed::average() {
   }
   std::tie(result_, result_of_others_) = mean_of(parts);
   without_result_ = count();
+  ++averaged_;
 }
 
 void ReductionSkewed::give_result(Slot& slot, bool first) {

@@ -2,8 +2,8 @@
 #pragma once
 #include <deque>
 
+#include "sim/collectives/message_run.hpp"
 #include "sim/simulated/reduction.hpp"
-#include "sim/collectives/skewed.hpp"
 
 namespace straggler {
 
@@ -19,8 +19,10 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
   void membership_changed(Rank worker) override;
-  bool between_updates(std::uint64_t) const override { return true; }
-  bool finishing() const override { return without_result_ > 0; }
+  void published(std::uint32_t) override {}
+  bool may_start() const override { return true; }
+  std::uint32_t start(Rank worker) override;
+  bool finishing(std::uint32_t reductions) const override { return without_result_ > 0 && averaged_ == reductions; }
   std::uint64_t bytes_under_way() const override { return under_way_; }
   void describe_waiting(std::vector<std::string>& who) const override;
 
@@ -39,6 +41,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
     std::size_t unfinished = 0;  // ranks, servers too
   };
 
+  Slot& slot_for(Operation& operation);
   Piece& piece(std::uint64_t number) { return pieces_[number - (opened_ - pieces_.size())]; }
   const CollectiveSchedule& schedule_for(std::uint64_t bytes);
   void begin_next(Rank worker);
@@ -49,11 +52,13 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   void done(std::uint64_t collective, CollectiveRank rank) override;
   void give_result(Slot& slot, bool first);
 
-  std::vector<Slot> slots_;  // [workers]
-  std::vector<Rank> all_;    // workers
+  std::vector<Slot> slots_;                // [workers]
+  std::vector<std::vector<Slot>> queued_;  // [workers]: behind these, in order; empty until a worker joins twice
+  std::vector<Rank> all_;                  // workers
   std::vector<std::uint32_t> ranks_;
   std::deque<Piece> pieces_;
   std::uint64_t opened_ = 0;        // pieces, those of pieces_ included
+  std::uint64_t averaged_ = 0;      // all-reduces of which somebody has the result
   std::size_t without_result_ = 0;  // workers, of the update whose result some have
   std::uint64_t under_way_ = 0;
   Payload result_, result_of_others_;
@@ -62,7 +67,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
     std::unique_ptr<CollectiveSchedule> schedule;
   };
   std::vector<Schedule> schedules_;  // the same sizes come again and again
-  SkewedRun run_;                    // refers to schedules_
+  MessageRun run_;                   // refers to schedules_
 };
 
 }  // namespace straggler

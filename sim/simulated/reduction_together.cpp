@@ -6,50 +6,98 @@
 namespace straggler {
 
 ReductionTogether::ReductionTogether(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : Reduction(world, books, workers, post_office), joining_(count()), running_(count()) {
+    : Reduction(world, books, workers, post_office), joining_(count()), running_(count()), next_(count()) {
   if (world.cluster.stepwise)
-    stepwise_ = std::make_unique<StepwiseRun>(world.simulation, world.network, world.transport,
-                                              [this](CollectiveRank rank) { finish(rank); });
+    stepwise_ =
+        std::make_unique<StepwiseRun>(world.simulation, world.network, world.transport, [this](CollectiveRank rank) { finish(rank); });
 }
 
 bool ReductionTogether::join(Operation& operation, Payload& payload, std::size_t pieces) {
   if (joining_.size() == 1) return pieces == pieces_of(payload);
-  Slot& slot = joining_[static_cast<std::size_t>(operation.node().self())];
-  if (slot.pieces <= next_piece_ && pieces > next_piece_) ++ready_;
-  slot = {&operation, &payload, pieces};
-  pieces_ = pieces_of(payload);
+  const auto rank = static_cast<std::size_t>(operation.node().self());
+  Slot* slot = known_slot(operation);
+  if (!slot) {
+    if (next_[rank] < begun_) return join_late(operation, payload, pieces);
+    const std::size_t behind = next_[rank]++ - begun_;
+    while (later_.size() < behind) later_.emplace_back(joining_.size());
+    slot = behind == 0 ? &joining_[rank] : &later_[behind - 1][rank];
+  }
+  if (slot == &joining_[rank] && slot->pieces <= next_piece_ && pieces > next_piece_) ++ready_;
+  *slot = {&operation, &payload, pieces};
   try_begin();
   return false;
 }
 
+ReductionTogether::Slot* ReductionTogether::known_slot(const Operation& operation) {
+  const auto rank = static_cast<std::size_t>(operation.node().self());
+  if (joining_[rank].operation == &operation) return &joining_[rank];
+  for (Slots& slots : later_)
+    if (slots[rank].operation == &operation) return &slots[rank];
+  return nullptr;
+}
+
+/// To one that has begun without this worker. Nobody needs its pieces.
+bool ReductionTogether::join_late(Operation& operation, Payload& payload, std::size_t pieces) {
+  if (pieces < pieces_of(payload)) return false;
+  const auto rank = static_cast<std::size_t>(operation.node().self());
+  const std::uint32_t number = next_[rank]++;
+  if (number == completed()) {
+    running_[rank] = {&operation, &payload, pieces};
+    return false;
+  }
+  payload = kept_results_.at(kept_results_.size() - (completed() - number));
+  forget_results();
+  return true;
+}
+
 void ReductionTogether::cancel(Operation& operation) noexcept {
   const auto rank = static_cast<std::size_t>(operation.node().self());
-  if (joining_[rank].operation == &operation) {
-    if (joining_[rank].pieces > next_piece_) --ready_;
-    joining_[rank] = Slot();
-  }
   if (running_[rank].operation == &operation) running_[rank] = Slot();
+  const auto at = [&](std::size_t behind) -> Slot& { return behind == 0 ? joining_[rank] : later_[behind - 1][rank]; };
+  std::size_t behind = 0;
+  while (behind <= later_.size() && at(behind).operation != &operation) ++behind;
+  if (behind > later_.size()) return;
+  if (joining_[rank].pieces > next_piece_) --ready_;
+  for (; behind < later_.size(); ++behind) at(behind) = at(behind + 1);
+  at(behind) = Slot();
+  --next_[rank];
+  if (joining_[rank].pieces > next_piece_) ++ready_;
 }
 
 void ReductionTogether::set_next_piece(std::size_t piece) {
   next_piece_ = piece;
   ready_ =
       static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [piece](const Slot& slot) { return slot.pieces > piece; }));
+  ahead_ = 0;
+  if (!workers_.change()) return;
+  for (std::size_t rank = 0; rank < joining_.size(); ++rank)
+    if (ahead(rank)) ++ahead_;
 }
 
 /// The next piece, if everybody has it.
 void ReductionTogether::try_begin() {
-  if (busy_ || ready_ == 0) return;
-  if (ready_ < static_cast<std::size_t>(workers_.members())) return;
-  members_.clear();
-  for (std::size_t rank = 0; rank < joining_.size(); ++rank) {
-    if (joining_[rank].pieces > next_piece_)
-      members_.push_back(static_cast<Rank>(rank));
-    else if (next_piece_ == 0 ? workers_.awaits(static_cast<Rank>(rank)) : workers_.is_member(static_cast<Rank>(rank)))
-      return;  // one that comes later starts after this update: it has no part in its first piece
-  }
+  if (busy_ || run_ends_ || !gather_members()) return;
   const Payload& first = *joining_[static_cast<std::size_t>(members_.front())].payload;
-  begin(bytes_of_piece(first, next_piece_), next_piece_ + 1 == pieces_);
+  begin(bytes_of_piece(first, next_piece_), next_piece_ + 1 == pieces_of(first));
+}
+
+/// Who takes part in the next piece; false: somebody is still to come. Who takes part in an all-reduce's first piece does so in all.
+bool ReductionTogether::gather_members() {
+  if (next_piece_ > 0) {
+    return ready_ >= members_.size() && std::all_of(members_.begin(), members_.end(), [this](Rank rank) {
+             return joining_[static_cast<std::size_t>(rank)].pieces > next_piece_;
+           });
+  }
+  if (ready_ == 0 || ready_ + ahead_ < static_cast<std::size_t>(workers_.members())) return false;
+  std::vector<Rank> members;
+  for (std::size_t rank = 0; rank < joining_.size(); ++rank) {
+    if (joining_[rank].pieces > 0)
+      members.push_back(static_cast<Rank>(rank));
+    else if (!ahead(rank) && workers_.awaits(static_cast<Rank>(rank)))
+      return false;
+  }
+  members_ = std::move(members);
+  return true;
 }
 
 void ReductionTogether::average() {
@@ -66,10 +114,15 @@ void ReductionTogether::begin(std::uint64_t bytes, bool last) {
   finished_.assign(members_.size(), false);
   if (last) {
     std::swap(joining_, running_);
-    std::fill(joining_.begin(), joining_.end(), Slot());
+    if (later_.empty()) {
+      std::fill(joining_.begin(), joining_.end(), Slot());
+    } else {
+      joining_ = std::move(later_.front());
+      later_.pop_front();
+    }
     average();
+    ++begun_;
     set_next_piece(0);
-    ++updates_;
   } else {
     set_next_piece(next_piece_ + 1);
   }
@@ -123,8 +176,9 @@ void ReductionTogether::arrived() {
 
 void ReductionTogether::happen() { finish_all(); }
 
+/// With the last one the next may begin, of more members.
 void ReductionTogether::finish_all() {
-  for (std::size_t member = 0; member < members_.size(); ++member) finish(member);
+  for (std::size_t left = members_.size(), member = 0; left > 0; --left, ++member) finish(member);
 }
 
 /// `member`: its number in `members_`; servers come after them.
@@ -137,13 +191,7 @@ void ReductionTogether::finish(std::size_t member) {
     under_way_ -= plan_->received[member];
     books_.end_flight(rank);
   }
-  if (last_) {
-    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
-    if (slot.operation) {
-      *slot.payload = member == 0 ? result_ : result_of_others_;
-      slot.operation->complete();
-    }
-  }
+  if (last_) give_result(running_[static_cast<std::size_t>(rank)], member == 0 ? result_ : result_of_others_);
   if (--unfinished_ == 0) piece_done();
 }
 
@@ -154,13 +202,60 @@ void ReductionTogether::piece_done() {
     books_.recorder().bytes().received += plan_->all - workers_received;  // by servers
     under_way_ -= plan_->all - workers_received;
   }
-  busy_ = false;
-  if (last_ && run_ends_) world_.simulation.stop();
   if (last_) {
+    if (run_ends_) world_.simulation.stop();
+    keep_result();
     result_ = Payload();
     result_of_others_ = Payload();
   }
+  busy_ = false;
   try_begin();
+}
+
+void ReductionTogether::give_result(Slot& slot, const Payload& result) {
+  const Slot waiting = std::exchange(slot, Slot());
+  if (!waiting.operation) return;
+  *waiting.payload = result;
+  waiting.operation->complete();
+}
+
+/// Of the one that is over: for those who came while it moved without them, and those who are still to come to it.
+void ReductionTogether::keep_result() {
+  if (!workers_.change()) return;
+  for (Slot& late : running_) give_result(late, result_of_others_);
+  if (world_.has_server()) return;
+  kept_results_.push_back(result_of_others_);
+}
+
+/// Those which nobody comes to any more.
+void ReductionTogether::forget_results() {
+  while (!kept_results_.empty()) {
+    const auto first = completed() - static_cast<std::uint32_t>(kept_results_.size());
+    if (first >= in_latest_) return;
+    for (std::size_t rank = 0; rank < next_.size(); ++rank)
+      if (next_[rank] <= first && workers_.is_member(static_cast<Rank>(rank))) return;
+    kept_results_.pop_front();
+  }
+}
+
+void ReductionTogether::published(std::uint32_t reductions) {
+  in_latest_ = reductions;
+  forget_results();
+}
+
+bool ReductionTogether::may_start() const {
+  if (joining_.size() == 1 || world_.has_server()) return true;
+  if (next_piece_ > 0) return false;
+  return begun_ == in_latest_ || (!busy_ && ready_ > 0 && ready_ == static_cast<std::size_t>(workers_.members()));
+}
+
+std::uint32_t ReductionTogether::start(Rank worker) {
+  if (joining_.size() == 1) return 0;
+  if (next_piece_ > 0) {  // it may have a part in this one, which begins again
+    if (busy_) break_off();
+    set_next_piece(0);
+  }
+  return next_[static_cast<std::size_t>(worker)] = world_.has_server() ? begun_ : in_latest_;
 }
 
 void ReductionTogether::membership_changed(Rank worker) {
@@ -170,8 +265,14 @@ void ReductionTogether::membership_changed(Rank worker) {
       break_off();
     else
       set_next_piece(0);  // of this update's pieces, those that are through hold what it contributed
+  } else {
+    set_next_piece(next_piece_);  // it is no member that is ahead any more
   }
-  if (workers_.members() == 0) updates_ = books_.recorder().latest()->version;  // nobody is left who has the result
+  if (workers_.members() == 0) {  // nobody is left who has the results
+    begun_ = in_latest_;
+    kept_results_.clear();
+    later_.clear();
+  }
   try_begin();
 }
 
@@ -184,21 +285,17 @@ void ReductionTogether::break_off() {
       if (!finished_[member]) books_.end_flight(members_[member]);
     books_.recorder().bytes().lost += std::exchange(under_way_, 0);
   }
-  const bool some_have_it = unfinished_ < members_.size();
   busy_ = false;
-  if (last_ && !some_have_it) --updates_;
-  for (const Rank rank : members_) {
-    if (!last_) break;
-    const Slot slot = std::exchange(running_[static_cast<std::size_t>(rank)], Slot());
-    if (!slot.operation) continue;
-    if (some_have_it) {
-      *slot.payload = result_of_others_;
-      slot.operation->complete();
+  if (std::exchange(last_, false)) {
+    if (unfinished_ < members_.size()) {  // some have it
+      for (const Rank rank : members_) give_result(running_[static_cast<std::size_t>(rank)], result_of_others_);
+      keep_result();
     } else {
-      joining_[static_cast<std::size_t>(rank)] = slot;
+      --begun_;
+      later_.push_front(std::move(joining_));
+      joining_ = std::exchange(running_, Slots(next_.size()));
     }
   }
-  last_ = false;
   set_next_piece(0);
 }
 

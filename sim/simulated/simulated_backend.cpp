@@ -118,7 +118,9 @@ bool SimulatedBackend::start(Operation& operation) {
       return computations_.start_host_work(static_cast<HostOperation&>(operation));
     case Operation::Kind::all_reduce: {
       auto& reduction = static_cast<AllReduceOperationBase&>(operation);
-      return reduction_->join(reduction, reduction.payload);
+      const bool complete = reduction_->join(reduction, reduction.payload);
+      if (events_.membership) events_.membership->joined();
+      return complete;
     }
     case Operation::Kind::publish:
       return publish(static_cast<PublishOperation&>(operation));
@@ -186,7 +188,8 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   if (!operation.computed)
     reduction_->join(operation, operation.payload, passed);
   else if (reduction_->join(operation, operation.payload))
-    operation.complete_from_event();
+    return operation.complete_from_event();
+  if (events_.membership) events_.membership->joined();
 }
 
 bool SimulatedBackend::publish(PublishOperation& operation) {

@@ -7,7 +7,7 @@
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/costs.hpp"
 #include "sim/simulated/compute_plan.hpp"
 #include "sim/training/scheme.hpp"
 

@@ -49,7 +49,10 @@ class AveragedGradientOperation final : public ComputeOperation {
   AveragedGradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
       : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {}
   ~AveragedGradientOperation() { give_up(); }
-  Gradient await_resume() { return std::get<Gradient>(std::move(payload)); }
+  Gradient await_resume() {
+    node().reduction_taken();
+    return std::get<Gradient>(std::move(payload));
+  }
   // Back end's own.
   Payload payload;        // this worker's gradient, then the mean
   bool computed = false;  // backward is through
@@ -203,7 +206,10 @@ template <class T>
 class AllReduceOperation final : public AllReduceOperationBase {
  public:
   AllReduceOperation(Participant& owner, T mine) : AllReduceOperationBase(owner, Payload(std::move(mine))) {}
-  T await_resume() { return std::get<T>(std::move(payload)); }
+  T await_resume() {
+    node().reduction_taken();
+    return std::get<T>(std::move(payload));
+  }
 };
 
 class PublishOperation final : public Operation {

@@ -81,6 +81,11 @@ class Participant {
   }
   /// Number of a computation that starts.
   std::uint64_t next_call() { return calls_++; }
+  /// All-reduces over all workers whose results its process has taken, or holds in the weights that it started from.
+  std::uint32_t reductions_taken() const { return reductions_taken_; }
+  void reduction_taken() { ++reductions_taken_; }
+  /// A life begins from weights that hold the results of the first `count`.
+  void start_after_reductions(std::uint32_t count) { reductions_taken_ = count; }
 
  protected:
   ~Participant() = default;
@@ -88,7 +93,8 @@ class Participant {
   NodeContext& context_;
   OperationSlot slot_;
   Rank self_;
-  std::uint32_t calls_ = 0;                         // computations started
+  std::uint32_t calls_ = 0;  // computations started
+  std::uint32_t reductions_taken_ = 0;
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
 };
 

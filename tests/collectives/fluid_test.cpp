@@ -150,13 +150,14 @@ TEST_CASE("on unequal links one flow takes as long as all messages") {
   }
 }
 
-TEST_CASE("messages of a round that come when the others are through have its links for themselves") {
+TEST_CASE("bytes first, the latency after: messages of a round share its links, however far they go") {
+  // Six messages come to the server's link at once, and share it; the two far ones arrive when their latency has passed, too. So back.
   const double far = 0.5, n = 1e6;
   Placement placement = equal_hosts(6, 1, 1, nic);
   placement.nics[3].latency = placement.nics[4].latency = Time::from_seconds(far);
   World world(placement);
   const auto schedule = make_schedule(collective("parameter_server"), 1'000'000, {6, 1, {}});
-  const double expected = 2 * (far + latency + 2 * n / bytes_per_second);  // the two far ones share the server's
+  const double expected = 2 * (6 * n / bytes_per_second + far + latency);
   check_near(world.stepwise(*schedule, {}), expected, 1e-9);
   check_near(world.fluid(*schedule, {}), expected, 1e-9);
 }
