@@ -6,7 +6,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/collectives/fluid.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/message_run.hpp"
 #include "sim/engine/simulation.hpp"
 
 namespace straggler {

@@ -5,7 +5,7 @@
 
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/schedule.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/costs.hpp"
 
 namespace straggler {
 

@@ -5,7 +5,7 @@
 
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/costs.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/network/network.hpp"
 

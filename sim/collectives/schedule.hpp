@@ -1,5 +1,5 @@
 // A collective as what each rank does, round by round. The one description of an algorithm: it is run message by message
-// (stepwise.hpp), summed up into one flow (fluid.hpp), and counted.
+// (message_run.hpp), summed up into one flow (fluid.hpp), and counted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +7,8 @@
 
 namespace straggler {
 
+/// A member of a schedule, by its place in it. Not a Rank (sim/base/rank.hpp): a schedule for some of the ranks numbers these from 0, and
+/// who runs it knows which Rank each of them is.
 using CollectiveRank = std::uint32_t;
 
 /// What a rank does in one round: it starts all its sends, waits until they have arrived and until it has received its share of this

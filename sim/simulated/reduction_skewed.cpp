@@ -11,7 +11,8 @@ ReductionSkewed::ReductionSkewed(World& world, Books& books, Workers& workers, P
     : Reduction(world, books, workers, post_office),
       slots_(count()),
       all_(count()),
-      run_(world.simulation, world.network, world.transport, costs_, world.cluster.eager_most.value_or(SkewedRun::any_size), *this) {
+      run_(world.simulation, world.network, world.transport, costs_, MessageRun::Start::as_they_come,
+           world.cluster.eager_most.value_or(MessageRun::any_size), *this) {
   std::iota(all_.begin(), all_.end(), Rank{0});
   ranks_ = ranks_of(all_);
 }

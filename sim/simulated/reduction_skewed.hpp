@@ -2,7 +2,7 @@
 #pragma once
 #include <deque>
 
-#include "sim/collectives/skewed.hpp"
+#include "sim/collectives/message_run.hpp"
 #include "sim/simulated/reduction.hpp"
 
 namespace straggler {
@@ -67,7 +67,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
     std::unique_ptr<CollectiveSchedule> schedule;
   };
   std::vector<Schedule> schedules_;  // the same sizes come again and again
-  SkewedRun run_;                    // refers to schedules_
+  MessageRun run_;                   // refers to schedules_
 };
 
 }  // namespace straggler

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "sim/collectives/fluid.hpp"
+#include "sim/collectives/message_run.hpp"
 #include "sim/simulated/reduction.hpp"
 
 namespace straggler {

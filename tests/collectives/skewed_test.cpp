@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "sim/collectives/skewed.hpp"
+#include "sim/collectives/message_run.hpp"
 #include "world.hpp"
 
 using namespace straggler;
@@ -20,8 +20,8 @@ const Nic nic{bytes_per_second, bytes_per_second, Time::from_seconds(alpha / 2)}
 /// One or several collectives on a world, and when which rank is done.
 class Skewed final : private CollectiveWatch {
  public:
-  explicit Skewed(World& world, const CollectiveCosts& costs = {}, std::uint64_t eager_most = SkewedRun::any_size)
-      : world_(world), run_(world.simulation, world.network, *world.transport, costs, eager_most, *this) {}
+  explicit Skewed(World& world, const CollectiveCosts& costs = {}, std::uint64_t eager_most = MessageRun::any_size)
+      : world_(world), run_(world.simulation, world.network, *world.transport, costs, MessageRun::Start::as_they_come, eager_most, *this) {}
 
   /// Rank i begins at `begins[i]` seconds. Seconds at which each rank is done.
   std::vector<double> run(const CollectiveSchedule& schedule, const std::vector<double>& begins) {
@@ -64,7 +64,7 @@ class Skewed final : private CollectiveWatch {
   }
   World& world_;
   std::vector<double> ends_;
-  SkewedRun run_;
+  MessageRun run_;
 };
 
 void check_near(double a, double b) { CHECK_MESSAGE(std::abs(a - b) <= 1e-9 * std::max(b, 1e-3), a, " s and ", b, " s"); }
@@ -152,7 +152,7 @@ TEST_CASE("a rendezvous waits for its receiver: a late rank holds up all") {
 TEST_CASE("all at once, a ring takes what its formula says, eager or not, with arithmetic and processor time") {
   const double gamma = 2e-10, fixed = 3e-6, per_byte = 1e-10;
   for (const std::size_t p : {2u, 3u, 8u, 13u}) {
-    for (const std::uint64_t eager_most : {SkewedRun::any_size, std::uint64_t{0}}) {
+    for (const std::uint64_t eager_most : {MessageRun::any_size, std::uint64_t{0}}) {
       CAPTURE(p);
       CAPTURE(eager_most);
       const double chunk = 130'000, ranks = static_cast<double>(p);
@@ -213,7 +213,7 @@ TEST_CASE("every algorithm, whoever comes late: the same bytes, and nobody is do
         const Placement placement = equal_hosts(hosts, per_host, 2, nic);
         const CollectiveShape shape = shape_of(placement);
         if (!entry.unfit(shape).empty()) continue;
-        for (const std::uint64_t eager_most : {SkewedRun::any_size, std::uint64_t{20'000}, std::uint64_t{0}}) {
+        for (const std::uint64_t eager_most : {MessageRun::any_size, std::uint64_t{20'000}, std::uint64_t{0}}) {
           const std::size_t p = shape.workers;
           const auto schedule = make_schedule(entry, 123'457, shape);
           for (std::size_t which = 0; which < p; ++which) {
@@ -248,7 +248,8 @@ TEST_CASE("a collective may begin while the one before is under way; what a rank
     Two(World& its_world, const CollectiveSchedule& its_schedule)
         : world(its_world),
           schedule(its_schedule),
-          run(its_world.simulation, its_world.network, *its_world.transport, {}, SkewedRun::any_size, *this) {
+          run(its_world.simulation, its_world.network, *its_world.transport, {}, MessageRun::Start::as_they_come, MessageRun::any_size,
+              *this) {
       for (int i = 0; i < 2; ++i) run.open(schedule, places);
     }
     void posted(std::uint64_t, CollectiveRank, CollectiveRank, std::uint64_t) override {}
@@ -261,7 +262,7 @@ TEST_CASE("a collective may begin while the one before is under way; what a rank
     const CollectiveSchedule& schedule;
     const std::vector<std::uint32_t> places{0, 1};
     double ends[2][2] = {};
-    SkewedRun run;
+    MessageRun run;
   };
   struct Late final : Event {
     explicit Late(Two& its_two) : two(its_two) {}
@@ -302,7 +303,8 @@ TEST_CASE("destroyed while under way, nothing of a skewed run is left") {
         bool told = false;
       } nobody;
       {
-        SkewedRun run(world.simulation, world.network, *world.transport, {1e-9, Time::from_seconds(2e-6)}, 600'000, nobody);
+        MessageRun run(world.simulation, world.network, *world.transport, {1e-9, Time::from_seconds(2e-6)}, MessageRun::Start::as_they_come,
+                       600'000, nobody);
         run.open(*schedule, places);
         for (std::size_t rank = 0; rank < schedule->ranks(); ++rank) run.begin(0, static_cast<CollectiveRank>(rank));
         world.simulation.run(Time::from_seconds(when));

@@ -166,5 +166,10 @@ TEST_CASE("a schedule whose sides disagree does not pass in silence") {
   World world(2, nic);
   StepwiseRun run(world.simulation, world.network, *world.transport, [](CollectiveRank) {});
   // Rank 1 is in round 1 already, or through: the message of round 0 has nobody to go to.
-  CHECK_THROWS_AS(run.start(Mismatched(1), {}), std::logic_error);
+  const Mismatched mismatched(1);
+  const auto starts_and_runs = [&] {
+    run.start(mismatched, {});
+    world.simulation.run();
+  };
+  CHECK_THROWS_AS(starts_and_runs(), std::logic_error);
 }

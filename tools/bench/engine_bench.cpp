@@ -18,7 +18,7 @@
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/fluid.hpp"
-#include "sim/collectives/stepwise.hpp"
+#include "sim/collectives/message_run.hpp"
 #include "sim/engine/mailbox.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/network/network.hpp"

@@ -82,6 +82,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
           {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
+          {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
           {"sends gradients", either(variants, [&](const SchemeVariant& variant) { return yes_or_no(scheme.sends_gradients(variant.parameters)); })},
           {"real", yes_or_no(scheme.real)}};
 }
@@ -195,6 +196,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
+  json["versions"] = name_of(variants.front().versions());
   json["real"] = scheme.real;
   json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
   json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();

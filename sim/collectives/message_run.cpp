@@ -1,6 +1,6 @@
 // A state machine for each rank of each collective, and one object a message under way. Messages are kept and used again, so are
 // collectives.
-#include "sim/collectives/skewed.hpp"
+#include "sim/collectives/message_run.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -41,7 +41,7 @@ class EarlyMessages {
 
 }  // namespace
 
-struct SkewedRun::Inside {
+struct MessageRun::Inside {
   struct Collective;
   struct Connection;
 
@@ -81,11 +81,14 @@ struct SkewedRun::Inside {
     Collective* collective = nullptr;
     CollectiveRank id = 0;
     std::int64_t round = -1;      // the one it is in; -1: it has not begun
-    std::size_t sending = 0;      // messages of this round that are rendezvous and have not left
+    std::size_t sending = 0;      // rendezvous of this round that are not over for it
     std::uint32_t receiving = 0;  // messages to it of this round that have not come
     std::uint64_t reduced_bytes = 0;
     EarlyMessages early;
-    Message* held = nullptr;  // to it, until it comes to their rounds
+    Message *first_held = nullptr, *last_held = nullptr;  // to it, until it comes to their rounds
+    // The connection that it sent on last.
+    Connection* connection = nullptr;
+    CollectiveRank connected_to = 0;
   };
 
   struct Collective {
@@ -95,22 +98,33 @@ struct SkewedRun::Inside {
     std::span<const std::uint32_t> places;
     std::int64_t rounds = 0;
     std::size_t unfinished = 0;
-    std::vector<std::unique_ptr<Rank>> ranks;
+    std::size_t room = 0;
+    std::unique_ptr<Rank[]> ranks;  // [room]
   };
 
-  Inside(Simulation& its_simulation, Network& its_network, Transport& its_transport, const CollectiveCosts& its_costs,
-         std::uint64_t its_eager_most, CollectiveWatch& its_watch)
+  Inside(Simulation& its_simulation, Network& its_network, Transport& its_transport, const CollectiveCosts& its_costs, Start start,
+         std::optional<std::uint64_t> its_eager_most, CollectiveWatch& its_watch)
       : queue(its_simulation.queue()),
         network(its_network),
         transport(its_transport),
         costs(its_costs),
+        together(start == Start::together),
         eager_most(its_eager_most),
         watch(its_watch),
         plain(its_transport.plain()) {}
 
-  ~Inside() {
-    for (Message& message : messages)
+  ~Inside() { stop(); }
+
+  void stop() {
+    for (Message& message : messages) {
       if (message.stage == Message::Stage::flowing) network.cancel(message.flow);
+      message.cancel();
+    }
+    under_way.clear();
+    messages.clear();
+    idle = nullptr;
+    connections.clear();
+    processor_free.clear();
   }
 
   std::uint64_t open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> places) {
@@ -124,23 +138,39 @@ struct SkewedRun::Inside {
     collective.places = places;
     collective.rounds = static_cast<std::int64_t>(schedule.rounds());
     collective.unfinished = schedule.ranks();
-    while (collective.ranks.size() < schedule.ranks()) collective.ranks.push_back(std::make_unique<Rank>());
+    if (collective.room < schedule.ranks()) {
+      collective.room = schedule.ranks();
+      collective.ranks = std::make_unique<Rank[]>(collective.room);
+    }
     for (std::size_t r = 0; r < schedule.ranks(); ++r) {
-      Rank& rank = *collective.ranks[r];
+      Rank& rank = collective.ranks[r];
       rank.collective = &collective;
       rank.id = static_cast<CollectiveRank>(r);
       rank.round = -1;
       rank.early.clear();
+      rank.connection = nullptr;
     }
     return opened++;
   }
 
-  void begin(std::uint64_t number, CollectiveRank id) {
+  Collective& to_begin(std::uint64_t number, CollectiveRank id) {
     const auto found = std::find_if(under_way.begin(), under_way.end(), [number](const auto& each) { return each->number == number; });
-    if (found == under_way.end() || (*found)->ranks[id]->round >= 0)
+    if (found == under_way.end() || (*found)->ranks[id].round >= 0)
       throw std::logic_error("rank " + std::to_string(id) + " begins its part of a collective that is over, or for a second time");
+    return **found;
+  }
+
+  void begin(std::uint64_t number, CollectiveRank id) {
+    Collective& collective = to_begin(number, id);
     beginning = true;
-    go_on(*(*found)->ranks[id]);
+    go_on(collective.ranks[id]);
+    beginning = false;
+  }
+
+  void begin_all(std::uint64_t number) {
+    Collective& collective = to_begin(number, 0);
+    beginning = true;
+    for (std::size_t rank = 0; rank < collective.schedule->ranks(); ++rank) go_on(collective.ranks[rank]);
     beginning = false;
   }
 
@@ -157,7 +187,7 @@ struct SkewedRun::Inside {
       rank.reduced_bytes = part.reduced_bytes;
       rank.sending = 0;
       for (const RoundPart::Send& send : part.sends) start(rank, send);
-      if (rank.held) release_held(rank);
+      if (rank.first_held) release_held(rank);
       if (waits(rank) || spends_arithmetic(rank)) return;
     }
     if (beginning)
@@ -173,30 +203,31 @@ struct SkewedRun::Inside {
     message.to = send.to;
     message.bytes = send.bytes;
     message.round = rank.round;
-    message.rendezvous = send.bytes > eager_most;
+    message.rendezvous = !eager_most || send.bytes > *eager_most;
     if (!message.rendezvous) return handle(message);
     ++rank.sending;
-    Rank& receiver = *rank.collective->ranks[send.to];
+    Rank& receiver = rank.collective->ranks[send.to];
     if (receiver.round > rank.round) throw_unexpected(receiver, rank.round);
     if (receiver.round == rank.round) return handle(message);
     message.stage = Message::Stage::held;
-    message.next = std::exchange(receiver.held, &message);
+    hold(receiver, message);
+  }
+
+  static void hold(Rank& receiver, Message& message) {
+    message.next = nullptr;
+    (receiver.first_held ? receiver.last_held->next : receiver.first_held) = &message;
+    receiver.last_held = &message;
   }
 
   /// Those of its present round, in the order of their coming.
   void release_held(Rank& rank) {
-    Message* stay = nullptr;
-    Message* leave = nullptr;
-    for (Message *message = std::exchange(rank.held, nullptr), *next; message; message = next) {
+    for (Message *message = std::exchange(rank.first_held, nullptr), *next; message; message = next) {
       next = message->next;
-      Message*& list = message->round == rank.round ? leave : stay;
-      message->next = std::exchange(list, message);
+      if (message->round == rank.round)
+        handle(*message);
+      else
+        hold(rank, *message);
     }
-    while (stay) {
-      Message& message = *std::exchange(stay, stay->next);
-      message.next = std::exchange(rank.held, &message);
-    }
-    while (leave) handle(*std::exchange(leave, leave->next));
   }
 
   Message& idle_message() {
@@ -204,7 +235,10 @@ struct SkewedRun::Inside {
     return *std::exchange(idle, idle->next);
   }
 
-  std::uint32_t place(const Message& message, CollectiveRank rank) const { return message.collective->places[rank]; }
+  static std::uint32_t place(const Message& message, CollectiveRank rank) {
+    const std::span<const std::uint32_t> places = message.collective->places;
+    return places.empty() ? rank : places[rank];
+  }
 
   // A message's way
 
@@ -224,9 +258,9 @@ struct SkewedRun::Inside {
   void post(Message& message) {
     ++posted;
     watch.posted(message.collective->number, message.from, message.to, message.bytes);
-    const std::uint64_t way = std::uint64_t{place(message, message.from)} << 32 | place(message, message.to);
-    Connection& connection = connections[way];
+    Connection& connection = connection_of(message);
     message.connection = &connection;
+    if (together) return let_flow(message);
     message.next = nullptr;
     (connection.first ? connection.last->next : connection.first) = &message;
     connection.last = &message;
@@ -234,6 +268,15 @@ struct SkewedRun::Inside {
       let_flow(message);
     else
       message.stage = Message::Stage::waiting;
+  }
+
+  Connection& connection_of(const Message& message) {
+    Rank& sender = message.collective->ranks[message.from];
+    if (!sender.connection || sender.connected_to != message.to) {
+      sender.connection = &connections[std::uint64_t{place(message, message.from)} << 32 | place(message, message.to)];
+      sender.connected_to = message.to;
+    }
+    return *sender.connection;
   }
 
   /// Bytes first, the latency after: the next one on the connection waits for the bytes alone.
@@ -257,13 +300,18 @@ struct SkewedRun::Inside {
   }
 
   void left(Message& message) {
-    Connection& connection = *message.connection;
-    connection.first = message.next;
-    if (connection.first) let_flow(*connection.first);
+    if (!together) {
+      Connection& connection = *message.connection;
+      connection.first = message.next;
+      if (connection.first) let_flow(*connection.first);
+    }
     message.stage = Message::Stage::travelling;
     queue.after(message.latency, message);
-    if (!message.rendezvous) return;
-    Rank& sender = *message.collective->ranks[message.from];
+    if (message.rendezvous && !together) over_for_sender(message);
+  }
+
+  void over_for_sender(const Message& message) {
+    Rank& sender = message.collective->ranks[message.from];
     --sender.sending;
     advance(sender);
   }
@@ -273,10 +321,7 @@ struct SkewedRun::Inside {
       case Message::Stage::handled:
         return post(message);
       case Message::Stage::travelling:
-        watch.arrived(message.from, message.to, message.bytes);
-        if (!costs.handles()) return received(message);
-        message.stage = Message::Stage::taken;
-        return occupy(place(message, message.to), message);
+        return arrived(message);
       case Message::Stage::taken:
         return received(message);
       default:
@@ -284,8 +329,19 @@ struct SkewedRun::Inside {
     }
   }
 
+  void arrived(Message& message) {
+    watch.arrived(message.from, message.to, message.bytes);
+    const bool handles = costs.handles();
+    if (handles) {
+      message.stage = Message::Stage::taken;
+      occupy(place(message, message.to), message);
+    }
+    if (message.rendezvous && together) over_for_sender(message);
+    if (!handles) received(message);
+  }
+
   void received(Message& message) {
-    Rank& receiver = *message.collective->ranks[message.to];
+    Rank& receiver = message.collective->ranks[message.to];
     const std::int64_t round = message.round;
     message.stage = Message::Stage::idle;
     message.next = std::exchange(idle, &message);
@@ -335,8 +391,9 @@ struct SkewedRun::Inside {
   EventQueue& queue;
   Network& network;
   Transport& transport;
-  const CollectiveCosts costs;
-  const std::uint64_t eager_most;
+  CollectiveCosts costs;
+  const bool together;
+  const std::optional<std::uint64_t> eager_most;
   CollectiveWatch& watch;
   const bool plain;
   bool beginning = false;
@@ -350,16 +407,29 @@ struct SkewedRun::Inside {
   Carriage carriage;
 };
 
-SkewedRun::SkewedRun(Simulation& simulation, Network& network, Transport& transport, const CollectiveCosts& costs, std::uint64_t eager_most,
-                     CollectiveWatch& watch)
-    : inside_(std::make_unique<Inside>(simulation, network, transport, costs, eager_most, watch)) {}
+MessageRun::MessageRun(Simulation& simulation, Network& network, Transport& transport, const CollectiveCosts& costs, Start start,
+                       std::optional<std::uint64_t> eager_most, CollectiveWatch& watch)
+    : inside_(std::make_unique<Inside>(simulation, network, transport, costs, start, eager_most, watch)) {}
 
-SkewedRun::~SkewedRun() = default;
+MessageRun::~MessageRun() = default;
 
-std::uint64_t SkewedRun::open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> ranks) {
+std::uint64_t MessageRun::open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> ranks) {
   return inside_->open(schedule, ranks);
 }
-void SkewedRun::begin(std::uint64_t collective, CollectiveRank rank) { inside_->begin(collective, rank); }
-std::uint64_t SkewedRun::messages() const { return inside_->posted; }
+void MessageRun::begin(std::uint64_t collective, CollectiveRank rank) { inside_->begin(collective, rank); }
+void MessageRun::begin_all(std::uint64_t collective) { inside_->begin_all(collective); }
+void MessageRun::set_costs(const CollectiveCosts& costs) { inside_->costs = costs; }
+void MessageRun::stop() { inside_->stop(); }
+bool MessageRun::running() const { return !inside_->under_way.empty(); }
+std::uint64_t MessageRun::messages() const { return inside_->posted; }
+
+StepwiseRun::StepwiseRun(Simulation& simulation, Network& network, Transport& transport, std::function<void(CollectiveRank)> done)
+    : done_(std::move(done)), run_(simulation, network, transport, {}, MessageRun::Start::together, std::nullopt, *this) {}
+
+void StepwiseRun::start(const CollectiveSchedule& schedule, const CollectiveCosts& costs, std::span<const std::uint32_t> ranks) {
+  if (running()) throw std::logic_error("a collective is started while it runs; wait until all its ranks are done");
+  run_.set_costs(costs);
+  run_.begin_all(run_.open(schedule, ranks));
+}
 
 }  // namespace straggler

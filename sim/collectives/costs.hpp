@@ -1,0 +1,24 @@
+// What moving one message of a collective costs beside its flow.
+#pragma once
+#include <cstdint>
+
+#include "sim/cluster/core_pool.hpp"
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+struct CollectiveCosts {
+  double reduce_seconds_per_byte = 0;  // γ
+  // Of processor time on each side, for a message and for each of its bytes; a rank's messages follow one another.
+  Time per_message;
+  double per_byte = 0;        // seconds
+  CorePool* cores = nullptr;  // that do this for all ranks; null: each has its own
+  Time handling(std::uint64_t bytes) const {
+    return per_byte > 0 ? per_message + Time::from_seconds(per_byte * static_cast<double>(bytes)) : per_message;
+  }
+  bool handles() const { return per_message > Time() || per_byte > 0; }
+  /// When a processor that is free from `ready` on has handled the message.
+  Time handled(Time ready, std::uint64_t bytes) const { return cores ? cores->run(ready, handling(bytes)) : ready + handling(bytes); }
+};
+
+}  // namespace straggler
