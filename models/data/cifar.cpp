@@ -101,8 +101,7 @@ Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, cons
   for (const std::string& file : layout.train_files)
     if (train.labels.size() < data.info.train) read_file(layout, folder / file, train);
   read_file(layout, folder / layout.test_file, test);
-  const std::string& normalize = parameters.text("normalize");
-  const PixelScale scale(normalize, Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
+  const PixelScale scale(normalization.of(parameters), Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
     split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area}, threads);
     split.labels.assign(half.labels.begin(), half.labels.begin() + static_cast<std::ptrdiff_t>(count));

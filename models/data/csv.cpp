@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/data/dataset.hpp"
+#include "models/data/normalization.hpp"
 #include "models/data/permutation.hpp"
 #include "models/data/text_table.hpp"
 #include "sim/base/registry.hpp"
@@ -32,11 +33,22 @@ struct Table {
   throw DataError(fmt::format("{}:{}: {}", path.string(), line, sentence));
 }
 
-char separator_of(const std::string& name, std::string_view line) {
-  if (name == "comma") return ',';
-  if (name == "semicolon") return ';';
-  if (name == "tab") return '\t';
-  if (name == "space") return ' ';
+enum class Header { automatic, present, absent };
+constexpr ChoiceTable<Header> header_choice("header",
+                                            {{Header::automatic, "auto"}, {Header::present, "present"}, {Header::absent, "absent"}});
+
+enum class Separator { automatic, comma, semicolon, tab, space };
+constexpr ChoiceTable<Separator> separator_choice("separator", {{Separator::automatic, "auto"},
+                                                                {Separator::comma, "comma"},
+                                                                {Separator::semicolon, "semicolon"},
+                                                                {Separator::tab, "tab"},
+                                                                {Separator::space, "space"}});
+
+char separator_of(Separator separator, std::string_view line) {
+  if (separator == Separator::comma) return ',';
+  if (separator == Separator::semicolon) return ';';
+  if (separator == Separator::tab) return '\t';
+  if (separator == Separator::space) return ' ';
   for (const char candidate : {'\t', ';', ','})
     if (line.find(candidate) != std::string_view::npos) return candidate;
   return ' ';
@@ -51,7 +63,7 @@ class Reader {
       throw DataError(fmt::format("{}: holds zero bytes, which no text does; give a file of rows of numbers", path.string()));
     Lines lines(text, false);
     for (std::string_view line; lines.next(line);) {
-      if (made_.columns == 0) separator_ = separator_of(parameters.text("separator"), line);
+      if (made_.columns == 0) separator_ = separator_of(separator_choice.of(parameters), line);
       if (!split_fields(line, separator_, fields_, unquoted_))
         fail(path, lines.number(), "a quote that is not closed, or text behind one; end it before the separator");
       if (made_.columns == 0 && open(lines.number())) continue;
@@ -69,12 +81,12 @@ class Reader {
       fail(made_.path, line,
            "one column only; give at least one of numbers beside that of labels, or the right `separator` (auto, comma, semicolon, tab, "
            "space)");
-    const std::string& header = parameters_.text("header");
+    const Header header = header_choice.of(parameters_);
     const std::string& label = parameters_.text("label");
     const auto named = std::find(fields_.begin(), fields_.end(), label);
     const std::optional<std::size_t> position = position_of(label);
-    bool names = header == "present" || (header == "auto" && named != fields_.end() && !position);
-    if (header == "auto" && position)
+    bool names = header == Header::present || (header == Header::automatic && named != fields_.end() && !position);
+    if (header == Header::automatic && position)
       for (std::size_t c = 0; c < fields_.size(); ++c) names = names || (c != *position && !fields_[c].empty() && !as_number(fields_[c]));
     if (names && named != fields_.end()) {
       made_.label = static_cast<std::size_t>(named - fields_.begin());
@@ -208,8 +220,8 @@ void append(const Source& source, const Table& table, std::size_t row, DataSplit
 }
 
 /// Column by column of the training rows: to 0 … 1, or to mean 0 and standard deviation 1. Columns that are constant become 0.
-void normalize(const std::string& how, std::size_t features, DataSplit& train, DataSplit& test) {
-  if (how == "none") return;
+void normalize(Normalization how, std::size_t features, DataSplit& train, DataSplit& test) {
+  if (how == Normalization::none) return;
   for (std::size_t c = 0; c < features; ++c) {
     double sum = 0, low = train.inputs[c], high = train.inputs[c];
     for (std::size_t i = c; i < train.inputs.size(); i += features) {
@@ -220,7 +232,7 @@ void normalize(const std::string& how, std::size_t features, DataSplit& train, D
     }
     const auto rows = static_cast<double>(train.count());
     double subtract = low, divide = high - low;
-    if (how == "standard") {
+    if (how == Normalization::standard) {
       subtract = sum / rows;
       double squares = 0;
       for (std::size_t i = c; i < train.inputs.size(); i += features)
@@ -249,7 +261,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
     append(source, source.train, i, test ? data.test : data.train);
   }
   for (std::size_t i = 0; source.test && i < source.test->rows(); ++i) append(source, *source.test, i, data.test);
-  normalize(parameters.text("normalize"), source.info.features, data.train, data.test);
+  normalize(normalization.of(parameters), source.info.features, data.train, data.test);
   return data;
 }
 
@@ -266,27 +278,11 @@ const Register<DataEntry> entry(
        Range::between(0, 1),
        {}},
       {"label", ValueType::text, "last", false, "column of the labels: its name, its number from 1, first or last", {}, {}},
-      {"header",
-       ValueType::choice,
-       "auto",
-       false,
-       "whether the first line names the columns; auto: if it is not a row of numbers",
-       {},
-       {"auto", "present", "absent"}},
-      {"separator",
-       ValueType::choice,
-       "auto",
-       false,
-       "between fields; auto: the first of tab, semicolon, comma that the first line has, else space",
-       {},
-       {"auto", "comma", "semicolon", "tab", "space"}},
-      {"normalize",
-       ValueType::choice,
-       "standard",
-       false,
-       "of each column, by its training rows: none; unit: to 0 … 1; standard: to mean 0 and standard deviation 1",
-       {},
-       {"none", "unit", "standard"}}},
+      header_choice.parameter(Header::automatic, "whether the first line names the columns; auto: if it is not a row of numbers"),
+      separator_choice.parameter(Separator::automatic,
+                                 "between fields; auto: the first of tab, semicolon, comma that the first line has, else space"),
+      normalization.parameter(Normalization::standard,
+                              "of each column, by its training rows: none; unit: to 0 … 1; standard: to mean 0 and standard deviation 1")},
      [](const Parameters& parameters, const fs::path& base) { return Source(parameters, base).info; },
      load,
      {},

@@ -134,7 +134,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   check_sizes(train, test);
   Dataset data;
   data.info = describe(folder, train, test, parameters);
-  const std::string normalize = parameters.has("normalize") ? parameters.text("normalize") : "standard";
+  const Normalization normalize = parameters.has("normalize") ? normalization.of(parameters) : Normalization::standard;
   const PixelScale scale(normalize, pixels_of(train, data.info.train), threads);
   data.train = convert(train, data.info.train, scale, threads);
   data.test = convert(test, data.info.test, scale, threads);

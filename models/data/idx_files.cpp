@@ -118,12 +118,11 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   const Files files(parameters, base, true, threads);
   Dataset data;
   data.info = files.info;
-  const std::string& normalize = parameters.text("normalize");
   const std::size_t area = data.info.shape[1] * data.info.shape[2];
   const auto pixels = [&](const Half& half, std::size_t count) {
     return Pixels{half.images.bytes.data(), count, data.info.shape[0], area};
   };
-  const PixelScale scale(normalize, pixels(files.train, data.info.train), threads);
+  const PixelScale scale(normalization.of(parameters), pixels(files.train, data.info.train), threads);
   const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
     split.inputs = scale.apply(pixels(half, count), threads);
     split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));

@@ -43,14 +43,14 @@ std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
 
 }  // namespace
 
-PixelScale::PixelScale(const std::string& normalize, const Pixels& training, unsigned threads) : tables_(training.channels) {
+PixelScale::PixelScale(Normalization normalize, const Pixels& training, unsigned threads) : tables_(training.channels) {
   std::vector<Sums> found;
-  if (normalize == "standard") found = sums(training, threads);
+  if (normalize == Normalization::standard) found = sums(training, threads);
   const auto n = static_cast<double>(training.count * training.area);
   for (std::size_t c = 0; c < tables_.size(); ++c) {
     double mean = 0, deviation = 1;
-    if (normalize == "unit") deviation = 255;
-    if (normalize == "standard") {
+    if (normalize == Normalization::unit) deviation = 255;
+    if (normalize == Normalization::standard) {
       mean = static_cast<double>(found[c].pixels) / n;
       const double variance = static_cast<double>(found[c].squares) / n - mean * mean;
       if (variance > 0) deviation = std::sqrt(variance);  // else all pixels are equal: nothing to scale
@@ -83,13 +83,9 @@ std::vector<float> PixelScale::black() const {
 
 std::vector<Parameter> image_parameters() {
   std::vector<Parameter> all(3);
-  all[0].name = "normalize";
-  all[0].type = ValueType::choice;
-  all[0].fallback = "standard";
-  all[0].choices = {"none", "unit", "standard"};
-  all[0].meaning =
-      "none: pixels 0 to 255; unit: divided by 255; standard: minus the mean, over the standard deviation, of all training pixels of a "
-      "channel";
+  all[0] = normalization.parameter(Normalization::standard,
+                                   "none: pixels 0 to 255; unit: divided by 255; standard: minus the mean, over the standard deviation, of "
+                                   "all training pixels of a channel");
   all[1].name = "train_limit";
   all[1].type = ValueType::count;
   all[1].range = Range::at_least(1);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/data/dataset.hpp"
+#include "models/data/normalization.hpp"
 
 namespace straggler {
 
@@ -21,7 +22,7 @@ struct Pixels {
 /// pixels of the channel away and divides by their standard deviation.
 class PixelScale {
  public:
-  PixelScale(const std::string& normalize, const Pixels& training, unsigned threads);
+  PixelScale(Normalization normalize, const Pixels& training, unsigned threads);
   SampleFloats apply(const Pixels& pixels, unsigned threads) const;
   /// What a byte 0 becomes, [channels].
   std::vector<float> black() const;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/zoo/convolution_choice.hpp"
 #include "models/zoo/network.hpp"
 
 namespace straggler {
@@ -22,11 +23,6 @@ Shape image_of(const ImageNetwork& network, const DataInfo& data) {
   return image;
 }
 
-ConvolutionRule rule_of(const std::string& name) {
-  if (name == "direct") return ConvolutionRule::direct;
-  return name == "winograd" ? ConvolutionRule::winograd : ConvolutionRule::automatic;
-}
-
 }  // namespace
 
 ModelEntry image_network_entry(ImageNetwork network) {
@@ -38,14 +34,11 @@ ModelEntry image_network_entry(ImageNetwork network) {
                        .fallback = "auto",
                        .meaning = "who computes it; auto: the fastest that can",
                        .choices = {"auto", "panels", "onednn", "reference"}},
-                      {.name = "convolution",
-                       .type = ValueType::choice,
-                       .fallback = "auto",
-                       .meaning = "auto: by Winograd's algorithm where that is faster, which rounds more coarsely",
-                       .choices = {"auto", "direct", "winograd"}}};
+                      convolution_choice.parameter(ConvolutionRule::automatic,
+                                                   "auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};
   entry.make = [network = std::move(network)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
     ModelSetting own = setting;
-    own.convolution = rule_of(parameters.text("convolution"));
+    own.convolution = convolution_choice.of(parameters);
     return make_network(network.architecture(image_of(network, data), data.classes), own, parameters.text("engine"));
   };
   return entry;

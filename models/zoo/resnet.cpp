@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "models/zoo/architecture_resnet.hpp"
+#include "models/zoo/convolution_choice.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/network.hpp"
 #include "sim/base/registry.hpp"
@@ -36,11 +37,6 @@ Shape image_shape(const DataInfo& data) {
   return {data.shape[0], data.shape[1], data.shape[2]};
 }
 
-ConvolutionRule rule_of(const std::string& name) {
-  if (name == "direct") return ConvolutionRule::direct;
-  return name == "winograd" ? ConvolutionRule::winograd : ConvolutionRule::automatic;
-}
-
 /// On images of the data's shape.
 ModelEntry learner(const char* name, const char* summary, const Define& define) {
   return {.name = name,
@@ -50,15 +46,12 @@ ModelEntry learner(const char* name, const char* summary, const Define& define) 
                           .fallback = "auto",
                           .meaning = "who computes it; auto: the fastest that is able to",
                           .choices = {"auto", "panels", "onednn", "reference"}},
-                         {.name = "convolution",
-                          .type = ValueType::choice,
-                          .fallback = "auto",
-                          .meaning = "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is faster, which rounds "
-                                     "more coarsely",
-                          .choices = {"auto", "direct", "winograd"}}},
+                         convolution_choice.parameter(ConvolutionRule::automatic,
+                                                      "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is "
+                                                      "faster, which rounds more coarsely")},
           .make = [define](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
             ModelSetting own{setting};
-            own.convolution = rule_of(parameters.text("convolution"));
+            own.convolution = convolution_choice.of(parameters);
             return make_network(define(data.classes, image_shape(data)), own, parameters.text("engine"));
           }};
 }

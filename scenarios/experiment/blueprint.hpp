@@ -14,12 +14,12 @@
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
-#include "sim/record/run_recorder.hpp"
-#include "sim/simulated/simulated_cluster.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
+#include "sim/record/run_recorder.hpp"
+#include "sim/simulated/simulated_cluster.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler {
@@ -51,7 +51,7 @@ struct Blueprint {
   std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
   std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
   std::vector<std::uint32_t> group_of;                               // [workers]
-  std::vector<std::uint32_t> first_of_group;                         // [groups]: worker
+  std::vector<Rank> first_of_group;                                  // [groups]: worker
   CollectiveShape shape;
   UniformLinks uniform;         // as between the first worker and the first on another host
   std::vector<Bucket> buckets;  // of a gradient; empty: one

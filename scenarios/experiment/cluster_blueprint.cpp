@@ -120,7 +120,7 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
                       "there is no link '" + spec.link + "'" + nearest_link(spec.link, *fabric) +
                           "; links are called as in links.csv, such as '" + fabric->link(0).name + "'");
       } else {
-        fault.links = fabric->nic_links(static_cast<std::uint32_t>(spec.server >= 0 ? plan.workers + spec.server : spec.worker));
+        fault.links = fabric->nic_links(static_cast<Rank>(spec.server >= 0 ? plan.workers + spec.server : spec.worker));
       }
     }
     out.push_back(std::move(fault));
@@ -132,7 +132,7 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
   const ClusterSpec& spec = scenario.cluster;
   std::vector<TokenBucket> out;
   std::vector<bool> seen(fabric->hosts());
-  const auto add = [&](std::uint32_t rank, const LinkSpec& link) {
+  const auto add = [&](Rank rank, const LinkSpec& link) {
     if (!link.burst || seen[fabric->host(rank)]) return;
     if (!sharing->contention())
       throw_error(scenario, "cluster.network.sharing",
@@ -145,16 +145,15 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
   };
   for (std::size_t g = 0; g < spec.workers.size(); ++g)
     for (std::int64_t i = 0; i < spec.workers[g].count; ++i)
-      add(first_of_group[g] + static_cast<std::uint32_t>(i), link_of(spec, spec.workers[g], i));
-  for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(spec.servers.count); ++s)
-    add(static_cast<std::uint32_t>(plan.workers) + s, spec.servers.link ? *spec.servers.link : spec.network.link);
+      add(first_of_group[g] + static_cast<Rank>(i), link_of(spec, spec.workers[g], i));
+  for (Rank s = 0; s < spec.servers.count; ++s) add(plan.workers + s, spec.servers.link ? *spec.servers.link : spec.network.link);
   return out;
 }
 
 std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) const {
   const auto rank_of = [&](const std::string& name) {  // worker/N or server/N, checked by the reader
-    const auto number = static_cast<std::uint32_t>(std::stoul(name.substr(name.find('/') + 1)));
-    return name.starts_with("server") ? static_cast<std::uint32_t>(plan.workers) + number : number;
+    const auto number = static_cast<Rank>(std::stoul(name.substr(name.find('/') + 1)));
+    return name.starts_with("server") ? plan.workers + number : number;
   };
   std::vector<BackgroundTraffic> out;
   Route route;
@@ -188,6 +187,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.servers = servers;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
+  out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;
   out.all_reduce = all_reduce;
   out.all_reduce_parameters = scenario.cluster.network.collective.parameters;
   out.shape = shape;
@@ -200,8 +200,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.overlap = spec.network.collective.overlap;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
   out.faults = faults(scenario);
-  const std::string failure = scenario.training.scheme.parameters.text("on_failure");
-  out.on_failure = failure == "wait" ? OnFailure::wait : failure == "drop" ? OnFailure::drop : OnFailure::abort;
+  out.on_failure = failure_choice.of(scenario.training.scheme.parameters);
   out.background = background(scenario);
   out.seed = scenario.seed;
   return out;

@@ -15,13 +15,13 @@ namespace {
 UniformLinks measured_links(const Fabric& fabric, std::size_t workers) {
   UniformLinks out;
   Route route;
-  const auto measure = [&](std::uint32_t to, double& alpha, double& beta) {
+  const auto measure = [&](Rank to, double& alpha, double& beta) {
     fabric.route(0, to, route);
     alpha = route.latency.seconds();
     for (const LinkId link : route.links) beta = std::max(beta, 1 / fabric.bytes_per_second(link));
   };
-  std::uint32_t other = 1;
-  while (other + 1 < workers && fabric.host(other) == fabric.host(0)) ++other;
+  Rank other = 1;
+  while (index_of(other + 1) < workers && fabric.host(other) == fabric.host(0)) ++other;
   measure(other, out.alpha, out.beta);
   if (fabric.host(1) == fabric.host(0)) measure(1, out.intra_alpha, out.intra_beta);
   return out;
@@ -71,7 +71,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   shape.workers = static_cast<std::size_t>(plan.workers);
   shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
-    for (std::uint32_t worker = 0; worker < shape.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
+    for (Rank worker = 0; worker < plan.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
   uniform = measured_links(*fabric, shape.workers);
   uniform.gamma = inverse(spec.reduce_rate);
 

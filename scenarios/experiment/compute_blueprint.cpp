@@ -72,7 +72,7 @@ void add_workers(const Blueprint& blueprint, const Scenario& scenario, std::size
   const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
   const std::size_t first_worker = out.compute_of.size();
   for (std::int64_t i = 0; i < group.count; ++i) {
-    const auto worker = static_cast<std::int64_t>(out.compute_of.size());
+    const auto worker = static_cast<Rank>(out.compute_of.size());
     // Without jitter, a worker's time depends on nothing of its own: whoever has its row of the population is like it.
     if (i >= rows && !luck) {
       out.compute_of.push_back(out.compute_of[first_worker + static_cast<std::size_t>(i % rows)]);

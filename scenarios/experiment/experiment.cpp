@@ -342,8 +342,7 @@ Explanation Experiment::explain() const {
   out.links = fabric.links();
   if (fabric.ranks() > 1) {
     Route route;
-    const std::uint32_t to = blueprint.servers > 0 ? static_cast<std::uint32_t>(blueprint.plan.workers)
-                                                   : static_cast<std::uint32_t>(std::max(blueprint.plan.workers - 1, 1));
+    const Rank to = blueprint.servers > 0 ? blueprint.plan.workers : std::max(blueprint.plan.workers - 1, 1);
     fabric.route(0, to, route);
     for (const LinkId id : route.links) {
       const LinkDescription link = fabric.link(id);

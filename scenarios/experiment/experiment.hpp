@@ -9,44 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "models/executor/checkpointing.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/experiment/partition_facts.hpp"
+#include "scenarios/experiment/run_options.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
-
-/// Saves the math now and then, so that a run can go on after it was killed.
-struct CheckpointRequest {
-  std::filesystem::path file;
-  CheckpointInterval interval;
-  bool resume = false;
-  std::string build;                                // who computes: bits of another build may differ
-  std::function<void(const CheckpointNote&)> tell;  // may be empty
-};
-class DataCache;
-class TrajectoryStore;
-
-/// Which values a run leaves in the store for others to go on from (stored_trajectory.hpp).
-struct SavingRule {
-  double share = 0.01;   // of the math's time that saving may take, about
-  double growth = 1.25;  // a version is saved when it is so many times the last saved one
-};
-
-struct RunOptions {
-  bool timing_only = false;
-  bool trace = false;
-  unsigned threads = 0;  // 0: all cores
-  std::string kernels = "auto";
-  std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
-  std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
-  std::optional<CheckpointRequest> checkpoint;  // with math only
-  TrajectoryStore* store = nullptr;             // evaluations and values of other runs; null: none. Not used with a checkpoint
-  SavingRule saving;                            // with a store
-  DataCache* data = nullptr;                    // data sets of other runs; null: none
-};
 
 /// How far a run is; called from the simulation every few thousand events and at each update.
 class ProgressListener {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/executor/executor.hpp"
-#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/run_options.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
 
 namespace straggler {

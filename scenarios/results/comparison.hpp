@@ -1,39 +1,14 @@
 // Runs side by side: which wins, by how much and why.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "scenarios/results/reader.hpp"
+#include "scenarios/results/compared_runs.hpp"
 
 namespace straggler {
 
-struct Comparison {
-  std::vector<RunResult> runs;
-  std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
-  std::vector<double> thresholds;   // of all runs, targets included; ascending
-  std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first; with accuracies, if any has them
-  /// What decides: the target that all runs had, if at least one reached it; else the highest threshold that every run was asked
-  /// for and at least one reached; failing that, the highest that at least one reached. None: nobody reached any, or they do not
-  /// compare. Runs for timing alone have no say.
-  std::optional<double> deciding;
-  /// Least time to `deciding`, of at least two that were asked for it; timing alone: most samples per second; none: no run wins.
-  std::optional<std::size_t> winner;
-  bool timing_only = false;        // no run has accuracies
-  bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
-  std::string different;           // the data of the runs that have accuracies, if these do not compare: "mnist (a), blobs (b)"
-  std::string verdict;             // one sentence: who wins and why
-  std::vector<std::string> notes;  // what makes the runs hard to compare
-};
-
 /// At least one run. Which result is read first does not change who wins, except that the first of equals does.
 Comparison compare(std::vector<RunResult> runs);
-
-/// Run without the math: it has no accuracies, and says nothing of them.
-bool timing_alone(const RunResult& run);
-
-/// The row of `run` for that threshold; null if it was not asked for.
-const ThresholdResult* find_threshold(const RunResult& run, double threshold);
 
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.
 std::string comparison_table(const Comparison& comparison, std::size_t width = 140);

@@ -18,7 +18,7 @@ Recorder::Recorder(const ResultFolder& folder, bool trace)
   if (trace) trace_.emplace();
 }
 
-void Recorder::contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) {
   if (failed()) return;
   try {
@@ -26,7 +26,7 @@ void Recorder::contribution(std::uint64_t update, Time time, std::uint32_t worke
     at = write_count(at, update);
     *at++ = ',';
     at = write_seconds(at, time);
-    for (const std::uint64_t cell : {std::uint64_t{worker}, read_version, first_position, std::uint64_t{steps}, samples}) {
+    for (const std::uint64_t cell : {std::uint64_t{index_of(worker)}, read_version, first_position, std::uint64_t{steps}, samples}) {
       *at++ = ',';
       at = write_count(at, cell);
     }
@@ -37,11 +37,11 @@ void Recorder::contribution(std::uint64_t update, Time time, std::uint32_t worke
   }
 }
 
-void Recorder::choice(std::uint32_t process, std::int32_t choice) {
+void Recorder::choice(Rank process, std::int32_t choice) {
   if (failed()) return;
   try {
     char* at = choices_.row();
-    at = write_count(at, process);
+    at = write_count(at, index_of(process));
     *at++ = ',';
     at = write_decimal(at, choice, 0);
     *at++ = '\n';
@@ -51,7 +51,7 @@ void Recorder::choice(std::uint32_t process, std::int32_t choice) {
   }
 }
 
-void Recorder::span(std::uint32_t worker, Phase phase, Time start, Time end) {
+void Recorder::span(Rank worker, Phase phase, Time start, Time end) {
   if (trace_) trace_->add(worker, phase, start, end);
 }
 

@@ -16,10 +16,10 @@ class Recorder final : public RecordSink {
  public:
   Recorder(const ResultFolder& folder, bool trace);
 
-  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+  void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                     std::uint32_t steps, std::uint64_t samples) override;
-  void choice(std::uint32_t process, std::int32_t choice) override;
-  void span(std::uint32_t worker, Phase phase, Time start, Time end) override;
+  void choice(Rank process, std::int32_t choice) override;
+  void span(Rank worker, Phase phase, Time start, Time end) override;
 
   /// A file could not be written: going on is pointless.
   bool failed() const { return error_ != nullptr; }

@@ -11,7 +11,7 @@ TraceSampler::TraceSampler(std::size_t limit, std::size_t window) : limit_(limit
   if (window == 0 || limit < 2 * window) throw std::logic_error("a trace must have room for two windows");
 }
 
-void TraceSampler::add(std::uint32_t worker, Phase phase, Time start, Time end) {
+void TraceSampler::add(Rank worker, Phase phase, Time start, Time end) {
   if (end <= start) return;
   const std::uint64_t number = seen_++;
   if ((number / window_) % stride_ != 0) return;

@@ -18,7 +18,7 @@ class TraceSampler {
   explicit TraceSampler(std::size_t limit = most_events - most_names - 1, std::size_t window = 4096);
 
   /// Spans without a length are left out.
-  void add(std::uint32_t worker, Phase phase, Time start, Time end);
+  void add(Rank worker, Phase phase, Time start, Time end);
   std::uint64_t seen() const { return seen_; }
   std::size_t kept() const { return spans_.size(); }
   std::uint64_t stride() const { return stride_; }
@@ -28,7 +28,7 @@ class TraceSampler {
  private:
   struct Span {
     Time start, length;
-    std::uint32_t worker;
+    Rank worker;
     Phase phase;
   };
   void halve();

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "scenarios/results/comparison.hpp"
+#include "scenarios/results/compared_runs.hpp"
 
 namespace straggler {
 

@@ -99,13 +99,13 @@ std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, doub
 }
 
 WorkerCompute::WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed,
-                             std::int64_t worker)
+                             Rank worker)
     : time_(&time),
       slowdown_(slowdown),
       jitter_(std::move(jitter)),
       quantum_(quantum.unit == Quantum::Unit::time ? quantum.span.ticks() : quantum.samples),
       stream_(RandomStream::stream_key(seed, "worker/" + std::to_string(worker) + "/compute")),
-      worker_(static_cast<std::uint32_t>(worker)),
+      worker_(worker),
       unit_(quantum.unit) {
   const std::string where = "worker " + std::to_string(worker) + ": ";
   require(std::isfinite(slowdown) && slowdown > 0, where + "slowdown is " + std::to_string(slowdown) + "; it must be above 0");

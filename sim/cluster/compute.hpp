@@ -9,6 +9,7 @@
 
 #include "sim/base/parameters.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 
 namespace straggler {
@@ -54,8 +55,8 @@ struct JitterEntry {
   /// One object a worker: it may keep a cache. Null means none. Throws std::invalid_argument on values that exclude each other.
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
   /// For kinds in which it matters which worker it is; null: `make` serves all. Without a worker at hand, `make` works for these too.
-  std::function<std::unique_ptr<Jitter>(const Parameters&, std::int64_t worker)> make_for = {};
-  std::unique_ptr<Jitter> make_of(const Parameters& parameters, std::int64_t worker) const {
+  std::function<std::unique_ptr<Jitter>(const Parameters&, Rank worker)> make_for = {};
+  std::unique_ptr<Jitter> make_of(const Parameters& parameters, Rank worker) const {
     return make_for ? make_for(parameters, worker) : make(parameters);
   }
 };
@@ -83,8 +84,7 @@ class WorkerCompute {
  public:
   /// `jitter` null: none, whatever the quantum. `time` outlives this. Throws std::invalid_argument unless slowdown and quantum
   /// are positive.
-  WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed,
-                std::int64_t worker);
+  WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed, Rank worker);
   /// Duration of computing `piece`, the `call`-th computation, from `start` on. No samples take no time. With a quantum of time, a piece
   /// cut in two ends where it would have ended whole, but for the rounding of the cut to a tick. Throws TimeOverflow if it would end after
   /// Time::limit().
@@ -106,7 +106,7 @@ class WorkerCompute {
   std::unique_ptr<Jitter> jitter_;
   std::int64_t quantum_;  // samples or ticks
   std::uint64_t stream_;
-  std::uint32_t worker_;  // named in errors
+  Rank worker_;  // named in errors
   Quantum::Unit unit_;
 };
 static_assert(sizeof(WorkerCompute) <= 48, "a million workers must fit");

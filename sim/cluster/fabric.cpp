@@ -79,7 +79,8 @@ struct Fabric::Inside {
   bool direct = false;    // the topology's routes as they are
   std::size_t buses = 0;  // the first link of a bus
 
-  std::uint32_t host(std::uint32_t rank) const { return host_of.empty() ? rank : host_of[rank]; }
+  std::uint32_t host(Rank rank) const { return host_of.empty() ? static_cast<std::uint32_t>(rank) : host_of[index_of(rank)]; }
+  bool is_rank(Rank rank) const { return rank >= 0 && index_of(rank) < ranks; }
 };
 
 Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second,
@@ -116,11 +117,9 @@ Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placeme
 std::size_t Fabric::ranks() const { return inside_->ranks; }
 std::size_t Fabric::workers() const { return inside_->workers; }
 std::size_t Fabric::hosts() const { return inside_->topology->endpoints(); }
-std::uint32_t Fabric::host(std::uint32_t rank) const { return inside_->host(rank); }
+std::uint32_t Fabric::host(Rank rank) const { return inside_->host(rank); }
 
-std::string Fabric::name(std::uint32_t rank) const {
-  return rank < inside_->workers ? "worker/" + std::to_string(rank) : "server/" + std::to_string(rank - inside_->workers);
-}
+std::string Fabric::name(Rank rank) const { return names_of_ranks(inside_->workers)(index_of(rank)); }
 
 std::size_t Fabric::links() const { return inside_->buses + (inside_->intra ? 2 * inside_->ranks : 0); }
 
@@ -133,7 +132,7 @@ LinkDescription Fabric::link(LinkId id) const {
     return found;
   }
   const std::size_t place = id - in.buses;
-  const std::uint32_t rank = static_cast<std::uint32_t>(place / 2);
+  const Rank rank = static_cast<Rank>(place / 2);
   const std::string end = name(rank), bus = in.topology->name(in.host(rank)) + "/bus";
   // The latency of the whole way, once.
   if (place % 2 == 0) return {end + ":onto_bus", end, bus, in.intra->bytes_per_second, in.intra->latency};
@@ -153,10 +152,10 @@ double Fabric::bytes_per_second(LinkId id) const {
   return in.topology->bytes_per_second(in.half_duplex ? 2 * id : id);
 }
 
-void Fabric::route(std::uint32_t from, std::uint32_t to, Route& out) const {
+void Fabric::route(Rank from, Rank to, Route& out) const {
   const Inside& in = *inside_;
-  if (in.direct) return in.topology->route(from, to, out);
-  if (from == to || from >= in.ranks || to >= in.ranks)
+  if (in.direct) return in.topology->route(in.host(from), in.host(to), out);
+  if (from == to || !in.is_rank(from) || !in.is_rank(to))
     throw std::out_of_range("no route from rank " + std::to_string(from) + " to " + std::to_string(to) +
                             "; give two different ones below " + std::to_string(in.ranks));
   const std::uint32_t a = in.host(from), b = in.host(to);
@@ -169,14 +168,14 @@ void Fabric::route(std::uint32_t from, std::uint32_t to, Route& out) const {
   out.links.clear();
   out.latency = Time();
   if (!in.intra) return;
-  out.links.push_back(static_cast<LinkId>(in.buses + 2 * from));
-  out.links.push_back(static_cast<LinkId>(in.buses + 2 * to + 1));
+  out.links.push_back(static_cast<LinkId>(in.buses + 2 * index_of(from)));
+  out.links.push_back(static_cast<LinkId>(in.buses + 2 * index_of(to) + 1));
   out.latency = in.intra->latency;
 }
 
-std::vector<LinkId> Fabric::nic_links(std::uint32_t rank) const {
+std::vector<LinkId> Fabric::nic_links(Rank rank) const {
   const Inside& in = *inside_;
-  if (rank >= in.ranks) throw std::out_of_range("there is no rank " + std::to_string(rank) + "; there are " + std::to_string(in.ranks));
+  if (!in.is_rank(rank)) throw std::out_of_range("there is no rank " + std::to_string(rank) + "; there are " + std::to_string(in.ranks));
   std::vector<LinkId> own = in.topology->own_links(in.host(rank));
   if (!in.half_duplex) return own;
   for (LinkId& link : own) link >>= 1;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/rank.hpp"
 #include "sim/cluster/topology.hpp"
 
 namespace straggler {
@@ -18,7 +19,7 @@ struct Placement {
     Time latency;
   };
   std::size_t workers = 1, servers = 0;
-  std::vector<std::uint32_t> host_of;  // [ranks]; empty: rank r is alone on host r
+  std::vector<std::uint32_t> host_of;  // [ranks], hosts; empty: rank r is alone on host r
   std::vector<Nic> nics;               // [hosts]
   std::optional<Intra> intra;          // none: inside a host messages cross no link and have no latency
   bool half_duplex = false;            // both directions of a cable are one link
@@ -35,9 +36,9 @@ class Fabric {
   std::size_t ranks() const;
   std::size_t workers() const;
   std::size_t hosts() const;
-  std::uint32_t host(std::uint32_t rank) const;
+  std::uint32_t host(Rank rank) const;
   /// worker/N or server/N.
-  std::string name(std::uint32_t rank) const;
+  std::string name(Rank rank) const;
 
   std::size_t links() const;
   LinkDescription link(LinkId id) const;
@@ -45,9 +46,9 @@ class Fabric {
   LinkId reverse(LinkId id) const;
   double bytes_per_second(LinkId id) const;
   /// As Topology::route; no links and no latency between ranks of one host without `intra`. from != to.
-  void route(std::uint32_t from, std::uint32_t to, Route& out) const;
+  void route(Rank from, Rank to, Route& out) const;
   /// The rank's own two links: its host's NIC. For faults.
-  std::vector<LinkId> nic_links(std::uint32_t rank) const;
+  std::vector<LinkId> nic_links(Rank rank) const;
   TopologyFacts facts() const;
   const Topology& topology() const;
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sim/base/choice_table.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cluster/jitter_kind.hpp"
 
@@ -160,18 +161,21 @@ class TraceJitter final : public Jitter {
   std::uint64_t stream_ = 0, start_ = 0, used_column_ = 0;
 };
 
-/// `auto`: at the beginning of a column that is the worker's alone, else at a place of its own, so that workers that share a column
+enum class Offset { automatic, none, random };
+constexpr ChoiceTable<Offset> offset_choice("offset", {{Offset::automatic, "auto"}, {Offset::none, "none"}, {Offset::random, "random"}});
+
+/// Automatic: at the beginning of a column that is the worker's alone, else at a place of its own, so that workers that share a column
 /// do not straggle in step.
-bool starts_at_random(const std::string& offset, const Trace& trace, std::optional<std::int64_t> worker) {
-  if (offset != "auto") return offset == "random";
-  return trace.columns == 1 || !worker || *worker >= static_cast<std::int64_t>(trace.columns);
+bool starts_at_random(Offset offset, const Trace& trace, std::optional<Rank> worker) {
+  if (offset != Offset::automatic) return offset == Offset::random;
+  return trace.columns == 1 || !worker || index_of(*worker) >= trace.columns;
 }
 
-std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<std::int64_t> worker) {
+std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<Rank> worker) {
   std::shared_ptr<const Trace> trace = shared_trace(parameters.text("path"));
   std::optional<std::size_t> column;
-  if (worker) column = static_cast<std::size_t>(*worker) % trace->columns;
-  const bool random_start = starts_at_random(parameters.text("offset"), *trace, worker);
+  if (worker) column = index_of(*worker) % trace->columns;
+  const bool random_start = starts_at_random(offset_choice.of(parameters), *trace, worker);
   return std::make_unique<TraceJitter>(std::move(trace), column, random_start, parameters.flag("normalize"));
 }
 
@@ -182,17 +186,15 @@ const Register<JitterEntry> entry({
                     .type = ValueType::path,
                     .required = true,
                     .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
-                   {.name = "offset",
-                    .type = ValueType::choice,
-                    .fallback = "auto",
-                    .meaning = "where a worker starts: at the first row, at a row of its own, or that only where it shares its column",
-                    .choices = {"auto", "none", "random"}},
+                   offset_choice.parameter(Offset::automatic,
+                                           "where a worker starts: at the first row, at a row of its own, or that only "
+                                           "where it shares its column"),
                    {.name = "normalize",
                     .type = ValueType::boolean,
                     .fallback = "false",
                     .meaning = "divide the factors by the mean of the whole file"}},
     .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
-    .make_for = [](const Parameters& parameters, std::int64_t worker) { return make(parameters, worker); },
+    .make_for = [](const Parameters& parameters, Rank worker) { return make(parameters, worker); },
 });
 
 }  // namespace

@@ -43,7 +43,7 @@ Transport::Transport(const Fabric& fabric, Network& network, const SharingModel&
   sharing.prepare(fabric, network);
 }
 
-void Transport::plan(std::uint32_t from, std::uint32_t to, double bytes, Carriage& out) {
+void Transport::plan(Rank from, Rank to, double bytes, Carriage& out) {
   fabric_.route(from, to, route_);
   Time latency = route_.latency;
   if (!segments_.empty()) {

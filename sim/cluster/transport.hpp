@@ -69,7 +69,7 @@ class Transport {
   bool plain() const { return plain_ && segments_.empty(); }
   bool contention() const { return sharing_.contention(); }
   /// How `bytes` go from one rank to another.
-  void plan(std::uint32_t from, std::uint32_t to, double bytes, Carriage& out);
+  void plan(Rank from, Rank to, double bytes, Carriage& out);
 
  private:
   const Fabric& fabric_;

@@ -7,6 +7,8 @@
 
 namespace straggler {
 
+/// A member of a schedule, by its place in it. Not a Rank (sim/base/rank.hpp): a schedule for some of the ranks numbers these from 0, and
+/// who runs it knows which Rank each of them is.
 using CollectiveRank = std::uint32_t;
 
 /// What a rank does in one round: it starts all its sends, waits until they have arrived and until it has received its share of this

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/key.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 
 namespace straggler {
@@ -101,8 +102,8 @@ struct RunRecord {
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;
-  } dropped;  // contributions that arrived and went into no version
-  std::uint64_t samples_drawn = 0;             // by workers; those beyond `samples` were discarded, lost, or under way at the stop
+  } dropped;                        // contributions that arrived and went into no version
+  std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or under way at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;
   std::vector<CurvePoint> curve;
@@ -129,15 +130,15 @@ class RecordSink {
  public:
   virtual ~RecordSink() = default;
   /// One row of order.csv.
-  virtual void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t first_position,
+  virtual void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) = 0;
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
   /// which branch of a wait won (0 or 1).
-  virtual void choice(std::uint32_t process, std::int32_t choice) = 0;
+  virtual void choice(Rank process, std::int32_t choice) = 0;
   /// With `--trace` only: what a worker did from `start` to `end`.
-  virtual void span(std::uint32_t worker, Phase phase, Time start, Time end) = 0;
+  virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
   /// With `--trace` only: so much of the time that was told of as computing was for nothing, since its result was dropped.
-  virtual void wasted(std::uint32_t, Time) {}
+  virtual void wasted(Rank, Time) {}
 };
 
 }  // namespace straggler

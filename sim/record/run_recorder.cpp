@@ -66,9 +66,7 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
     from.samples += each.samples;
     from.staleness_sum += staleness;
     from.staleness_max = std::max(from.staleness_max, staleness);
-    if (sink_)
-      sink_->contribution(version, now, static_cast<std::uint32_t>(each.worker), each.read_version, each.first_position, each.steps,
-                          each.samples);
+    if (sink_) sink_->contribution(version, now, each.worker, each.read_version, each.first_position, each.steps, each.samples);
   }
 }
 
@@ -82,12 +80,17 @@ bool RunRecorder::published(const Weights& weights, const Contributions& made, T
   return stop_.epochs && epochs() >= *stop_.epochs;
 }
 
+const Weights& RunRecorder::latest_with_value() {
+  if (latest_->value.empty() && look_up_) latest_.edit().value = look_up_();
+  return latest_;
+}
+
 void RunRecorder::discarded(const Contributions& made, std::uint64_t bytes) {
   ++record_.dropped.contributions;
   record_.dropped.bytes += bytes;
   for (const Contribution& each : made) {
     record_.dropped.samples += each.samples;
-    times_.waste(static_cast<std::uint32_t>(each.worker), each.spent);
+    times_.waste(each.worker, each.spent);
   }
 }
 
@@ -101,8 +104,9 @@ bool RunRecorder::evaluate(Time now) {
   point.epoch = epochs();
   point.bytes_sent = bytes_.sent;
   if (evaluator_) {
-    const Evaluation train = evaluator_->evaluate(latest_->value, EvaluationSet::train_subset);
-    const Evaluation test = evaluator_->evaluate(latest_->value, evaluation_.set);
+    const Handle value = latest_with_value()->value;
+    const Evaluation train = evaluator_->evaluate(value, EvaluationSet::train_subset);
+    const Evaluation test = evaluator_->evaluate(value, evaluation_.set);
     point.train_loss = train.loss;
     point.train_accuracy = train.accuracy;
     point.test_loss = test.loss;
@@ -151,7 +155,7 @@ void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.lost;
   record_.statistics_bytes = bytes_.statistics;
-  record_.weights_key = latest_->value.key().text();
+  record_.weights_key = latest_with_value()->value.key().text();
   std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
   record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
   times_.finish(now);

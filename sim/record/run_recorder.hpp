@@ -58,15 +58,17 @@ class RunRecorder {
               RecordSink* sink, bool trace);
 
   TimeAccounts& times() { return times_; }
-  WorkerRecord& worker(Rank rank) { return record_.workers[static_cast<std::size_t>(rank)]; }
+  WorkerRecord& worker(Rank rank) { return record_.workers[index_of(rank)]; }
   RecordSink* trace() const { return trace_; }
   RecordSink* sink() const { return sink_; }
   ByteCounters& bytes() { return bytes_; }
 
   /// The first curve point: the initial weights at time 0. True: the run stops here.
   bool begin(const Weights& initial);
-  /// A published version and what went into it. True: the run stops here.
+  /// A published version and what went into it. True: the run stops here. Weights without a value: `look_up` is asked where it is needed.
   bool published(const Weights& weights, const Contributions& made, Time now);
+  /// Who makes the value of the latest version where it came without.
+  void look_up_values(std::function<Handle()> look_up) { look_up_ = std::move(look_up); }
   /// Contributions that go into no version, and the bytes that brought them.
   void discarded(const Contributions& made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
@@ -76,6 +78,8 @@ class RunRecorder {
 
   std::uint64_t epochs_closed() const { return epochs_closed_; }
   const Weights& latest() const { return latest_; }
+  /// With its value, which latest() may lack until the run is over.
+  const Weights& latest_with_value();
   RunRecord& record() { return record_; }
   double fraction_done(Time now) const;
   /// Not a number where nobody knows how many samples an epoch has.
@@ -98,6 +102,7 @@ class RunRecorder {
   RecordSink *sink_, *trace_;
   ByteCounters bytes_;
   Weights latest_;
+  std::function<Handle()> look_up_;  // empty: versions have values
   RunRecord record_;
   TimeAccounts times_;
   std::map<std::uint64_t, std::uint64_t> stalest_;  // contributions by staleness; below `few_versions` they are counted in the record

@@ -28,12 +28,12 @@ void TimeAccounts::recount(Clock& clock, Time now) {
   clock.counted = phase;
 }
 
-void TimeAccounts::advance(std::uint32_t worker, Time now) {
-  Clock& clock = clocks_[worker];
+void TimeAccounts::advance(Rank worker, Time now) {
+  Clock& clock = clocks_[index_of(worker)];
   const Phase phase = clock.counted;
   const Time span = now - clock.since;
   if (span == Time()) return;
-  WorkerRecord& record = records_[worker];
+  WorkerRecord& record = records_[index_of(worker)];
   record.split[phase] += span;
   if (phase == Phase::compute) clock.computed += span;
   if (clock.flights > 0) {
@@ -44,36 +44,36 @@ void TimeAccounts::advance(std::uint32_t worker, Time now) {
   clock.since = now;
 }
 
-void TimeAccounts::trace(std::uint32_t worker, Phase phase, Time from, Time to) {
-  if (!(clocks_[worker].flags & computing)) return trace_->span(worker, phase, from, to);
-  std::vector<Piece>& pieces = pieces_[worker];
+void TimeAccounts::trace(Rank worker, Phase phase, Time from, Time to) {
+  if (!(clocks_[index_of(worker)].flags & computing)) return trace_->span(worker, phase, from, to);
+  std::vector<Piece>& pieces = pieces_[index_of(worker)];
   if (!pieces.empty() && pieces.back().phase == phase)
     pieces.back().end = to;
   else
     pieces.push_back({phase, from, to});
 }
 
-void TimeAccounts::trace_computed(std::uint32_t worker, Phase becomes) {
-  for (const Piece& piece : pieces_[worker])
+void TimeAccounts::trace_computed(Rank worker, Phase becomes) {
+  for (const Piece& piece : pieces_[index_of(worker)])
     trace_->span(worker, piece.phase == Phase::compute ? becomes : piece.phase, piece.start, piece.end);
-  pieces_[worker].clear();
+  pieces_[index_of(worker)].clear();
 }
 
-void TimeAccounts::change(std::uint32_t worker, Time now, Flag flag, bool on) {
+void TimeAccounts::change(Rank worker, Time now, Flag flag, bool on) {
   if (closed_) return;
   advance(worker, now);
-  Clock& clock = clocks_[worker];
+  Clock& clock = clocks_[index_of(worker)];
   if (trace_ && flag == computing) trace_computed(worker, Phase::compute);
   if (flag == computing && on) clock.computed = Time();
   clock.flags = static_cast<std::uint8_t>(on ? clock.flags | flag : clock.flags & ~flag);
   recount(clock, now);
 }
 
-void TimeAccounts::discard_compute(std::uint32_t worker, Time now) {
+void TimeAccounts::discard_compute(Rank worker, Time now) {
   if (closed_) return;
   advance(worker, now);
-  Clock& clock = clocks_[worker];
-  TimeSplit& split = records_[worker].split;
+  Clock& clock = clocks_[index_of(worker)];
+  TimeSplit& split = records_[index_of(worker)].split;
   split[Phase::compute] -= clock.computed;
   split[Phase::wasted] += clock.computed;
   sums_[at(Phase::compute)] -= clock.computed.ticks();
@@ -84,9 +84,9 @@ void TimeAccounts::discard_compute(std::uint32_t worker, Time now) {
   recount(clock, now);
 }
 
-void TimeAccounts::waste(std::uint32_t worker, Time spent) {
+void TimeAccounts::waste(Rank worker, Time spent) {
   if (closed_ || spent == Time()) return;
-  TimeSplit& split = records_[worker].split;
+  TimeSplit& split = records_[index_of(worker)].split;
   split[Phase::compute] -= spent;
   split[Phase::wasted] += spent;
   sums_[at(Phase::compute)] -= spent.ticks();
@@ -101,7 +101,7 @@ std::array<WideTicks, phase_count> TimeAccounts::sums(Time now) const {
 }
 
 void TimeAccounts::finish(Time now) {
-  for (std::uint32_t worker = 0; worker < clocks_.size(); ++worker) {
+  for (Rank worker = 0; index_of(worker) < clocks_.size(); ++worker) {
     advance(worker, now);
     if (trace_) trace_computed(worker, Phase::compute);
   }

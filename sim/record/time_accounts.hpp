@@ -17,45 +17,45 @@ class TimeAccounts {
   /// Splits are kept in `records`, which outlives this. With a sink, every span is reported as it ends.
   TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace);
 
-  void begin_compute(std::uint32_t worker, Time now) { change(worker, now, computing, true); }
+  void begin_compute(Rank worker, Time now) { change(worker, now, computing, true); }
   /// Returns what was booked as computing since it began.
-  Time end_compute(std::uint32_t worker, Time now) {
+  Time end_compute(Rank worker, Time now) {
     change(worker, now, computing, false);
-    return clocks_[worker].computed;
+    return clocks_[index_of(worker)].computed;
   }
   /// The computation that is under way is given up: what it took is wasted.
-  void discard_compute(std::uint32_t worker, Time now);
+  void discard_compute(Rank worker, Time now);
   /// A computation that ended earlier turns out to be for nothing: so much of the worker's computing time becomes wasted time.
-  void waste(std::uint32_t worker, Time spent);
-  void set_loading(std::uint32_t worker, Time now, bool on) { change(worker, now, loading, on); }
-  void set_down(std::uint32_t worker, Time now, bool on) { change(worker, now, down, on); }
+  void waste(Rank worker, Time spent);
+  void set_loading(Rank worker, Time now, bool on) { change(worker, now, loading, on); }
+  void set_down(Rank worker, Time now, bool on) { change(worker, now, down, on); }
   /// While it computes: the time is idle.
-  void set_paused(std::uint32_t worker, Time now, bool on) { change(worker, now, paused, on); }
-  void begin_flight(std::uint32_t worker, Time now) {
+  void set_paused(Rank worker, Time now, bool on) { change(worker, now, paused, on); }
+  void begin_flight(Rank worker, Time now) {
     if (closed_) return;
-    if (clocks_[worker].flights > 0) {
-      ++clocks_[worker].flights;
+    if (clocks_[index_of(worker)].flights > 0) {
+      ++clocks_[index_of(worker)].flights;
       return;
     }
     advance(worker, now);
-    clocks_[worker].flights = 1;
-    recount(clocks_[worker], now);
+    clocks_[index_of(worker)].flights = 1;
+    recount(clocks_[index_of(worker)], now);
   }
-  void end_flight(std::uint32_t worker, Time now) {
+  void end_flight(Rank worker, Time now) {
     if (closed_) return;
-    if (clocks_[worker].flights > 1) {
-      --clocks_[worker].flights;
+    if (clocks_[index_of(worker)].flights > 1) {
+      --clocks_[index_of(worker)].flights;
       return;
     }
     advance(worker, now);
-    clocks_[worker].flights = 0;
-    recount(clocks_[worker], now);
+    clocks_[index_of(worker)].flights = 0;
+    recount(clocks_[index_of(worker)], now);
   }
   /// The worker's account will soon change.
-  void prefetch(std::uint32_t worker) const noexcept {
-    __builtin_prefetch(&clocks_[worker], 1);
-    __builtin_prefetch(&records_[worker], 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(&records_[worker]) + 64, 1);
+  void prefetch(Rank worker) const noexcept {
+    __builtin_prefetch(&clocks_[index_of(worker)], 1);
+    __builtin_prefetch(&records_[index_of(worker)], 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(&records_[index_of(worker)]) + 64, 1);
   }
   /// Ticks of all workers together, by phase, as of `now`.
   std::array<WideTicks, phase_count> sums(Time now) const;
@@ -72,12 +72,12 @@ class TimeAccounts {
     Phase counted = Phase::idle;  // as which the worker is in `count_`
   };
   static Phase phase_of(const Clock& clock);
-  void change(std::uint32_t worker, Time now, Flag flag, bool on);
+  void change(Rank worker, Time now, Flag flag, bool on);
   /// Books the time since the last change to the phase that the worker was in.
-  void advance(std::uint32_t worker, Time now);
+  void advance(Rank worker, Time now);
   /// Reports the span that ends now; while a computation is under way it is kept, until it is known what becomes of that.
-  void trace(std::uint32_t worker, Phase phase, Time from, Time to);
-  void trace_computed(std::uint32_t worker, Phase becomes);
+  void trace(Rank worker, Phase phase, Time from, Time to);
+  void trace_computed(Rank worker, Phase becomes);
   /// After every change, with the worker advanced to now: a worker in phase k since tick s adds now - s to its sum, -s when it enters, the
   /// rest by count.
   void recount(Clock& clock, Time now);

@@ -10,10 +10,16 @@ namespace straggler {
 namespace {
 
 enum class Damping { none, inverse, inverse_sqrt };
+constexpr ChoiceTable<Damping> staleness_choice("staleness", {{Damping::none, "none"},
+                                                              {Damping::inverse, "inverse"},
+                                                              {Damping::inverse_sqrt, "inverse_sqrt"}});
+
+enum class Answers { in_turn, at_once };
+constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in_turn"}, {Answers::at_once, "at_once"}});
 
 class Asgd final : public Scheme {
  public:
-  Asgd(Damping damping, bool at_once) : damping_(damping), at_once_(at_once) {}
+  Asgd(Damping damping, Answers answers) : damping_(damping), answers_(answers) {}
 
  private:
   Process worker(Node& node) const override {
@@ -33,7 +39,7 @@ class Asgd final : public Scheme {
       const Gradient gradient = damped(node, arrived, weights->version - arrived->version());
       weights = co_await node.step(weights, gradient);
       weights = co_await node.publish(weights);
-      if (at_once_)
+      if (answers_ == Answers::at_once)
         node.post(arrived.sender, weights);
       else
         co_await node.send(arrived.sender, weights);
@@ -47,34 +53,20 @@ class Asgd final : public Scheme {
   }
 
   Damping damping_;
-  bool at_once_;  // the server does not wait until its answer has left
+  Answers answers_;  // at_once: the server does not wait until its answer has left
 };
-
-Damping damping_of(const Parameters& parameters) {
-  const std::string& name = parameters.text("staleness");
-  return name == "inverse" ? Damping::inverse : name == "inverse_sqrt" ? Damping::inverse_sqrt : Damping::none;
-}
 
 const Register<SchemeEntry> entry({
     .name = "asgd",
     .summary = "asynchronous SGD: the server steps on each gradient as it arrives",
     .reference = "Dean et al. 2012; Zhang et al. 2016",
-    .parameters = {{.name = "staleness",
-                    .type = ValueType::choice,
-                    .fallback = "none",
-                    .meaning = "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ",
-                    .choices = {"none", "inverse", "inverse_sqrt"}},
-                   {.name = "answers",
-                    .type = ValueType::choice,
-                    .fallback = "in_turn",
-                    .meaning = "the server sends one answer after the other before it takes the next gradient, or goes on at once while "
-                               "answers share its link",
-                    .choices = {"in_turn", "at_once"}},
-                   on_failure({"drop", "abort"}, "nobody waits for it anyway, or end")},
+    .parameters = {staleness_choice.parameter(Damping::none, "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ"),
+                   answers_choice.parameter(Answers::in_turn,
+                                            "the server sends one answer after the other before it takes the next "
+                                            "gradient, or goes on at once while answers share its link"),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
     .make =
-        [](const Parameters& parameters) {
-          return std::make_unique<Asgd>(damping_of(parameters), parameters.text("answers") == "at_once");
-        },
+        [](const Parameters& parameters) { return std::make_unique<Asgd>(staleness_choice.of(parameters), answers_choice.of(parameters)); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .plain_sgd_alone = {{}, {{"staleness", "inverse"}}},

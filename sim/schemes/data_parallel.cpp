@@ -39,14 +39,14 @@ class DataParallel final : public Scheme {
       std::vector<DrawnBatch> pieces;
       std::int64_t samples = 0;
       for (Rank rank = 0; rank < node.workers(); ++rank) {
-        pieces.push_back(node.next_batch_of(rank, drawings[static_cast<std::size_t>(rank)], node.batch_size(rank)));
+        pieces.push_back(node.next_batch_of(rank, drawings[index_of(rank)], node.batch_size(rank)));
         samples += pieces.back().size;
       }
       co_await node.load(pieces.front(), samples);
       co_await node.host_work(launches);
       // To all at once, so that they share device 0's way out, and on when the last byte has left.
       const Rank last = node.workers() - 1;
-      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[static_cast<std::size_t>(rank)]));
+      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[index_of(rank)]));
       if (last > 0) {
         const Samples of_last = inputs(node, pieces.back());
         co_await node.send(last, of_last);
@@ -94,6 +94,12 @@ class DataParallel final : public Scheme {
   bool ahead_, loads_between_;
 };
 
+enum class Launches { in_turn, ahead };
+constexpr ChoiceTable<Launches> launches_choice("launches", {{Launches::in_turn, "in_turn"}, {Launches::ahead, "ahead"}});
+
+enum class Loading { beside, between };
+constexpr ChoiceTable<Loading> loading_choice("loading", {{Loading::beside, "beside"}, {Loading::between, "between"}});
+
 const Register<SchemeEntry> entry({
     .name = "data_parallel",
     .summary = "one process drives all devices of a host: scatter, broadcast, compute, gather, step on device 0",
@@ -108,23 +114,18 @@ const Register<SchemeEntry> entry({
                     .fallback = "0s",
                     .meaning = "host's time for an iteration, whatever the number of devices",
                     .range = Range::at_least(0)},
-                   {.name = "launches",
-                    .type = ValueType::choice,
-                    .fallback = "in_turn",
-                    .meaning = "the host dispatches when the iteration before is through, or already while the devices are at it",
-                    .choices = {"in_turn", "ahead"}},
-                   {.name = "loading",
-                    .type = ValueType::choice,
-                    .fallback = "beside",
-                    .meaning =
-                        "the loader has cores of its own, or it shares the host's only one and prepares nothing while that dispatches",
-                    .choices = {"beside", "between"}},
-                   on_failure({"abort"}, "end")},
+                   launches_choice.parameter(Launches::in_turn,
+                                             "the host dispatches when the iteration before is through, or already "
+                                             "while the devices are at it"),
+                   loading_choice.parameter(Loading::beside,
+                                            "the loader has cores of its own, or it shares the host's only one and "
+                                            "prepares nothing while that dispatches"),
+                   on_failure({OnFailure::abort}, "end")},
     .make =
         [](const Parameters& parameters) {
-          return std::make_unique<DataParallel>(Time::from_seconds(parameters.number("overhead")),
-                                                Time::from_seconds(parameters.number("dispatch")), parameters.text("launches") == "ahead",
-                                                parameters.text("loading") == "between");
+          return std::make_unique<DataParallel>(
+              Time::from_seconds(parameters.number("overhead")), Time::from_seconds(parameters.number("dispatch")),
+              launches_choice.of(parameters) == Launches::ahead, loading_choice.of(parameters) == Loading::between);
         },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .plain_sgd_alone = {{}},

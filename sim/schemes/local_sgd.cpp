@@ -78,16 +78,12 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "H, local steps between two averages",
                     .range = Range::at_least(1)},
-                   {.name = "via",
-                    .type = ValueType::choice,
-                    .fallback = "all_reduce",
-                    .meaning = "how weights are averaged",
-                    .choices = {"all_reduce", "server"}},
-                   MomentumAtSync::parameter("keep"),
-                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+                   via_choice.parameter(Exchange::all_reduce, "how weights are averaged"),
+                   MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}}, {{"via", "server"}, {"momentum_at_sync", "average"}}},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-      if (parameters.text("via") == "server") return std::make_unique<LocalSgdByServer>(parameters);
+      if (via_choice.of(parameters) == Exchange::server) return std::make_unique<LocalSgdByServer>(parameters);
       return std::make_unique<LocalSgdByAllReduce>(parameters);
     },
     .exchange = exchange_via,

@@ -1,7 +1,5 @@
 // What a synchronization does to the optimizer state of workers that take local steps.
 #pragma once
-#include <string>
-
 #include "sim/training/node.hpp"
 
 namespace straggler {
@@ -11,18 +9,13 @@ namespace straggler {
 class MomentumAtSync {
  public:
   enum class Mode { keep, reset, average };
-  explicit MomentumAtSync(const Parameters& parameters) {
-    const std::string& mode = parameters.text("momentum_at_sync");
-    mode_ = mode == "reset" ? Mode::reset : mode == "average" ? Mode::average : Mode::keep;
-  }
+  static constexpr ChoiceTable<Mode> choice{"momentum_at_sync", {{Mode::keep, "keep"}, {Mode::reset, "reset"}, {Mode::average, "average"}}};
+  explicit MomentumAtSync(const Parameters& parameters) : mode_(choice.of(parameters)) {}
   /// The declaration that a scheme adds to its parameters.
-  static Parameter parameter(const char* fallback) {
-    return {.name = "momentum_at_sync",
-            .type = ValueType::choice,
-            .fallback = fallback,
-            .meaning = "what a synchronization does to the workers' optimizer state",
-            .choices = {"keep", "reset", "average"}};
+  static Parameter parameter(Mode fallback) {
+    return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");
   }
+  bool averages() const { return mode_ == Mode::average; }
   /// What a worker contributes.
   Weights outgoing(const Node& node, Weights weights) const {
     if (mode_ == Mode::average) node.attach_optimizer(weights);
@@ -37,7 +30,7 @@ class MomentumAtSync {
   }
 
  private:
-  Mode mode_ = Mode::keep;
+  Mode mode_;
 };
 
 }  // namespace straggler

@@ -10,12 +10,24 @@
 namespace straggler {
 namespace {
 
+enum class Counters { persist, reset };
+constexpr ChoiceTable<Counters> counters_choice("counters", {{Counters::persist, "persist"}, {Counters::reset, "reset"}});
+
+enum class Average { plain, by_samples };
+constexpr ChoiceTable<Average> average_choice("average", {{Average::plain, "plain"}, {Average::by_samples, "by_samples"}});
+
+enum class Interrupt { immediate, boundary };
+constexpr ChoiceTable<Interrupt> interrupt_choice("interrupt", {{Interrupt::immediate, "immediate"}, {Interrupt::boundary, "boundary"}});
+
+enum class Exchanged { weights, gradients };
+constexpr ChoiceTable<Exchanged> exchanged_choice("exchange", {{Exchanged::weights, "weights"}, {Exchanged::gradients, "gradients"}});
+
 struct NonblockingOptions {
   explicit NonblockingOptions(const Parameters& parameters)
       : minibatch(parameters.count("minibatch")),
-        reset_counters(parameters.text("counters") == "reset"),
-        by_samples(parameters.text("average") == "by_samples"),
-        at_boundary(parameters.text("interrupt") == "boundary"),
+        reset_counters(counters_choice.of(parameters) == Counters::reset),
+        by_samples(average_choice.of(parameters) == Average::by_samples),
+        at_boundary(interrupt_choice.of(parameters) == Interrupt::boundary),
         momentum(parameters) {}
   std::int64_t minibatch;
   bool reset_counters;  // false: after a sync each worker goes on with the rest of its batch
@@ -166,8 +178,8 @@ class NonblockingGradients final : public Scheme {
 };
 
 std::unique_ptr<Scheme> make(const Parameters& parameters) {
-  if (parameters.text("exchange") == "weights") return std::make_unique<NonblockingWeights>(parameters);
-  if (parameters.text("momentum_at_sync") == "average")
+  if (exchanged_choice.of(parameters) == Exchanged::weights) return std::make_unique<NonblockingWeights>(parameters);
+  if (MomentumAtSync(parameters).averages())
     throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
   return std::make_unique<NonblockingGradients>(parameters);
 }
@@ -181,33 +193,15 @@ const Register<SchemeEntry> entry({
                     .fallback = "32",
                     .meaning = "samples of one local step; a batch is split into these, the last one being smaller if need be",
                     .range = Range::at_least(1)},
-                   {.name = "counters",
-                    .type = ValueType::choice,
-                    .fallback = "persist",
-                    .meaning = "after a sync, go on with the rest of the batch, or start a whole one",
-                    .choices = {"persist", "reset"}},
-                   {.name = "average",
-                    .type = ValueType::choice,
-                    .fallback = "plain",
-                    .meaning = "weigh contributions equally, or by the samples in them",
-                    .choices = {"plain", "by_samples"}},
-                   {.name = "interrupt",
-                    .type = ValueType::choice,
-                    .fallback = "immediate",
-                    .meaning = "stop inside the current mini-batch, or after it",
-                    .choices = {"immediate", "boundary"}},
-                   {.name = "exchange",
-                    .type = ValueType::choice,
-                    .fallback = "weights",
-                    .meaning = "what is averaged: weights, or sums of local gradients that the server steps on",
-                    .choices = {"weights", "gradients"}},
-                   {.name = "via",
-                    .type = ValueType::choice,
-                    .fallback = "server",
-                    .meaning = "how contributions are averaged",
-                    .choices = {"server"}},
-                   MomentumAtSync::parameter("keep"),
-                   on_failure({"drop", "wait", "abort"}, "average without it, wait for it at the next sync, or end")},
+                   counters_choice.parameter(Counters::persist, "after a sync, go on with the rest of the batch, or start a whole one"),
+                   average_choice.parameter(Average::plain, "weigh contributions equally, or by the samples in them"),
+                   interrupt_choice.parameter(Interrupt::immediate, "stop inside the current mini-batch, or after it"),
+                   exchanged_choice.parameter(Exchanged::weights,
+                                              "what is averaged: weights, or sums of local gradients that the server steps on"),
+                   via_choice.only({Exchange::server}).parameter(Exchange::server, "how contributions are averaged"),
+                   MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
+                   on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
+                              "average without it, wait for it at the next sync, or end")},
     .examples = {{{"minibatch", "10"}}, {{"minibatch", "10"}, {"counters", "reset"}, {"exchange", "gradients"}, {"average", "by_samples"}}},
     .make = make,
     .exchange = [](const Parameters&) { return Exchange::server; },

@@ -22,7 +22,7 @@ const Register<SchemeEntry> entry({
     .name = "sequential",
     .summary = "one worker, plain SGD",
     .reference = "Robbins & Monro 1951",
-    .parameters = {on_failure({"wait", "abort"}, "go on from the latest version when it is back, or end")},
+    .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "go on from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
     .exchange = [](const Parameters&) { return Exchange::none; },
     .plain_sgd_alone = {{}},

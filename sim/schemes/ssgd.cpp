@@ -46,14 +46,10 @@ const Register<SchemeEntry> entry({
     .name = "ssgd",
     .summary = "synchronous SGD: one step on the mean of all workers' gradients",
     .reference = "Chen et al. 2016; Goyal et al. 2017",
-    .parameters = {{.name = "via",
-                    .type = ValueType::choice,
-                    .fallback = "all_reduce",
-                    .meaning = "how gradients are averaged",
-                    .choices = {"all_reduce", "server"}},
-                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+    .parameters = {via_choice.parameter(Exchange::all_reduce, "how gradients are averaged"),
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-      if (parameters.text("via") == "server") return std::make_unique<SsgdByServer>();
+      if (via_choice.of(parameters) == Exchange::server) return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();
     },
     .exchange = exchange_via,

@@ -1,8 +1,8 @@
 // Stale synchronous parallel: the server applies each gradient as it arrives, and lets no worker run ahead of the slowest by more than s,
 //   w ← w - η g(w_read),   η = lr / p (`mean`) or lr (`sum`);
-// a worker's clock c counts its own updates; it is answered, and goes on, once c - min clock ≤ s. So clocks are never more than s + 1 apart.
-// Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, NIPS 2013. `mean` is ours: with s = 0 a round
-// of p gradients then makes the step of synchronous SGD.
+// a worker's clock c counts its own updates; it is answered, and goes on, once c - min clock ≤ s. So clocks are never more than s + 1
+// apart. Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, NIPS 2013. `mean` is ours: with s = 0
+// a round of p gradients then makes the step of synchronous SGD.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -38,8 +38,8 @@ class Clocks {
     std::optional<std::uint64_t> now;  // none: it is not waited for
     std::uint64_t last = 0;
   };
-  Clock& of(Rank worker) { return clocks_[static_cast<std::size_t>(worker)]; }
-  const Clock& of(Rank worker) const { return clocks_[static_cast<std::size_t>(worker)]; }
+  Clock& of(Rank worker) { return clocks_[index_of(worker)]; }
+  const Clock& of(Rank worker) const { return clocks_[index_of(worker)]; }
   bool running(Rank worker) const { return of(worker).now.has_value(); }
   std::uint64_t slowest() const { return counts_.begin()->first; }
   void remove(Rank worker) {
@@ -55,13 +55,17 @@ class Clocks {
 
   const Node& node_;
   std::uint64_t slack_;
-  std::vector<Clock> clocks_;              // [workers]
+  std::vector<Clock> clocks_;             // [workers]
   std::map<std::uint64_t, Rank> counts_;  // workers at each clock
 };
 
+/// The step on one worker's gradient: lr / p or lr.
+enum class Scale { mean, sum };
+constexpr ChoiceTable<Scale> scale_choice("scale", {{Scale::mean, "mean"}, {Scale::sum, "sum"}});
+
 class Ssp final : public Scheme {
  public:
-  Ssp(std::uint64_t slack, bool mean) : slack_(slack), mean_(mean) {}
+  Ssp(std::uint64_t slack, Scale scale) : slack_(slack), scale_(scale) {}
 
  private:
   Process worker(Node& node) const override {
@@ -81,7 +85,7 @@ class Ssp final : public Scheme {
     for (;;) {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
       if (arrived) {
-        const Gradient gradient = mean_ ? node.algebra().scaled(*arrived, 1.0 / node.workers()) : Gradient(*arrived);
+        const Gradient gradient = scale_ == Scale::mean ? node.algebra().scaled(*arrived, 1.0 / node.workers()) : Gradient(*arrived);
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
         clocks.tick(arrived->sender);
@@ -102,7 +106,7 @@ class Ssp final : public Scheme {
   }
 
   std::uint64_t slack_;
-  bool mean_;
+  Scale scale_;
 };
 
 const Register<SchemeEntry> entry({
@@ -114,16 +118,15 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "s, updates that a worker may be ahead of the slowest and still go on",
                     .range = Range::at_least(0)},
-                   {.name = "scale",
-                    .type = ValueType::choice,
-                    .fallback = "mean",
-                    .meaning = "the step on a worker's gradient: lr/p, so that a round makes one mean step, or lr, as in the paper",
-                    .choices = {"mean", "sum"}},
-                   on_failure({"drop", "wait", "abort"}, "the others go on without its clock, wait for it, or end")},
+                   scale_choice.parameter(Scale::mean,
+                                          "the step on a worker's gradient: lr/p, so that a round makes one mean step, or "
+                                          "lr, as in the paper"),
+                   on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
+                              "the others go on without its clock, wait for it, or end")},
     .examples = {{{"slack", "2"}}, {{"slack", "0"}}, {{"slack", "1"}, {"scale", "sum"}}},
     .make =
         [](const Parameters& parameters) {
-          return std::make_unique<Ssp>(static_cast<std::uint64_t>(parameters.count("slack")), parameters.text("scale") == "mean");
+          return std::make_unique<Ssp>(static_cast<std::uint64_t>(parameters.count("slack")), scale_choice.of(parameters));
         },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },

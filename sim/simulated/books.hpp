@@ -25,10 +25,10 @@ class Books {
   /// Of those sent: running statistics.
   void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }
   void begin_flight(Rank rank) {
-    if (world_.is_worker(rank)) times().begin_flight(static_cast<std::uint32_t>(rank), world_.now());
+    if (world_.is_worker(rank)) times().begin_flight(rank, world_.now());
   }
   void end_flight(Rank rank) {
-    if (world_.is_worker(rank)) times().end_flight(static_cast<std::uint32_t>(rank), world_.now());
+    if (world_.is_worker(rank)) times().end_flight(rank, world_.now());
   }
   TimeAccounts& times() { return recorder_.times(); }
   RunRecorder& recorder() { return recorder_; }

@@ -23,13 +23,13 @@ class Choices {
   }
   /// -1: free.
   std::int32_t next(Rank rank) {
-    const auto at = static_cast<std::size_t>(rank);
+    const auto at = index_of(rank);
     if (at >= forced_.size() || used_[at] >= forced_[at].size()) return -1;
     return forced_[at][used_[at]++];
   }
   void made(Rank rank, std::int32_t choice) {
-    if (static_cast<std::size_t>(rank) < forced_.size()) ++made_[static_cast<std::size_t>(rank)];
-    if (sink_) sink_->choice(static_cast<std::uint32_t>(rank), choice);
+    if (index_of(rank) < forced_.size()) ++made_[index_of(rank)];
+    if (sink_) sink_->choice(rank, choice);
   }
   /// A replay has not made all choices of the run that it follows.
   bool are_left() const {
@@ -39,7 +39,7 @@ class Choices {
   }
   /// What it looked up and did not live to make is its next life's.
   void life_ended(Rank rank) {
-    const auto at = static_cast<std::size_t>(rank);
+    const auto at = index_of(rank);
     if (at < forced_.size()) used_[at] = std::min(used_[at], made_[at]);
   }
 

@@ -17,7 +17,7 @@ Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputeP
   if (managed_) jobs_.resize(plan_.compute_of.size());
   for (std::size_t h = 0; h < plan_.hosts.size(); ++h) {
     const SharedHost& host = plan_.hosts[h];
-    for (const Rank worker : host.workers) jobs_[static_cast<std::size_t>(worker)].host = static_cast<std::uint32_t>(h);
+    for (const Rank worker : host.workers) jobs_[index_of(worker)].host = static_cast<std::uint32_t>(h);
     active_.push_back(host.busy_waiting ? static_cast<double>(host.workers.size()) : 0);
   }
   if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
@@ -40,7 +40,7 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   }
   if (there == now()) return begin(operation);
   operation.milestone() = loading;
-  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  times_.set_loading(rank, now(), true);
   simulation_.queue().at(there, operation);
 }
 
@@ -49,7 +49,7 @@ Time Computations::loaded(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
   if (plan_.load_apart || !loads(own)) return now();
-  Loader& loader = loaders_[static_cast<std::size_t>(rank)];
+  Loader& loader = loaders_[index_of(rank)];
   if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
   loader.work = operation.batch().work;
   return fetched(own, loader, operation.node().epoch_of(operation.batch()), operation.batch().size);
@@ -59,16 +59,15 @@ bool Computations::load(LoadOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
   if (!loads(own)) return true;
-  const Time there =
-      fetched(own, loaders_[static_cast<std::size_t>(rank)], operation.node().epoch_of(operation.first()), operation.samples());
+  const Time there = fetched(own, loaders_[index_of(rank)], operation.node().epoch_of(operation.first()), operation.samples());
   if (there == now()) return true;
-  times_.set_loading(static_cast<std::uint32_t>(rank), now(), true);
+  times_.set_loading(rank, now(), true);
   simulation_.queue().at(there, operation);
   return false;
 }
 
 void Computations::loaded_or_given_up(const LoadOperation& operation) noexcept {
-  times_.set_loading(static_cast<std::uint32_t>(operation.node().self()), now(), false);
+  times_.set_loading(operation.node().self(), now(), false);
 }
 
 /// The next batch is taken from the loader and copied to the device: when it lies there.
@@ -102,7 +101,7 @@ Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, s
 }
 
 void Computations::stall_loader(Rank worker, Time span) {
-  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)].stood += span;
+  if (!loaders_.empty()) loaders_[index_of(worker)].stood += span;
 }
 
 bool Computations::start_host_work(HostOperation& operation) {
@@ -118,13 +117,13 @@ bool Computations::start_host_work(HostOperation& operation) {
 void Computations::begin(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   operation.milestone() = 0;
-  times_.begin_compute(static_cast<std::uint32_t>(rank), now());
+  times_.begin_compute(rank, now());
   if (!managed_) return schedule_next(operation);
-  Job& job = jobs_[static_cast<std::size_t>(rank)];
+  Job& job = jobs_[index_of(rank)];
   job.operation = &operation;
   job.done = 0;
   job.since = now();
-  if (paused_) times_.set_paused(static_cast<std::uint32_t>(rank), now(), true);
+  if (paused_) times_.set_paused(rank, now(), true);
   if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
     ++active_[job.host];
     change_host(job);
@@ -144,8 +143,7 @@ void Computations::schedule_next(ComputeOperation& operation) {
 }
 
 std::size_t Computations::due(ComputeOperation& operation) {
-  const Rank rank = operation.node().self();
-  const auto worker = static_cast<std::uint32_t>(rank);
+  const Rank worker = operation.node().self();
   if (operation.milestone() == loading) {
     times_.set_loading(worker, now(), false);
     begin(operation);
@@ -154,8 +152,8 @@ std::size_t Computations::due(ComputeOperation& operation) {
   const std::size_t passed = ++operation.milestone();
   if (passed < milestones(operation).size()) {
     if (managed_) {
-      settle(jobs_[worker]);
-      reschedule(jobs_[worker]);
+      settle(jobs_[index_of(worker)]);
+      reschedule(jobs_[index_of(worker)]);
     } else {
       schedule_next(operation);
     }
@@ -163,7 +161,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
   }
   operation.span = times_.end_compute(worker, now());
   if (managed_) {
-    Job& job = jobs_[worker];
+    Job& job = jobs_[index_of(worker)];
     job.operation = nullptr;
     if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
       --active_[job.host];
@@ -174,11 +172,11 @@ std::size_t Computations::due(ComputeOperation& operation) {
 }
 
 void Computations::stop(ComputeOperation& operation) noexcept {
-  const auto worker = static_cast<std::uint32_t>(operation.node().self());
+  const Rank worker = operation.node().self();
   if (operation.milestone() == loading) return times_.set_loading(worker, now(), false);
   times_.discard_compute(worker, now());
   if (!managed_) return;
-  Job& job = jobs_[worker];
+  Job& job = jobs_[index_of(worker)];
   if (paused_) times_.set_paused(worker, now(), false);
   job.operation = nullptr;
   if (job.host == ~0u || plan_.hosts[job.host].busy_waiting) return;
@@ -211,7 +209,7 @@ void Computations::reschedule(Job& job) {
 /// The number of workers that want a core has changed there.
 void Computations::change_host(const Job& changed) {
   for (const Rank worker : plan_.hosts[changed.host].workers) {
-    Job& job = jobs_[static_cast<std::size_t>(worker)];
+    Job& job = jobs_[index_of(worker)];
     if (!job.operation) continue;
     settle(job);
     reschedule(job);
@@ -219,16 +217,16 @@ void Computations::change_host(const Job& changed) {
 }
 
 void Computations::set_slowness(Rank worker, double times_slower) {
-  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  Job& job = jobs_[index_of(worker)];
   settle(job);
   job.slowness = times_slower;
   reschedule(job);
 }
 
 void Computations::set_down(Rank worker, bool down) {
-  if (!loaders_.empty()) loaders_[static_cast<std::size_t>(worker)] = Loader();
+  if (!loaders_.empty()) loaders_[index_of(worker)] = Loader();
   if (!managed_) return;
-  Job& job = jobs_[static_cast<std::size_t>(worker)];
+  Job& job = jobs_[index_of(worker)];
   if (job.down == down) return;
   job.down = down;
   if (job.host == ~0u || !plan_.hosts[job.host].busy_waiting) return;
@@ -237,24 +235,24 @@ void Computations::set_down(Rank worker, bool down) {
 }
 
 void Computations::pause() {
-  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
-    Job& job = jobs_[worker];
+  for (Rank worker = 0; index_of(worker) < jobs_.size(); ++worker) {
+    Job& job = jobs_[index_of(worker)];
     if (!job.operation) continue;
     settle(job);
     job.rate = 0;
     job.operation->cancel();
-    times_.set_paused(static_cast<std::uint32_t>(worker), now(), true);
+    times_.set_paused(worker, now(), true);
   }
   paused_ = true;
 }
 
 void Computations::resume() {
   paused_ = false;
-  for (std::size_t worker = 0; worker < jobs_.size(); ++worker) {
-    Job& job = jobs_[worker];
+  for (Rank worker = 0; index_of(worker) < jobs_.size(); ++worker) {
+    Job& job = jobs_[index_of(worker)];
     if (!job.operation) continue;
     settle(job);
-    times_.set_paused(static_cast<std::uint32_t>(worker), now(), false);
+    times_.set_paused(worker, now(), false);
     reschedule(job);
   }
 }

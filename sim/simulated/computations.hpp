@@ -39,7 +39,7 @@ class Computations {
   bool start_host_work(HostOperation& operation);
 
   std::span<const double> milestones(const ComputeOperation& operation) const;
-  std::size_t class_number(Rank worker) const { return plan_.class_of[static_cast<std::size_t>(worker)]; }
+  std::size_t class_number(Rank worker) const { return plan_.class_of[index_of(worker)]; }
   /// A slow spell begins or ends: times slower than otherwise, all spells together.
   void set_slowness(Rank worker, double times_slower);
   /// It is down (its cores are free, its loader starts anew), or up again.

@@ -36,8 +36,7 @@ struct ComputePlan {
 
   /// How long `worker` computes `batch` from `start` on, in its `call`-th computation.
   Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
-    return compute[compute_of[static_cast<std::size_t>(worker)]].duration({batch.work, batch.size, batch.number, batch.offset}, call,
-                                                                          start);
+    return compute[compute_of[index_of(worker)]].duration({batch.work, batch.size, batch.number, batch.offset}, call, start);
   }
 };
 

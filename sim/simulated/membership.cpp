@@ -21,8 +21,9 @@ Membership::Membership(World& world, Books& books, Workers& workers, PostOffice&
     if (fault.kind == Fault::Kind::link) links_.resize(world_.cluster.fabric->links());
     if (fault.kind != Fault::Kind::join) continue;
     workers_.set_state(fault.worker, State::absent);
-    books_.times().set_down(static_cast<std::uint32_t>(fault.worker), Time(), true);
+    books_.times().set_down(fault.worker, Time(), true);
     computations_.set_down(fault.worker, true);
+    publications_.worker_went(fault.worker);
   }
 }
 
@@ -118,11 +119,12 @@ void Membership::take_out(Rank worker, State becomes) {
   // What it was sending breaks off, unless it leaves in good order; what has left arrives; what comes finds nobody.
   post_office_.worker_went(worker, becomes == State::crashed);
   if (was_up) {
-    books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), true);
+    books_.times().set_down(worker, world_.now(), true);
     computations_.set_down(worker, true);
   }
   if (reduction_) reduction_->membership_changed(worker);
-  post_office_.notify_server();
+  if (publications_.worker_went(worker)) return;
+  post_office_.tell_of_members();
   start_ready();  // what they waited for may have broken off
   const auto comes = [this](Rank rank) { return workers_.state(rank) == State::coming || to_come_[static_cast<std::size_t>(rank)]; };
   bool any = workers_.members() > 0;
@@ -133,7 +135,7 @@ void Membership::take_out(Rank worker, State becomes) {
 void Membership::fetch_state(Rank worker) {
   workers_.set_state(worker, State::coming);
   to_come_[static_cast<std::size_t>(worker)] = false;
-  books_.times().set_down(static_cast<std::uint32_t>(worker), world_.now(), false);
+  books_.times().set_down(worker, world_.now(), false);
   computations_.set_down(worker, false);
   state_lost(worker);
 }
@@ -142,10 +144,14 @@ void Membership::state_lost(Rank worker) {
   if (workers_.state(worker) != State::coming) return;
   const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
   if (source == anyone) return state_arrived(worker);
-  Weights weights = publications_.latest();
+  Weights weights = publications_.state_of(source);
   if (!world_.has_server())
-    for (const Handle& state : optimizer_) weights.edit().more.edit().attached.push_back({"optimizer", state});
+    for (const Handle& state : optimizer_of(source)) weights.edit().more.edit().attached.push_back({"optimizer", state});
   post_office_.transfer_state(source, worker, Payload(weights));
+}
+
+const std::vector<Handle>& Membership::optimizer_of(Rank source) const {
+  return publications_.own_versions() && source != anyone ? workers_.node(source).optimizer().state() : optimizer_;
 }
 
 void Membership::state_arrived(Rank worker) {
@@ -173,14 +179,15 @@ void Membership::start(Rank worker) {
   post_office_.forget_former_life(worker);
   workers_.begin_life(worker);
   Node& node = workers_.node(worker);
+  const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
+  const Weights state = publications_.worker_comes(worker, publications_.state_of(source));
   // Others that have no server hold the weights whole, and it must have the same.
-  const Weights& latest = publications_.latest();
-  node.start_from(world_.has_server() ? node.algebra().as_sent(latest) : latest);
-  node.optimizer().state() = optimizer_;
+  node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
+  node.optimizer().state() = optimizer_of(source);
   if (reduction_) node.start_after_reductions(reduction_->start(worker));
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
-  post_office_.notify_server();
+  post_office_.tell_of_members();
 }
 
 }  // namespace straggler

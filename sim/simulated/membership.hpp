@@ -13,7 +13,8 @@ namespace straggler {
 
 /// A worker that comes (back) is first sent the state it needs: the weights, by the server, or by the first member where there is none
 /// (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, at no time. It starts from the
-/// version that is the latest when it starts; among workers that reduce together, when Reduction says.
+/// version that is the latest when it starts, where workers have weights of their own from the latest ones of that first member; among
+/// workers that reduce together, when Reduction says.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this. `reduction` null: workers do not reduce.
@@ -44,6 +45,8 @@ class Membership final : private StateTransferWatch {
   void start(Rank worker);
   void start_ready();
   void start_all();
+  /// State of the optimizer that belongs to what `source` sends.
+  const std::vector<Handle>& optimizer_of(Rank source) const;
   void set_bandwidth(const Fault& fault, bool failing);
 
   World& world_;

@@ -58,7 +58,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
       workers_(workers),
       wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
       processors_(world),
-      signals_(world.simulation, *world.cluster.fabric, static_cast<std::size_t>(world.workers)),
+      signals_(world.simulation, *world.cluster.fabric, world.workers),
       mail_(static_cast<std::size_t>(world.workers) + (world.has_server() ? 1 : 0)) {}
 
 PostOffice::~PostOffice() { take_down(); }
@@ -115,7 +115,8 @@ void PostOffice::transmit_statistics(Delivery& delivery) {
 void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   delivery.stage = Delivery::Stage::flowing;
   books_.sent(delivery.from, bytes);
-  if (world_.cluster.servers > 1 && !(world_.is_worker(delivery.from) && world_.is_worker(delivery.to))) return start_shards(delivery, bytes);
+  if (world_.cluster.servers > 1 && !(world_.is_worker(delivery.from) && world_.is_worker(delivery.to)))
+    return start_shards(delivery, bytes);
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
   world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
   world_.network.prefetch(carriage_.links);
@@ -138,8 +139,8 @@ void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
   const bool pushed = world_.is_worker(delivery.from);
   for (std::uint64_t s = 0; s < servers; ++s) {
     const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
-    const auto worker = static_cast<std::uint32_t>(pushed ? delivery.from : delivery.to);
-    const auto server = static_cast<std::uint32_t>(world_.workers) + static_cast<std::uint32_t>(s);
+    const Rank worker = pushed ? delivery.from : delivery.to;
+    const Rank server = world_.workers + static_cast<Rank>(s);
     world_.transport.plan(pushed ? worker : server, pushed ? server : worker, static_cast<double>(shard), carriage_);
     delivery.latency = std::max(delivery.latency, carriage_.after);
     delivery.shards[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
@@ -195,15 +196,14 @@ void PostOffice::lose(Delivery& delivery) {
 void PostOffice::prefetch_worker(Rank rank) noexcept {
   if (!world_.is_worker(rank)) return;
   workers_.node(rank).prefetch();
-  books_.times().prefetch(static_cast<std::uint32_t>(rank));
+  books_.times().prefetch(rank);
   __builtin_prefetch(&mail_of(rank));
 }
 
 /// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
   if (!world_.is_worker(rank)) return;
-  if (const auto* receiver = mail_of(rank).first_waiting())
-    static_cast<const MailOperation*>(receiver)->prefetch_waiter();
+  if (const auto* receiver = mail_of(rank).first_waiting()) static_cast<const MailOperation*>(receiver)->prefetch_waiter();
 }
 
 /// A server's messages may have waited for long: the next but one, then what the next one carries and its sender's account.
@@ -305,10 +305,12 @@ void PostOffice::forget_former_life(Rank worker) {
   for (Delivery* delivery : former) lose(*delivery);
 }
 
-void PostOffice::notify_server() {
-  if (!world_.has_server()) return;
-  const Rank server = world_.workers;
-  mail_.back().put(std::make_unique<Message>(server, server, Payload(MembershipNotice())));
+void PostOffice::tell_of_members() {
+  const Rank nobody = world_.workers;  // where there is a server, its own rank
+  const auto tell = [&](Rank rank) { mail_of(rank).put(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  if (world_.has_server()) return tell(world_.workers);
+  for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
+    if (workers_.is_member(worker)) tell(worker);
 }
 
 std::uint64_t PostOffice::bytes_in_flight() const {

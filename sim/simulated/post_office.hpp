@@ -56,8 +56,8 @@ class PostOffice {
   void forget_former_life(Rank worker);
   /// The life of `worker` that sent what `node` took last from it; any life if it has taken nothing.
   Peer last_heard(Rank node, Rank worker) const;
-  /// The server learns that members have changed.
-  void notify_server();
+  /// The server learns that members have changed; all members do where workers exchange with each other.
+  void tell_of_members();
 
   SignalBoard& signals() { return signals_; }
   Processors& processors() { return processors_; }
@@ -72,7 +72,7 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[static_cast<std::size_t>(rank)]; }
+  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[index_of(rank)]; }
   /// A message was given to a node's process, which sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
   /// The receive completes when its node's processor has handled the message.

@@ -15,7 +15,7 @@ Time Processors::handled(Rank rank, std::uint64_t bytes) {
   const double per_byte = world_.cluster.handling_seconds_per_byte;
   Time span = handling(rank);
   if (per_byte > 0) span += Time::from_seconds(per_byte * static_cast<double>(bytes));
-  Time& free = free_[world_.is_worker(rank) ? static_cast<std::size_t>(rank) + 1 : 0];
+  Time& free = free_[world_.is_worker(rank) ? index_of(rank) + 1 : 0];
   const Time ready = std::max(free, world_.now());
   return free = shared_ ? shared_->run(ready, span) : ready + span;
 }

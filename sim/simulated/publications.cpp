@@ -59,6 +59,11 @@ Publications::Publications(World& world, Books& books, Workers& workers, Reducti
     : world_(world), books_(books), workers_(workers), reduction_(reduction), lineage_(lineage), evaluator_(evaluator) {
   if (world.cluster.serial_per_epoch > Time())
     serial_part_ = std::make_unique<SerialPart>(world, books.recorder(), computations, processors);
+  const Versions versions = workers.node(0).plan().versions;
+  if (versions == Versions::shared) return;
+  lockstep_ = versions == Versions::lockstep;
+  own_.emplace(versions, world.workers, workers.node(0).initial_weights());
+  if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->current())->value; });
 }
 
 Publications::~Publications() = default;
@@ -83,24 +88,54 @@ bool Publications::is_recorded(const PublishOperation& operation) const {
 Publications::Result Publications::publish(const PublishOperation& operation) {
   if (reduction_ && reduction_->run_ends()) return Result::last;
   const Weights& weights = operation.weights();
+  if (own_) {
+    own_->publish(operation.node().self(), weights, operation.made(), world_.now());
+    return record_own() ? Result::last : Result::recorded;
+  }
   if (!is_recorded(operation)) {
     if (!world_.has_server() && weights->version == latest()->version && !(weights->value.key() == latest()->value.key()))
       throw std::logic_error(operation.node().name() + " has other weights than the others at version " + std::to_string(weights->version) +
                              ": the simulator contradicts itself; please report it with the scenario");
     return Result::known;
   }
-  if (books_.recorder().published(weights, operation.made(), world_.now())) {
+  return record(weights, operation.made(), weights->value) ? Result::last : Result::recorded;
+}
+
+bool Publications::record(const Weights& weights, const Contributions& made, const Handle& forced) {
+  if (books_.recorder().published(weights, made, world_.now())) {
     // Where messages move one by one, others may still receive: the run ends with the last of them.
     if (reduction_ && reduction_->finishing(operation.node().reductions_taken()))
       reduction_->end_run_when_done();
     else
       world_.simulation.stop();
-    return Result::last;
+    return true;
   }
-  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(weights->value);
-  if (evaluator_) evaluator_->published(weights->value, weights->version);
+  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(forced);
+  if (evaluator_) evaluator_->published(forced, weights->version);
   if (serial_part_) serial_part_->published();
-  return Result::recorded;
+  return false;
 }
+
+/// Where workers run free, the mean of all is not made for each version: what one worker has published is forced.
+bool Publications::record_own() {
+  while (std::optional<OwnVersions::Version> version = own_->next()) {
+    Handle value = version->parts.front()->value;
+    if (lockstep_) version->weights.edit().value = value = workers_.algebra().mean(version->parts)->value;
+    if (record(version->weights, version->made, value)) return true;
+  }
+  return false;
+}
+
+bool Publications::worker_went(Rank worker) {
+  if (!own_) return false;
+  own_->went(worker);
+  return record_own();
+}
+
+Weights Publications::state_of(Rank source) const {
+  return own_ && source != anyone ? own_->current(source) : books_.recorder().latest_with_value();
+}
+
+Weights Publications::worker_comes(Rank worker, const Weights& state) { return own_ ? own_->comes(worker, state) : state; }
 
 }  // namespace straggler

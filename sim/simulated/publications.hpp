@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sim/lineage/evaluator.hpp"
+#include "sim/record/own_versions.hpp"
 #include "sim/simulated/books.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/processors.hpp"
@@ -27,9 +28,20 @@ class Publications {
     known,     // one that somebody else has published, or will
     last,      // the run ends: whoever published it waits for ever
   };
-  /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail.
+  /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail. Of
+  /// workers with weights of their own each is recorded, in one version or another (OwnVersions).
   Result publish(const PublishOperation& operation);
   void evaluate_every(Time span);
+
+  /// `worker` is in no more: versions may be complete without it. True: the run ends with one of them.
+  bool worker_went(Rank worker);
+  /// What a worker starts from that is sent its state by `source`; by `anyone` if nobody is in.
+  Weights state_of(Rank source) const;
+  /// `worker` is in, from that state. Returns what it starts from.
+  Weights worker_comes(Rank worker, const Weights& state);
+  /// Number of the weights with which its present life began, where workers have their own; else 0.
+  std::uint64_t first_version(Rank worker) const { return own_ ? own_->first(worker) : 0; }
+  bool own_versions() const { return own_.has_value(); }
 
   /// The run ends now, for a reason of its own.
   void end_run(Outcome failure);
@@ -43,6 +55,9 @@ class Publications {
   class EvaluationClock;
   class SerialPart;
   bool is_recorded(const PublishOperation& operation) const;
+  /// True: the run ends with it. `forced`: what the math plane computes when too much waits for it; with it all that leads to it.
+  bool record(const Weights& weights, const Contributions& made, const Handle& forced);
+  bool record_own();
 
   World& world_;
   Books& books_;
@@ -50,6 +65,8 @@ class Publications {
   Reduction* reduction_;
   Lineage& lineage_;
   Evaluator* evaluator_;
+  std::optional<OwnVersions> own_;  // none: all workers have the same weights
+  bool lockstep_ = false;
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
   std::optional<Outcome> failure_;

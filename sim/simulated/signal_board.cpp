@@ -26,7 +26,7 @@ class SignalBoard::Wave final : public Event, public WaveHook {
   std::vector<Rank> to_;  // empty: everybody else
 };
 
-SignalBoard::SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers)
+SignalBoard::SignalBoard(Simulation& simulation, const Fabric& fabric, Rank workers)
     : simulation_(simulation), fabric_(fabric), count_(workers) {}
 
 SignalBoard::~SignalBoard() {
@@ -40,10 +40,10 @@ SignalBoard::~SignalBoard() {
 void SignalBoard::broadcast(Rank from, std::uint64_t number) {
   std::map<Time, std::vector<Rank>> by_latency;
   Route route;
-  for (std::size_t rank = 0; rank < count_; ++rank) {
-    if (static_cast<Rank>(rank) == from) continue;
-    fabric_.route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(rank), route);
-    by_latency[route.latency].push_back(static_cast<Rank>(rank));
+  for (Rank rank = 0; rank < count_; ++rank) {
+    if (rank == from) continue;
+    fabric_.route(from, rank, route);
+    by_latency[route.latency].push_back(rank);
   }
   for (auto& [latency, to] : by_latency) {
     if (by_latency.size() == 1) to = std::vector<Rank>();  // which gives the memory back: = {} would not
@@ -72,8 +72,8 @@ void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
   }
   known_.number = number;
   known_.except = from;
-  for (std::size_t rank = 0; rank < count_; ++rank)
-    if (static_cast<Rank>(rank) != from) arrive(static_cast<Rank>(rank), number);
+  for (Rank rank = 0; rank < count_; ++rank)
+    if (rank != from) arrive(rank, number);
 }
 
 bool SignalBoard::wait(SignalOperation& operation) {

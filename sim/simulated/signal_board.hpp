@@ -16,7 +16,7 @@ namespace straggler {
 /// receiver: where all workers finish together, each of p broadcasts would otherwise be p - 1 messages.
 class SignalBoard {
  public:
-  SignalBoard(Simulation& simulation, const Fabric& fabric, std::size_t workers);
+  SignalBoard(Simulation& simulation, const Fabric& fabric, Rank workers);
   SignalBoard(const SignalBoard&) = delete;
   SignalBoard& operator=(const SignalBoard&) = delete;
   ~SignalBoard();
@@ -38,13 +38,13 @@ class SignalBoard {
 
   /// Made when first needed: most schemes send no signals.
   Worker& worker(Rank rank) {
-    if (workers_.empty()) workers_.resize(count_);
-    return workers_[static_cast<std::size_t>(rank)];
+    if (workers_.empty()) workers_.resize(index_of(count_));
+    return workers_[index_of(rank)];
   }
 
   Simulation& simulation_;
   const Fabric& fabric_;
-  std::size_t count_;
+  Rank count_;
   std::vector<Worker> workers_;  // [count_], or empty
   /// All workers but `except` (anyone: none lacks it) have got a signal of at least this number.
   struct {

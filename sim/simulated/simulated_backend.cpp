@@ -14,7 +14,7 @@ namespace {
 
 /// As the cluster asks for it; null where a server averages.
 std::unique_ptr<Reduction> make_reduction(World& world, Books& books, Workers& workers, PostOffice& post_office) {
-  const bool alone = world.workers == 1 && !world.has_server();
+  const bool alone = world.workers == 1 && !world.has_server() && !world.cluster.peers;
   if (!world.cluster.all_reduce && !alone) return nullptr;
   if (world.cluster.as_they_come) return std::make_unique<ReductionSkewed>(world, books, workers, post_office);
   return std::make_unique<ReductionTogether>(world, books, workers, post_office);

@@ -44,6 +44,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool is_member(Rank worker) const override { return workers_.is_member(worker); }
   Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }
   bool awaits(Rank worker) const override { return workers_.awaits(worker); }
+  std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool reduces() const override { return reduction_ != nullptr; }
   bool members_change() const override { return workers_.change(); }
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }

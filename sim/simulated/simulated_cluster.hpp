@@ -4,11 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/costs.hpp"
+#include "sim/simulated/compute_plan.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -22,12 +23,9 @@ struct Fault {
   std::vector<LinkId> links = {};  // Kind::link
 };
 
-/// What the others do when a worker crashes (sim/training/scheme.hpp).
-enum class OnFailure { wait, drop, abort };
-
 /// A flow between two ranks that is on for a while and off for a while.
 struct BackgroundTraffic {
-  std::uint32_t from = 0, to = 0;  // of the fabric
+  Rank from = 0, to = 0;
   Time start, on, off;
   bool random = false;               // on and off are means of exponential draws
   double most_bytes_per_second = 0;  // 0: its fair share
@@ -57,6 +55,8 @@ struct SimulatedCluster {
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
+
+  bool peers = false;  // workers exchange with each other, by messages: each is told when members change
 
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
   Parameters all_reduce_parameters;

@@ -19,20 +19,20 @@ bool Updates::start(StepOperation& operation) {
   if (server)
     processors_.server_free() = end;
   else
-    books_.times().begin_compute(static_cast<std::uint32_t>(rank), now);
+    books_.times().begin_compute(rank, now);
   world_.queue().at(end, operation);
   return false;
 }
 
 void Updates::due(StepOperation& operation) {
   const Rank rank = operation.node().self();
-  if (world_.is_worker(rank)) books_.times().end_compute(static_cast<std::uint32_t>(rank), world_.now());
+  if (world_.is_worker(rank)) books_.times().end_compute(rank, world_.now());
   operation.complete_from_event();
 }
 
 void Updates::cancel(StepOperation& operation) noexcept {
   const Rank rank = operation.node().self();
-  if (world_.is_worker(rank)) books_.times().discard_compute(static_cast<std::uint32_t>(rank), world_.now());
+  if (world_.is_worker(rank)) books_.times().discard_compute(rank, world_.now());
 }
 
 }  // namespace straggler

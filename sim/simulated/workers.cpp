@@ -15,7 +15,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   const auto workers = static_cast<std::size_t>(plan.workers);
   const std::size_t processes = workers + (world.has_server() ? 1 : 0);
   nodes_ = FixedArray<Node>(processes);
-  for (std::size_t rank = 0; rank < processes; ++rank) nodes_.emplace_back(context_, static_cast<Rank>(rank));
+  for (Rank rank = 0; index_of(rank) < processes; ++rank) nodes_.emplace_back(context_, rank);
   if (world.cluster.faults.empty()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
@@ -31,15 +31,14 @@ std::uint64_t Workers::drawn() const {
 void Workers::spawn_worker(Rank worker) {
   Process process = scheme_.worker(node(worker));
   const bool first = world_.now() == Time() && !change();
-  const Simulation::ProcessId id =
-      first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process));
-  if (change()) processes_[static_cast<std::size_t>(worker)] = id;
+  const Simulation::ProcessId id = first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process));
+  if (change()) processes_[index_of(worker)] = id;
 }
 
 void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
 
 void Workers::kill(Rank worker) {
-  world_.simulation.kill(processes_[static_cast<std::size_t>(worker)]);
+  world_.simulation.kill(processes_[index_of(worker)]);
   choices_.life_ended(worker);
 }
 
@@ -49,7 +48,7 @@ void Workers::take_down() {
 }
 
 void Workers::set_state(Rank worker, State state) {
-  State& now = states_[static_cast<std::size_t>(worker)];
+  State& now = states_[index_of(worker)];
   if (now == State::member) --members_;
   if (state == State::member) ++members_;
   now = state;

@@ -24,8 +24,8 @@ class Workers {
   /// All outlive this. `backend`: what nodes talk to.
   Workers(World& world, Choices& choices, const Scheme& scheme, Backend& backend, Lineage& lineage, const TrainingPlan& plan);
 
-  Node& node(Rank rank) { return nodes_[static_cast<std::size_t>(rank)]; }
-  const Node& node(Rank rank) const { return nodes_[static_cast<std::size_t>(rank)]; }
+  Node& node(Rank rank) { return nodes_[index_of(rank)]; }
+  const Node& node(Rank rank) const { return nodes_[index_of(rank)]; }
   Algebra& algebra() { return context_.algebra; }
   /// Samples drawn by all.
   std::uint64_t drawn() const;
@@ -38,7 +38,7 @@ class Workers {
   void take_down();
 
   bool change() const { return !states_.empty(); }
-  State state(Rank worker) const { return states_.empty() ? State::member : states_[static_cast<std::size_t>(worker)]; }
+  State state(Rank worker) const { return states_.empty() ? State::member : states_[index_of(worker)]; }
   /// Where workers change.
   void set_state(Rank worker, State state);
   bool is_member(Rank worker) const { return state(worker) == State::member; }
@@ -49,13 +49,11 @@ class Workers {
   }
   Rank members() const { return members_; }
   /// Of its lives, the present one, or the last one if it is down.
-  Peer present_life(Rank worker) const {
-    return {worker, lives_.empty() ? Peer::any_life : lives_[static_cast<std::size_t>(worker)]};
-  }
-  void begin_life(Rank worker) { ++lives_[static_cast<std::size_t>(worker)]; }
+  Peer present_life(Rank worker) const { return {worker, lives_.empty() ? Peer::any_life : lives_[index_of(worker)]}; }
+  void begin_life(Rank worker) { ++lives_[index_of(worker)]; }
   /// That life is over: another one has begun.
   bool is_former(Peer worker) const {
-    return worker.life != Peer::any_life && !lives_.empty() && worker.life != lives_[static_cast<std::size_t>(worker.rank)];
+    return worker.life != Peer::any_life && !lives_.empty() && worker.life != lives_[index_of(worker.rank)];
   }
   /// `anyone`: nobody is in.
   Rank first_member() const;
@@ -65,7 +63,7 @@ class Workers {
   Choices& choices_;
   const Scheme& scheme_;
   NodeContext context_;
-  FixedArray<Node> nodes_;                         // [workers], and the server
+  FixedArray<Node> nodes_;                        // [workers], and the server
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one

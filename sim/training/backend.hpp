@@ -34,6 +34,8 @@ class Backend {
   /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
   virtual Peer last_heard(Rank node, Rank other) const = 0;
   virtual bool awaits(Rank worker) const = 0;
+  /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
+  virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
   /// Workers can all-reduce: not beside a server, nor where one process drives them all.
   virtual bool reduces() const = 0;
   /// False: members are always all workers.

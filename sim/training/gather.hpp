@@ -41,7 +41,7 @@ class Gathering {
     missing_ = from_.size();
   }
   void take(From<T> arrived) {
-    std::optional<T>& part = parts_[static_cast<std::size_t>(arrived.sender)];
+    std::optional<T>& part = parts_[index_of(arrived.sender)];
     if (part || version_of(arrived) != version_) return;
     part.emplace(std::move(static_cast<T&>(arrived)));
     --missing_;
@@ -52,13 +52,13 @@ class Gathering {
     if (missing_ == 0) return true;
     if (!node_.members_change() || (missing_ == from_.size() && until == GatherUntil::one_at_least)) return false;
     for (const Rank rank : from_)
-      if (!parts_[static_cast<std::size_t>(rank)] && node_.awaits(rank)) return false;
+      if (!parts_[index_of(rank)] && node_.awaits(rank)) return false;
     return true;
   }
   /// One that was down in between is not waited for: its new life has not been asked.
   void forget_the_dead() {
     std::erase_if(from_, [this](Rank rank) {
-      const bool dead = !parts_[static_cast<std::size_t>(rank)] && !node_.is_member(rank);
+      const bool dead = !parts_[index_of(rank)] && !node_.is_member(rank);
       if (dead) --missing_;
       return dead;
     });

@@ -94,6 +94,10 @@ class Node final : public Participant {
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
     return algebra().weighted_mean(parts, shares);
   }
+  /// Weights of this node's own history whose value is Σ shares[i] parts[i].
+  Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) {
+    return algebra().blend(mine, parts, shares);
+  }
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) {
     return algebra().weighted_sum(parts, shares);
   }
@@ -155,11 +159,16 @@ class Node final : public Participant {
   /// Counts one update and stamps it; at the stop it never returns.
   Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
 
-  /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice.
+  /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice, and so is every member where
+  /// workers exchange with each other.
   bool is_member(Rank worker) const { return backend().is_member(worker); }
   /// Members, and those that are down but whose return the others wait for (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
   bool members_change() const { return backend().members_change(); }
+  /// Where workers publish weights of their own: it is in, and began no later than with its weights of that version.
+  bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
+  /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.
+  bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
 
   // For operations and back ends.
   void start_from(const Weights& weights) { start_ = weights; }

@@ -80,7 +80,9 @@ std::string SignalOperation::describe() const { return node().name() + " waits f
 PublishOperation::PublishOperation(Participant& node, const Weights& given) : Operation(node, Kind::publish), weights_(given) {
   WeightsState& weights = weights_.edit();
   ++weights.version;
-  weights.progress += weights.local_samples;
+  // Of weights of its own a worker reckons that the others have got as far as it has itself.
+  const bool shared = node.plan().versions == Versions::shared;
+  weights.progress += weights.local_samples * (shared ? 1 : static_cast<std::uint64_t>(weights.participants));
   weights.local_samples = 0;
   if (!weights.more.there()) return;
   made_ = std::move(weights.more.edit().made);

@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "sim/base/pool.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
-
-using Rank = std::int32_t;  // workers 0 .. p-1, then servers
-inline constexpr Rank anyone = -1;
 
 /// A node, and which of its lives: a worker that restarts after a crash begins another. What is addressed to a life that is over is
 /// dropped (docs/decisions/007).
@@ -253,7 +251,8 @@ struct SyncSignal {
   std::uint64_t number;
 };
 
-/// Who is in has changed: told to every server when a worker fails, leaves or comes (back). Carries no bytes.
+/// Who is in has changed: told to the server, or to every member where workers exchange with each other, when a worker fails, leaves or
+/// comes (back). Carries no bytes.
 struct MembershipNotice {};
 
 struct SamplesState {

@@ -12,14 +12,14 @@ std::uint64_t TrainingPlan::drawn_of(Rank worker, std::uint64_t samples) const {
 }
 
 std::uint64_t TrainingPlan::part_samples(Rank worker) const {
-  if (!shared_stream) return stream_samples[static_cast<std::size_t>(worker)];
+  if (!shared_stream) return stream_samples[index_of(worker)];
   const auto count = static_cast<std::uint64_t>(workers);
   return (train_samples + count - 1) / count;
 }
 
 std::uint64_t TrainingPlan::pass_samples(Rank worker) const {
   if (shared_stream) return drawn_of(workers - 1, train_samples);
-  return drawn_of(worker, stream_samples[static_cast<std::size_t>(worker)]);
+  return drawn_of(worker, stream_samples[index_of(worker)]);
 }
 
 double TrainingPlan::batches_per_epoch() const {

@@ -6,6 +6,7 @@
 
 #include "sim/lineage/update_rule.hpp"
 #include "sim/training/payload.hpp"
+#include "sim/training/versions.hpp"
 
 namespace straggler {
 
@@ -16,6 +17,7 @@ struct TrainingPlan {
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
   std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
   bool drop_last = false;
+  Versions versions = Versions::shared;
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;

@@ -9,13 +9,8 @@ namespace straggler {
 
 Process Scheme::server(Node&) const { return Process(); }
 
-Parameter on_failure(std::vector<std::string> choices, const std::string& meaning) {
-  const std::string fallback = choices.front();
-  return {.name = "on_failure",
-          .type = ValueType::choice,
-          .fallback = fallback,
-          .meaning = "when a worker crashes: " + meaning,
-          .choices = std::move(choices)};
+Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning) {
+  return failure_choice.only(choices).parameter(*choices.begin(), "when a worker crashes: " + meaning);
 }
 
 std::string_view name_of(Exchange exchange) {
@@ -23,12 +18,12 @@ std::string_view name_of(Exchange exchange) {
   return names[static_cast<std::size_t>(exchange)];
 }
 
-Exchange exchange_via(const Parameters& parameters) { return parameters.text("via") == "server" ? Exchange::server : Exchange::all_reduce; }
+Exchange exchange_via(const Parameters& parameters) { return via_choice.of(parameters); }
 
 std::string SchemeVariant::text() const {
-  std::string text = "{kind: " + entry->name;
-  for (const auto& [name, value] : given) text += ", " + name + ": " + value;
-  return text + "}";
+  std::vector<std::pair<std::string, std::string>> texts = {{"kind", entry->name}};
+  texts.insert(texts.end(), given.begin(), given.end());
+  return "{" + flow_text(texts) + "}";
 }
 
 SchemeVariant variant_of(const SchemeEntry& entry, ParameterTexts given) {

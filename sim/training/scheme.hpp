@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
+#include "sim/training/versions.hpp"
 
 namespace straggler {
 
@@ -32,7 +34,11 @@ class Scheme {
 ///  - drop: they go on without it; it takes part again when it is back.
 ///  - abort: the run ends.
 /// A worker that leaves for good, or has yet to join, is never waited for.
-Parameter on_failure(std::vector<std::string> choices, const std::string& meaning);
+enum class OnFailure { wait, drop, abort };
+inline constexpr ChoiceTable<OnFailure> failure_choice("on_failure",
+                                                       {{OnFailure::wait, "wait"}, {OnFailure::drop, "drop"}, {OnFailure::abort, "abort"}});
+/// The parameter of a scheme that can do these.
+Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning);
 
 /// How the workers of a scheme exchange what they have computed.
 enum class Exchange {
@@ -42,6 +48,7 @@ enum class Exchange {
   peers        // by messages to each other
 };
 std::string_view name_of(Exchange exchange);
+inline constexpr ChoiceTable<Exchange> via_choice("via", {{Exchange::all_reduce, "all_reduce"}, {Exchange::server, "server"}});
 /// As the parameter `via` says: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 
@@ -69,6 +76,8 @@ struct SchemeEntry {
   std::function<Exchange(const Parameters&)> exchange;
   /// False: every contribution to an update was computed from the version before it, and no worker makes two of one update.
   std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
+  /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
+  std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
   /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
@@ -97,6 +106,7 @@ struct SchemeVariant {
 
   Exchange exchange() const { return entry->exchange(parameters); }
   bool asynchronous() const { return entry->asynchronous(parameters); }
+  Versions versions() const { return entry->versions(parameters); }
   /// As a scenario writes it: "{kind: local_sgd, steps: 3, via: server}".
   std::string text() const;
 };

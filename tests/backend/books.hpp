@@ -81,7 +81,7 @@ inline void check_order(const Result& result, bool synchronous) {
   std::uint64_t samples = 0, version = 0;
   Time last;
   std::set<std::pair<std::uint64_t, std::uint32_t>> seen;
-  std::map<std::uint32_t, std::uint64_t> updates, of_worker;
+  std::map<Rank, std::uint64_t> updates, of_worker;
   std::map<std::uint64_t, std::uint64_t> staleness;
   for (const OrderRow& row : result.sink.order) {
     CHECK(row.read_version < row.update);
@@ -103,15 +103,15 @@ inline void check_order(const Result& result, bool synchronous) {
   CHECK(samples == record.samples);
   CHECK(record.samples + record.dropped.samples <= record.samples_drawn);
   CHECK(StalenessHistogram(staleness.begin(), staleness.end()) == record.staleness);
-  for (std::uint32_t worker = 0; worker < record.workers.size(); ++worker) {
-    CHECK(updates[worker] == record.workers[worker].updates);
-    CHECK(of_worker[worker] == record.workers[worker].samples);
+  for (Rank worker = 0; index_of(worker) < record.workers.size(); ++worker) {
+    CHECK(updates[worker] == record.workers[index_of(worker)].updates);
+    CHECK(of_worker[worker] == record.workers[index_of(worker)].samples);
   }
 }
 
 /// Gradients of a worker that were taken at weights without its own gradient before. A worker waits for its answer, so none is, but the
 /// first of a new life: it starts from the latest version, which need not hold the last gradient of the former life.
-inline std::size_t taken_without_own_last(const Result& result, std::uint32_t worker) {
+inline std::size_t taken_without_own_last(const Result& result, Rank worker) {
   std::uint64_t last = 0;
   std::size_t count = 0;
   for (const OrderRow& row : result.sink.order) {
@@ -124,7 +124,7 @@ inline std::size_t taken_without_own_last(const Result& result, std::uint32_t wo
 
 /// No life of a worker found the answer to a former one (docs/decisions/007): it would be an answer ahead from then on.
 inline void check_answers(const Result& result, const std::string& faults) {
-  for (std::uint32_t worker = 0; worker < result.record.workers.size(); ++worker) {
+  for (Rank worker = 0; index_of(worker) < result.record.workers.size(); ++worker) {
     const std::string crash = "crash, worker: " + std::to_string(worker) + ",";
     std::size_t crashes = 0;
     for (std::size_t at = faults.find(crash); at != std::string::npos; at = faults.find(crash, at + 1)) ++crashes;

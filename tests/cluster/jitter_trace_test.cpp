@@ -17,7 +17,7 @@ namespace {
 
 const JitterEntry& entry() { return Registry<JitterEntry>::instance().at("trace"); }
 
-std::uint64_t stream_of(std::int64_t worker) { return RandomStream::stream_key(7, "worker/" + std::to_string(worker) + "/compute"); }
+std::uint64_t stream_of(Rank worker) { return RandomStream::stream_key(7, "worker/" + std::to_string(worker) + "/compute"); }
 
 /// A file that goes with the object.
 class File {
@@ -40,7 +40,7 @@ std::vector<double> factors(Jitter& jitter, std::uint64_t stream, std::size_t co
   return all;
 }
 
-std::vector<double> of_worker(const Parameters& parameters, std::int64_t worker, std::size_t count) {
+std::vector<double> of_worker(const Parameters& parameters, Rank worker, std::size_t count) {
   const std::unique_ptr<Jitter> jitter = entry().make_of(parameters, worker);
   return factors(*jitter, stream_of(worker), count);
 }
@@ -77,7 +77,7 @@ TEST_CASE("trace: workers that share a column start at places of their own, the 
   for (int i = 1; i <= 50; ++i) text += std::to_string(i) + "\n", values.push_back(i);
   const File file(text);
   std::set<double> starts;
-  for (std::int64_t worker = 0; worker < 200; ++worker) {
+  for (Rank worker = 0; worker < 200; ++worker) {
     const std::vector<double> all = of_worker(told(file.path()), worker, 60);
     CHECK(all == turned(values, static_cast<std::size_t>(all[0]) - 1, 60));
     CHECK(of_worker(told(file.path(), "random"), worker, 60) == all);
@@ -88,13 +88,13 @@ TEST_CASE("trace: workers that share a column start at places of their own, the 
   // One object that serves several streams, in turns, gives each its own.
   const auto shared = entry().make(told(file.path()));
   for (int again = 0; again < 2; ++again)
-    for (const std::int64_t worker : {3, 5}) CHECK(factors(*shared, stream_of(worker), 60) == of_worker(told(file.path()), worker, 60));
+    for (const Rank worker : {3, 5}) CHECK(factors(*shared, stream_of(worker), 60) == of_worker(told(file.path()), worker, 60));
 }
 
 TEST_CASE("trace: with several columns worker w has column w modulo their number") {
   const File file("a, b, c\n1, 10, 100\n2, 20, 200\n3, 30, 300\n4, 40, 400\n");
   const std::vector<std::vector<double>> columns = {{1, 2, 3, 4}, {10, 20, 30, 40}, {100, 200, 300, 400}};
-  for (std::int64_t worker = 0; worker < 12; ++worker) {
+  for (Rank worker = 0; worker < 12; ++worker) {
     CAPTURE(worker);
     const std::vector<double>& own = columns[static_cast<std::size_t>(worker % 3)];
     CHECK(of_worker(told(file.path(), "none"), worker, 9) == turned(own, 0, 9));
@@ -107,7 +107,7 @@ TEST_CASE("trace: with several columns worker w has column w modulo their number
   }
   // Without a worker at hand each stream has one column, and all of them are met.
   std::set<double> met;
-  for (std::int64_t worker = 0; worker < 60; ++worker) {
+  for (Rank worker = 0; worker < 60; ++worker) {
     const auto jitter = entry().make(told(file.path(), "none"));
     const double first = jitter->factor(stream_of(worker), 0);
     met.insert(first);

@@ -19,13 +19,12 @@ class FreshGradients final : public RecordSink {
   std::uint64_t updates = 0, fresh = 0;
 
  private:
-  void contribution(std::uint64_t update, Time, std::uint32_t, std::uint64_t read_version, std::uint64_t, std::uint32_t,
-                    std::uint64_t) override {
+  void contribution(std::uint64_t update, Time, Rank, std::uint64_t read_version, std::uint64_t, std::uint32_t, std::uint64_t) override {
     ++updates;
     if (read_version + 1 == update) ++fresh;
   }
-  void choice(std::uint32_t, std::int32_t) override {}
-  void span(std::uint32_t, Phase, Time, Time) override {}
+  void choice(Rank, std::int32_t) override {}
+  void span(Rank, Phase, Time, Time) override {}
 };
 
 RunRecord run_into(RecordSink* sink, const std::string& yaml, const std::vector<std::string>& sets) {
@@ -100,7 +99,7 @@ class Rising {
 double milliseconds(Time span) { return std::round(span.seconds() * 1e6) / 1e3; }
 
 /// Milliseconds between the updates of worker `worker`.
-std::vector<double> steps_of(const Result& result, std::uint32_t worker) {
+std::vector<double> steps_of(const Result& result, Rank worker) {
   std::vector<double> steps;
   Time before;
   for (const OrderRow& row : result.sink.order) {
@@ -141,7 +140,7 @@ TEST_CASE("workers of one pool have a factor for each batch that they draw thems
   const Result result =
       run_timing(cluster(2), {"workload.data={kind: coordinates, samples: 80, partition: shared}", "training.batch.per_worker=32",
                               rising.jitter(), "training.scheme=asgd", "training.stop={updates: 8}"});
-  for (const std::uint32_t worker : {0u, 1u}) {
+  for (const Rank worker : {0, 1}) {
     std::vector<double> samples;
     for (const OrderRow& row : result.sink.order)
       if (row.worker == worker) samples.push_back(static_cast<double>(row.samples));

@@ -110,7 +110,7 @@ SchemeEntry test_entry(const std::string& name, std::function<std::unique_ptr<Sc
   return {.name = name,
           .summary = "for this test",
           .reference = "none",
-          .parameters = {on_failure({"drop"}, "go on without it")},
+          .parameters = {on_failure({OnFailure::drop}, "go on without it")},
           .make = std::move(make),
           .exchange = [](const Parameters&) { return Exchange::server; },
           .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); }};

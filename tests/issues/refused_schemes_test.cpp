@@ -39,7 +39,7 @@ const Register<SchemeEntry> entry({
     .summary = "for this test",
     .reference = "none",
     .parameters = {{.name = "what", .type = ValueType::choice, .fallback = "weights", .meaning = "", .choices = {"weights", "gradients"}},
-                   on_failure({"drop"}, "go on without it")},
+                   on_failure({OnFailure::drop}, "go on without it")},
     .make = [](const Parameters& parameters) { return std::make_unique<ReducesBesideServer>(parameters.text("what") == "gradients"); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },

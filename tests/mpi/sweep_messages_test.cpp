@@ -1,5 +1,5 @@
 // What the ranks of a sweep say arrives as it was said.
-#include "validation/mpi/sweep_messages.hpp"
+#include "validation/sweep_ranks/sweep_messages.hpp"
 
 #include <doctest/doctest.h>
 

@@ -19,13 +19,14 @@ TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whe
   const std::vector<std::tuple<std::string, std::string, bool, bool>> facts = {
       {"sequential", "none", false, true}, {"ssgd", "all_reduce", false, true},    {"data_parallel", "peers", false, false},
       {"asgd", "server", true, true},      {"nonblocking", "server", false, true}, {"local_sgd", "all_reduce", false, true},
-      {"fedavg", "server", false, true}};
+      {"fedavg", "server", false, true},   {"dpsgd", "peers", false, true}};
   for (const auto& [name, exchange, asynchronous, real] : facts) {
     CAPTURE(name);
     REQUIRE(entries.contains(name));
     CHECK(entries[name]["exchange"] == exchange);
     CHECK(entries[name]["asynchronous"] == asynchronous);
     CHECK(entries[name]["real"] == real);
+    CHECK(entries[name]["versions"] == (name == "dpsgd" ? "lockstep" : "shared"));
     CHECK(entries[name]["workers"] == (name == "sequential" ? nlohmann::json(1) : nlohmann::json()));
     REQUIRE_FALSE(entries[name]["variants"].empty());
     CHECK(entries[name]["variants"][0]["exchange"] == exchange);

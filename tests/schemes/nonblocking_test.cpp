@@ -34,8 +34,8 @@ training:
   stop: {updates: 2}
 )";
 
-std::map<std::uint32_t, OrderRow> rows_of(const Result& result, std::uint64_t update) {
-  std::map<std::uint32_t, OrderRow> rows;
+std::map<Rank, OrderRow> rows_of(const Result& result, std::uint64_t update) {
+  std::map<Rank, OrderRow> rows;
   for (const OrderRow& row : result.sink.order)
     if (row.update == update) rows.emplace(row.worker, row);
   return rows;
@@ -48,7 +48,7 @@ TEST_CASE("the schematic: mini-batches done at the first sync are 5, 8, 4 and 5;
   const auto first = rows_of(result, 1);
   REQUIRE(first.size() == 4);
   const std::uint32_t done[] = {5, 8, 4, 5};  // floor(252 / time per mini-batch), 252 = 8 x 31.5
-  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+  for (Rank worker = 0; worker < 4; ++worker) {
     CHECK(first.at(worker).steps == done[worker]);
     CHECK(first.at(worker).samples == 32 * done[worker]);
     CHECK(first.at(worker).position == 0);
@@ -60,7 +60,7 @@ TEST_CASE("the schematic: mini-batches done at the first sync are 5, 8, 4 and 5;
   // 140 ms, 4 of worker 3's 232 ms, 3 of worker 4's 139.8 ms, 8 of worker 2's 252 ms: worker 4 signals.
   const auto second = rows_of(result, 2);
   const std::uint32_t then[] = {2, 4, 2, 3};  // floor(139.8 / time per mini-batch)
-  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+  for (Rank worker = 0; worker < 4; ++worker) {
     CHECK(second.at(worker).steps == then[worker]);
     CHECK(second.at(worker).position == 32 * done[worker]);  // the interrupted mini-batch again, from its start
     CHECK(second.at(worker).read_version == 1);
@@ -83,14 +83,14 @@ TEST_CASE("with reset counters everyone starts a whole batch after a sync") {
   for (const std::uint64_t update : {1, 2, 3}) {
     const auto rows = rows_of(result, update);
     const std::uint32_t done[] = {5, 8, 4, 5};
-    for (std::uint32_t worker = 0; worker < 4; ++worker) CHECK(rows.at(worker).steps == done[worker]);
+    for (Rank worker = 0; worker < 4; ++worker) CHECK(rows.at(worker).steps == done[worker]);
   }
 }
 
 TEST_CASE("interrupt at the boundary finishes the mini-batch, and wastes nothing") {
   const Result result = run_timing(figure, {"training.scheme.interrupt=boundary", "training.stop.updates=1"});
   const std::uint32_t done[] = {6, 8, 5, 6};  // ceil(252 / time per mini-batch)
-  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+  for (Rank worker = 0; worker < 4; ++worker) {
     CHECK(rows_of(result, 1).at(worker).steps == done[worker]);
     CHECK(result.record.workers[worker].split[Phase::wasted] == Time());
   }

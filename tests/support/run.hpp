@@ -11,7 +11,7 @@ namespace straggler::test {
 struct OrderRow {
   std::uint64_t update;
   Time time;
-  std::uint32_t worker;
+  Rank worker;
   std::uint64_t read_version, position;
   std::uint32_t steps;
   std::uint64_t samples;
@@ -19,7 +19,7 @@ struct OrderRow {
 };
 
 struct Span {
-  std::uint32_t worker;
+  Rank worker;
   Phase phase;
   Time start, end;
 };
@@ -27,18 +27,18 @@ struct Span {
 class KeepingSink final : public RecordSink {
  public:
   std::vector<OrderRow> order;
-  std::vector<std::pair<std::uint32_t, std::int32_t>> choices;
+  std::vector<std::pair<Rank, std::int32_t>> choices;
   std::vector<Span> spans;
-  std::vector<std::pair<std::uint32_t, Time>> dropped;  // worker, time spent computing what was dropped
+  std::vector<std::pair<Rank, Time>> dropped;  // worker, time spent computing what was dropped
 
  private:
-  void contribution(std::uint64_t update, Time time, std::uint32_t worker, std::uint64_t read_version, std::uint64_t position,
-                    std::uint32_t steps, std::uint64_t samples) override {
+  void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t position, std::uint32_t steps,
+                    std::uint64_t samples) override {
     order.push_back({update, time, worker, read_version, position, steps, samples});
   }
-  void choice(std::uint32_t process, std::int32_t choice) override { choices.emplace_back(process, choice); }
-  void span(std::uint32_t worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
-  void wasted(std::uint32_t worker, Time spent) override { dropped.emplace_back(worker, spent); }
+  void choice(Rank process, std::int32_t choice) override { choices.emplace_back(process, choice); }
+  void span(Rank worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
+  void wasted(Rank worker, Time spent) override { dropped.emplace_back(worker, spent); }
 };
 
 struct Result {

@@ -83,6 +83,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
           {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
+          {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
           {"real", yes_or_no(scheme.real)}};
 }
 
@@ -186,6 +187,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
+  json["versions"] = name_of(variants.front().versions());
   json["real"] = scheme.real;
   json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();
   json["one_process"] = scheme.one_process;

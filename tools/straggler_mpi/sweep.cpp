@@ -14,8 +14,8 @@
 #include "tools/straggler/ranks.hpp"
 #include "validation/mpi/rank_cores.hpp"
 #include "validation/mpi/real_run.hpp"
-#include "validation/mpi/sweep_rank.hpp"
-#include "validation/mpi/sweep_server.hpp"
+#include "validation/sweep_ranks/sweep_rank.hpp"
+#include "validation/sweep_ranks/sweep_server.hpp"
 
 namespace straggler::cli {
 namespace {

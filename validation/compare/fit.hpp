@@ -1,11 +1,22 @@
 // The values of a claim's parameters that bring the fitted rows nearest, and how well these rows determine them.
 #pragma once
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "validation/compare/claim.hpp"
 #include "validation/compare/predictor.hpp"
-#include "validation/compare/validate.hpp"
+#include "validation/compare/rows.hpp"
 
 namespace straggler {
+
+struct FittedValue {
+  std::vector<std::string> paths;
+  std::optional<Dimension> dimension;
+  double value = 0;                   // SI
+  std::optional<double> uncertainty;  // one standard error, SI; none: not determined
+  bool at_bound = false, no_effect = false;
+};
 
 struct FitResult {
   std::vector<double> values;  // [parameters]: SI

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "validation/compare/fit.hpp"
 #include "validation/compare/interpolation.hpp"
 
 namespace straggler {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "validation/compare/claim.hpp"
+#include "validation/compare/fit.hpp"
 #include "validation/compare/predictor.hpp"
 #include "validation/compare/rows.hpp"
 
@@ -16,14 +17,6 @@ struct RowResult {
   double measured = 0, predicted = 0;
   double error = 0;                    // predicted / measured - 1
   std::optional<double> interpolated;  // of held-out rows
-};
-
-struct FittedValue {
-  std::vector<std::string> paths;
-  std::optional<Dimension> dimension;
-  double value = 0;                   // SI
-  std::optional<double> uncertainty;  // one standard error, SI; none: not determined
-  bool at_bound = false, no_effect = false;
 };
 
 /// Of some rows' errors.

@@ -170,12 +170,12 @@ std::vector<Bytes> Channel::gather(const Bytes& mine, Rank root) {
     return all;
   }
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    Bytes& theirs = all[static_cast<std::size_t>(rank)];
+    Bytes& theirs = all[index_of(rank)];
     if (rank == self_) {
       theirs = mine;
       continue;
     }
-    theirs.resize(sizes[static_cast<std::size_t>(rank)]);
+    theirs.resize(sizes[index_of(rank)]);
     MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, rank, 0, mpi_->group, &request);
     wait(request);
   }
@@ -207,7 +207,7 @@ std::int64_t Channel::clock_offset() {
   for (Rank rank = 1; rank < ranks_; ++rank) {
     for (int round = 0; round < rounds; ++round) {
       std::int64_t theirs = 0;
-      if (self_ == 0 && others[static_cast<std::size_t>(rank)] != 0) {
+      if (self_ == 0 && others[index_of(rank)] != 0) {
         MPI_Recv(nullptr, 0, MPI_BYTE, rank, 0, mpi_->group, MPI_STATUS_IGNORE);
         theirs = steady_now();
         MPI_Send(&theirs, 1, MPI_INT64_T, rank, 0, mpi_->group);

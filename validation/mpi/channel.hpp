@@ -21,9 +21,11 @@ enum class MessageKind : std::uint8_t {
   statistics,  // right behind a payload: the running statistics of its vectors
   ring,        // a step of an all-reduce
   signal,      // a number
+  published,   // to the rank that publishes: a worker's next weights, without their value
+  forget,      // from it: the value of such weights will not be asked for
   stop,        // the run ends; with text: because something went wrong
   bye,         // the sender's last
-  sweep,       // of a sweep (sweep_messages)
+  sweep,       // of a sweep (validation/sweep_ranks)
 };
 
 /// Told of what has happened to messages.

@@ -53,6 +53,7 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       context_(*this, lineage, task_.plan),
       node_(context_, channel.self()),
       publisher_(task_.has_server ? node_.server() : 0) {
+  if (own_versions() && publishes()) own_.versions.emplace(task_.plan.versions, task_.plan.workers, node_.initial_weights());
   values_.of(node_.initial_weights()->value);  // before the clock starts, and while a failure leaves nobody waiting
 }
 
@@ -268,7 +269,8 @@ bool MpiBackend::stops_at(const Weights& weights) const {
   return task_.stop.epochs && static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples) >= *task_.stop.epochs;
 }
 
-/// Of a scheme without a server every worker comes to the same verdict; a server tells it.
+/// Of a scheme that reduces every worker comes to the same verdict; a server tells it, and so does the first of workers with weights of
+/// their own.
 bool MpiBackend::start_publish(PublishOperation& operation) {
   values_.of(operation.weights()->value);
   const Time when = now();
@@ -276,7 +278,11 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
     stop_now(*task_.stop.simulated_time);
     return false;
   }
-  if (publishes()) keep_publication(operation, when);
+  if (own_versions()) {
+    publish_own(operation, when);
+    return !stopping_;
+  }
+  if (publishes()) keep_publication(operation.weights(), operation.made(), when);
   if (!stops_at(operation.weights())) return true;
   stopping_ = true;
   end_ = now();
@@ -285,8 +291,9 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
   return false;
 }
 
-void MpiBackend::keep_publication(const PublishOperation& operation, Time when) {
-  const auto forget_value = [](Publication& publication) {
+void MpiBackend::keep_publication(const Weights& weights, const Contributions& made, Time when) {
+  const auto forget_value = [this](Publication& publication) {
+    if (own_versions()) return forget_own(own_.numbers.back());
     WeightsState& state = publication.weights.edit();
     state.value = Handle(state.value.key());
   };
@@ -295,11 +302,10 @@ void MpiBackend::keep_publication(const PublishOperation& operation, Time when) 
     while (next_evaluation_ <= when) next_evaluation_ += *task_.evaluation.every_time;
   }
   if (!publications_.empty() && !keep_last_) forget_value(publications_.back());
-  const Weights& weights = operation.weights();
   Publication& publication = publications_.emplace_back();
   publication.when = when;
   publication.weights = weights;
-  publication.made = operation.made();
+  publication.made = made;
   if (task_.published) task_.published(when, weights);
   keep_last_ = schedule_.due(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
 }
@@ -365,6 +371,11 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
   switch (kind) {
     case MessageKind::bye:
       ++goodbyes_;
+      return;
+    case MessageKind::published:
+      return take_publication(from, bytes);
+    case MessageKind::forget:
+      own_.values.erase(Unpacker(bytes).get<std::uint64_t>());
       return;
     case MessageKind::sweep:
       throw std::logic_error("a message of a sweep in a run");

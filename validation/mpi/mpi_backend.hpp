@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/mailbox.hpp"
+#include "sim/record/own_versions.hpp"
+#include "sim/simulated/compute_plan.hpp"
 #include "sim/training/node.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/compute_thread.hpp"
@@ -54,6 +56,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool publishes() const { return node_.self() == publisher_; }
   /// Where it publishes: the course up to now, without the others' logs.
   RunCourse course() const;
+  /// Where workers have weights of their own: makes the means that will be evaluated, on the rank that publishes. All ranks call it, after
+  /// the run.
+  void gather_own_versions();
 
  private:
   class TimeLimit;
@@ -71,7 +76,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   bool awaits(Rank) const override { return true; }
   bool members_change() const override { return false; }
-  bool reduces() const override { return !task_.has_server; }
+  bool reduces() const override { return !task_.has_server && !own_versions(); }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
   // ChannelUser
@@ -93,7 +98,13 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool interrupted() const { return task_.interrupted && *task_.interrupted; }
   /// Where no vote is taken: between two updates, as in the simulation.
   void stop_now(Time end);
-  void keep_publication(const PublishOperation& operation, Time when);
+  void keep_publication(const Weights& weights, const Contributions& made, Time when);
+  // Where workers have weights of their own:
+  bool own_versions() const { return task_.plan.versions != Versions::shared; }
+  void publish_own(const PublishOperation& operation, Time when);
+  void take_publication(Rank from, const Bytes& bytes);
+  void take_own_versions();
+  void forget_own(std::uint64_t number);
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
   void begin_ring();
@@ -153,6 +164,12 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   EvaluationSchedule schedule_;
   std::deque<Publication> publications_;
   bool keep_last_ = false;  // its value, when the next one comes
+  struct {
+    std::map<std::uint64_t, Handle> values;  // of this rank's weights, by number; those that may be asked for
+    std::optional<OwnVersions> versions;     // on the rank that publishes
+    std::deque<std::uint64_t> numbers;       // there: of publications_
+    bool over = false;                       // there: the last version has come
+  } own_;
   Time next_evaluation_, end_;
   bool voted_ = false;
   std::unique_ptr<TimeLimit> time_limit_;

@@ -117,7 +117,10 @@ std::vector<Booking> bookings(const RunCourse& course) {
   std::erase_if(all, [end](const Booking& booking) { return booking.ticks > end; });
   std::stable_sort(all.begin(), all.end(), [](const Booking& a, const Booking& b) {
     const auto late = [](const Booking& each) {
-      return each.kind == Booking::Kind::arrived ? 1 : each.kind == Booking::Kind::dropped ? 2 : each.kind == Booking::Kind::published ? 3 : 0;
+      return each.kind == Booking::Kind::arrived     ? 1
+             : each.kind == Booking::Kind::dropped   ? 2
+             : each.kind == Booking::Kind::published ? 3
+                                                     : 0;
     };
     return a.ticks != b.ticks ? a.ticks < b.ticks : late(a) < late(b);
   });
@@ -132,7 +135,7 @@ class Bookkeeper {
   void book(const Booking& booking) {
     const Time now = Time::from_ticks(booking.ticks);
     TimeAccounts& times = recorder_.times();
-    const auto worker = static_cast<std::uint32_t>(booking.from);
+    const Rank worker = booking.from;
     switch (booking.kind) {
       case Booking::Kind::compute_begins:
         return times.begin_compute(worker, now);
@@ -145,11 +148,11 @@ class Bookkeeper {
         recorder_.bytes().sent += booking.what;
         if (booking.statistics) recorder_.bytes().statistics += booking.what;
         if (is_worker(booking.from)) recorder_.worker(booking.from).bytes_sent += booking.what;
-        return each_worker(booking, [&](std::uint32_t rank) { times.begin_flight(rank, now); });
+        return each_worker(booking, [&](Rank rank) { times.begin_flight(rank, now); });
       case Booking::Kind::arrived:
         recorder_.bytes().received += booking.what;
         if (is_worker(booking.to)) recorder_.worker(booking.to).bytes_received += booking.what;
-        return each_worker(booking, [&](std::uint32_t rank) { times.end_flight(rank, now); });
+        return each_worker(booking, [&](Rank rank) { times.end_flight(rank, now); });
       case Booking::Kind::dropped:
         return recorder_.discarded(booking.made, booking.what);
       case Booking::Kind::published: {
@@ -163,8 +166,8 @@ class Bookkeeper {
   bool is_worker(Rank rank) const { return rank < workers_; }
   template <class Do>
   void each_worker(const Booking& booking, const Do& act) const {
-    if (is_worker(booking.from)) act(static_cast<std::uint32_t>(booking.from));
-    if (is_worker(booking.to)) act(static_cast<std::uint32_t>(booking.to));
+    if (is_worker(booking.from)) act(booking.from);
+    if (is_worker(booking.to)) act(booking.to);
   }
   const RunCourse& course_;
   RunRecorder& recorder_;

@@ -143,6 +143,7 @@ class RankRun {
   /// The first rank books what all have written down.
   void finish() {
     progress_.stage("evaluating");
+    backend_->gather_own_versions();
     const std::vector<Bytes> logs = channel_->gather(to_bytes(backend_->log()), publisher());
     if (!mpi_.first()) return;
     RunCourse course = backend_->course();
@@ -152,7 +153,7 @@ class RankRun {
                          blueprint_->evaluation, executor_.get(), &sink, false);
     book(course, blueprint_->evaluation.every_time, recorder);
     for (std::size_t rank = 0; rank < course.logs.size(); ++rank)
-      for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<std::uint32_t>(rank), choice);
+      for (const std::int32_t choice : course.logs[rank].choices) sink.choice(static_cast<Rank>(rank), choice);
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
     evaluate_final(record, *executor_, *lineage_, recorder.latest()->value, *blueprint_);

@@ -14,6 +14,10 @@ namespace {
 void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (!blueprint.scheme_entry->real)
     throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
+  if (blueprint.plan.versions == Versions::free_running)
+    throw_error(scenario, "training.scheme",
+                blueprint.scheme_entry->name +
+                    " publishes whenever a worker has an update, in an order that no replay can force yet; use straggler run");
   if (!blueprint.has_data()) throw_error(scenario, "workload.data", "real ranks learn, and there is no data; name a data set");
   if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop")
     throw_error(scenario, "training.stop.target_accuracy",

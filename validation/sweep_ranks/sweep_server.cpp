@@ -1,4 +1,4 @@
-#include "validation/mpi/sweep_server.hpp"
+#include "validation/sweep_ranks/sweep_server.hpp"
 
 #include <fmt/format.h>
 

@@ -16,8 +16,8 @@
 #include "scenarios/sweep/point_worker.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/patience.hpp"
-#include "validation/mpi/sweep_messages.hpp"
-#include "validation/mpi/sweep_server.hpp"
+#include "validation/sweep_ranks/sweep_messages.hpp"
+#include "validation/sweep_ranks/sweep_server.hpp"
 
 namespace straggler {
 

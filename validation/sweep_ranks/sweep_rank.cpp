@@ -1,4 +1,4 @@
-#include "validation/mpi/sweep_rank.hpp"
+#include "validation/sweep_ranks/sweep_rank.hpp"
 
 #include "models/kernels/kernels.hpp"
 

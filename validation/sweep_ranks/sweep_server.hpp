@@ -17,7 +17,7 @@
 #include "scenarios/sweep/point_pool.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/patience.hpp"
-#include "validation/mpi/sweep_messages.hpp"
+#include "validation/sweep_ranks/sweep_messages.hpp"
 
 namespace straggler {
 
@@ -74,7 +74,7 @@ class SweepServer final : private ChannelUser {
   void send(Rank to, Packer message);
   template <class Body>
   bool guarded(const Body& body);
-  Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  Peer& peer(Rank rank) { return peers_[index_of(rank)]; }
 
   const Options options_;
   Channel channel_;

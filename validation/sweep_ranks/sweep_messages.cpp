@@ -1,4 +1,4 @@
-#include "validation/mpi/sweep_messages.hpp"
+#include "validation/sweep_ranks/sweep_messages.hpp"
 
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"

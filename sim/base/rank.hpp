@@ -1,0 +1,14 @@
+// Who takes part in training: the one type for a worker or a server, in every module.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace straggler {
+
+using Rank = std::int32_t;  // workers 0 .. p-1, then servers
+inline constexpr Rank anyone = -1;
+
+/// Where a vector [workers] or [ranks] holds what is the rank's. `rank` >= 0.
+constexpr std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank); }
+
+}  // namespace straggler
