@@ -1,38 +1,50 @@
 #include "sim/collectives/all_gather.hpp"
 
-namespace straggler {
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
+namespace straggler {
 namespace {
 
-class RingAllGather final : public CollectiveSchedule {
+class AllGatherRing final : public CollectiveSchedule {
  public:
-  RingAllGather(std::uint64_t bytes, std::size_t ranks) : bytes_(bytes), ranks_(ranks) {}
-  std::size_t ranks() const override { return ranks_; }
-  std::size_t rounds() const override { return ranks_ - 1; }
+  explicit AllGatherRing(std::vector<std::uint64_t> blocks) : blocks_(std::move(blocks)) {}
+  std::size_t ranks() const override { return blocks_.size(); }
+  std::size_t rounds() const override { return blocks_.size() - 1; }
 
-  void part(CollectiveRank rank, std::size_t, RoundPart& out) const override {
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
-    out.sends.push_back({static_cast<CollectiveRank>((rank + 1) % ranks_), bytes_});
+    out.sends.push_back({static_cast<CollectiveRank>((rank + 1) % ranks()), blocks_[before(rank, round)]});
     out.receives = 1;
-    out.received_bytes = bytes_;
+    out.received_bytes = blocks_[before(rank, round + 1)];
   }
 
+  /// Blocks of one size make rounds that are alike.
   std::vector<Stretch> stretches() const override {
     if (rounds() == 0) return {};
-    return {{0, rounds()}};
+    if (std::all_of(blocks_.begin(), blocks_.end(), [&](std::uint64_t block) { return block == blocks_.front(); })) return {{0, rounds()}};
+    std::vector<Stretch> all;
+    for (std::size_t round = 0; round < rounds(); ++round) all.push_back({round, 1});
+    return all;
   }
-  std::uint64_t bytes_sent(CollectiveRank) const override { return bytes_ * rounds(); }
-  std::uint64_t bytes_received(CollectiveRank) const override { return bytes_ * rounds(); }
+
+  std::uint64_t bytes_sent(CollectiveRank rank) const override { return all_but(static_cast<std::size_t>(rank) + 1); }
+  std::uint64_t bytes_received(CollectiveRank rank) const override { return all_but(rank); }
 
  private:
-  std::uint64_t bytes_;
-  std::size_t ranks_;
+  /// The rank `by` before it, at most once around.
+  std::size_t before(std::size_t rank, std::size_t by) const { return (rank + ranks() - by) % ranks(); }
+  std::uint64_t all_but(std::size_t rank) const {
+    return std::accumulate(blocks_.begin(), blocks_.end(), std::uint64_t{0}) - blocks_[rank % ranks()];
+  }
+  std::vector<std::uint64_t> blocks_;  // [ranks]
 };
 
 }  // namespace
 
-std::unique_ptr<CollectiveSchedule> ring_all_gather(std::uint64_t bytes, std::size_t ranks) {
-  return std::make_unique<RingAllGather>(bytes, ranks);
+std::unique_ptr<CollectiveSchedule> all_gather_ring(std::vector<std::uint64_t> block_bytes) {
+  return std::make_unique<AllGatherRing>(std::move(block_bytes));
 }
 
 }  // namespace straggler

@@ -1,14 +1,17 @@
-// All-gather: at the end every rank has what each rank brought.
+// All-gather: each rank has a block, and at the end all ranks have all blocks.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/collectives/schedule.hpp"
 
 namespace straggler {
 
-/// Around a ring: in p - 1 steps each rank passes to the next what it got last, its own first. Each brings `bytes`:
-///   T = (p - 1)(α + n β)
-/// Thakur, Rabenseifner & Gropp, Optimization of Collective Communication Operations in MPICH, 2005.
-std::unique_ptr<CollectiveSchedule> ring_all_gather(std::uint64_t bytes, std::size_t ranks);
+/// As a ring: in each of p - 1 steps a rank passes one block on to the next rank, its own first. For blocks of n bytes
+///   T = (p - 1)(α + n β).
+/// `block_bytes`: by rank; they may differ. Thakur, Rabenseifner & Gropp, Optimization of Collective Communication Operations in MPICH,
+/// 2005.
+std::unique_ptr<CollectiveSchedule> all_gather_ring(std::vector<std::uint64_t> block_bytes);
 
 }  // namespace straggler

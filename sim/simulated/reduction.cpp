@@ -35,7 +35,7 @@ std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members)
 
 std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const {
   const SimulatedCluster& cluster = world_.cluster;
-  if (cluster.gathers) return ring_all_gather(bytes, members.size());
+  if (cluster.gathers) return all_gather_ring(std::vector<std::uint64_t>(members.size(), bytes));
   CollectiveShape shape = cluster.shape;
   shape.workers = members.size();
   if (!shape.host_of.empty()) {
