@@ -92,8 +92,7 @@ std::vector<std::byte> encode(const std::vector<double>& scalars, std::span<cons
   collect(true);
   std::vector<std::byte> message(k * entry_bytes);
   std::memcpy(message.data(), indices.data(), k * index_bytes);
-  for (std::size_t i = 0; i < k; ++i)
-    std::memcpy(message.data() + k * index_bytes + i * sizeof(float), &q[indices[i]], sizeof(float));
+  for (std::size_t i = 0; i < k; ++i) std::memcpy(message.data() + k * index_bytes + i * sizeof(float), &q[indices[i]], sizeof(float));
   return message;
 }
 

@@ -23,7 +23,8 @@ std::vector<double> scalars_of(const CompressorEntry& entry, const Parameters& g
   return entry.scalars(complete(entry.parameters, given));
 }
 
-Floats apply(std::string_view kernel_set, std::string_view rule, const std::vector<Floats>& inputs, const std::vector<double>& scalars = {}) {
+Floats apply(std::string_view kernel_set, std::string_view rule, const std::vector<Floats>& inputs,
+             const std::vector<double>& scalars = {}) {
   std::vector<const float*> all;
   for (const Floats& input : inputs) all.push_back(input.data());
   Floats out(inputs.front().size());

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "backend/books.hpp"
+#include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/training/scheme.hpp"
 #include "support/folder.hpp"
 #include "support/replay.hpp"
@@ -74,8 +75,11 @@ TEST_CASE("top_k of all values has the weights of uncompressed gradients, bit fo
 }
 
 TEST_CASE("with batch norm, running statistics travel whole beside a compressed gradient") {
-  const std::vector<std::string> sets = {"workload.model=resnet8", "workload.data={kind: synthetic_images, samples: 96, test_samples: 16}",
-                                         "workload.batch_norm.exchange=true", "training.batch.per_worker=4", "training.stop={updates: 3}",
+  const std::vector<std::string> sets = {"workload.model=resnet8",
+                                         "workload.data={kind: synthetic_images, samples: 96, test_samples: 16}",
+                                         "workload.batch_norm.exchange=true",
+                                         "training.batch.per_worker=4",
+                                         "training.stop={updates: 3}",
                                          "workload.fuse=off"};
   for (const std::vector<std::string>& way : {by_server, by_all_reduce}) {
     const Result plain = run(cluster(3), with(way, sets)), compressed = run(cluster(3), with(with(way, sets), {top_k_of("1")}));
@@ -202,7 +206,8 @@ TEST_CASE("a compressed run that is killed goes on from its checkpoint to the sa
   const TemporaryFolder folder;
   for (const std::vector<std::string>& way : ways) {
     CAPTURE(way.front());
-    const std::vector<std::string> sets = with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9", "devices.node.jitter={kind: gamma, shape: 2}"});
+    const std::vector<std::string> sets =
+        with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9", "devices.node.jitter={kind: gamma, shape: 2}"});
     const Result undisturbed = run(cluster(3), sets);
     RunOptions options;
     CheckpointRequest request;
@@ -226,4 +231,36 @@ TEST_CASE("a compressed run that is killed goes on from its checkpoint to the sa
     CHECK(undisturbed.record.weights_key == resumed.record.weights_key);
     std::filesystem::remove(request.file);
   }
+}
+
+TEST_CASE("a compressed run goes on where a shorter one ended, by way of the store, to the same weights") {
+  for (const std::vector<std::string>& way : ways) {
+    CAPTURE(way.front());
+    const std::vector<std::string> sets = with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9"});
+    EvaluationFile store(":memory:");
+    const auto stored = [&](const std::vector<std::string>& all) {
+      RunOptions options;
+      options.store = &store;
+      options.saving = {1e9, 1.0};  // at every version, whatever it costs
+      Experiment experiment(read_scenario_text(cluster(3), "test.yaml", all), options);
+      Result result;
+      result.record = experiment.run(&result.sink, nullptr);
+      result.weights = experiment.final_weights();
+      return std::pair(std::move(result), experiment.computed());
+    };
+    const std::vector<std::string> longer = with(sets, {"training.stop.updates=25"});
+    const auto shorter = stored(sets), going_on = stored(longer);
+    CHECK(same_weights(shorter.first, run(cluster(3), sets)));
+    CHECK(same_weights(going_on.first, run(cluster(3), longer)));
+    CHECK(going_on.second.taken > 0);
+    // Without the store it would be 25 updates of one or of all workers.
+    CHECK(going_on.second.gradient_samples < going_on.first.record.samples);
+  }
+}
+
+TEST_CASE("a scenario with compression is written so that it reads back") {
+  const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", {"training.compression={kind: top_k, fraction: 5%}"});
+  const std::string text = write_scenario(scenario);
+  CHECK(says(text, "  compression: {kind: top_k, fraction: 0.05, error_feedback: true}\n"));
+  CHECK(read_scenario_text(text, "scenario.yaml") == scenario);
 }

@@ -83,7 +83,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
   return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
           {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
           {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
-          {"sends gradients", either(variants, [&](const SchemeVariant& variant) { return yes_or_no(scheme.sends_gradients(variant.parameters)); })},
+          {"sends gradients",
+           either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
           {"real", yes_or_no(scheme.real)}};
 }
 
