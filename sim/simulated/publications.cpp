@@ -98,13 +98,14 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
                              ": the simulator contradicts itself; please report it with the scenario");
     return Result::known;
   }
+  reductions_ = operation.node().reductions_taken();
   return record(weights, operation.made(), weights->value) ? Result::last : Result::recorded;
 }
 
 bool Publications::record(const Weights& weights, const Contributions& made, const Handle& forced) {
   if (books_.recorder().published(weights, made, world_.now())) {
     // Where messages move one by one, others may still receive: the run ends with the last of them.
-    if (reduction_ && reduction_->finishing(operation.node().reductions_taken()))
+    if (reduction_ && !own_ && reduction_->finishing(reductions_))
       reduction_->end_run_when_done();
     else
       world_.simulation.stop();
