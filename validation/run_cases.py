@@ -192,6 +192,16 @@ def stories(workers, struck):
     ]
 
 
+def flow_items(parameters):
+    """Items of a YAML flow map; those named map.key stand in a map of their own."""
+    maps = {}
+    for key, value in parameters.items():
+        name, dot, inside = key.partition(".")
+        maps.setdefault(name, []).append(f"{inside}: {value}" if dot else f"{key}: {value}")
+    dotted = {key.partition(".")[0] for key in parameters if "." in key}
+    return [f"{name}: {{{', '.join(items)}}}" if name in dotted else items[0] for name, items in maps.items()]
+
+
 class Variant:
     """A scheme and parameters for it, with the facts that the registry states."""
 
@@ -200,7 +210,7 @@ class Variant:
 
     def scheme(self, **more):
         """As a scenario writes it."""
-        return "{" + ", ".join(["kind: " + self.kind] + [f"{key}: {value}" for key, value in {**self.parameters, **more}.items()]) + "}"
+        return "{" + ", ".join(["kind: " + self.kind] + flow_items({**self.parameters, **more})) + "}"
 
     @property
     def name(self):

@@ -1,6 +1,7 @@
 #include "scenarios/schema/section.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <system_error>
 
@@ -272,8 +273,21 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   const std::vector<std::string> names = context.vocabulary.names(group);
   const Word* word = context.vocabulary.find(group, kind.name);
   if (word != nullptr) {
-    for (const Parameter& parameter : word->parameters)
-      if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
+    std::map<std::string, Section> maps;  // of parameters with a dot
+    for (const Parameter& parameter : word->parameters) {
+      const std::size_t dot = parameter.name.find('.');
+      Section* holder = &section;
+      Parameter inside = parameter;
+      if (dot != std::string::npos) {
+        const std::string map = parameter.name.substr(0, dot);
+        auto found = maps.find(map);
+        if (found == maps.end()) found = maps.emplace(map, section.section(map)).first;
+        holder = &found->second;
+        inside.name = parameter.name.substr(dot + 1);
+      }
+      if (const std::optional<Value> value = holder->value(inside)) kind.parameters.set(parameter.name, *value);
+    }
+    for (auto& [name, map] : maps) map.finish();
     section.finish();
   } else if (const YamlNode::Key* slip = kind.name.empty() ? meaning_kind(section) : nullptr) {
     context.problems.add(slip->place, section.path_of(slip->name), unknown_key(slip->name, {"kind"}, path));

@@ -50,13 +50,13 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 class FlowMap {
  public:
   FlowMap& add(const std::string& key, const std::string& value) {
-    text_ += (text_.empty() ? "" : ", ") + key + ": " + value;
+    texts_.emplace_back(key, value);
     return *this;
   }
-  std::string text() const { return "{" + text_ + "}"; }
+  std::string text() const { return "{" + flow_text(texts_) + "}"; }
 
  private:
-  std::string text_;
+  std::vector<std::pair<std::string, std::string>> texts_;
 };
 
 FlowMap kind_map(const Kind& kind, KindGroup group, const Vocabulary& vocabulary) {

@@ -184,6 +184,20 @@ const std::vector<std::int64_t>& Parameters::counts(std::string_view name) const
   return get_as<std::vector<std::int64_t>>(find(name), name);
 }
 
+std::string flow_text(const std::vector<std::pair<std::string, std::string>>& texts) {
+  std::string out, open;  // the map that is open, with its dot
+  for (const auto& [name, text] : texts) {
+    const std::size_t dot = name.find('.');
+    const std::string map = dot == std::string::npos ? "" : name.substr(0, dot + 1);
+    if (!open.empty() && map != open) out += "}";
+    if (!out.empty()) out += ", ";
+    if (!map.empty() && map != open) out += map.substr(0, dot) + ": {";
+    out += name.substr(map.size()) + ": " + text;
+    open = map;
+  }
+  return open.empty() ? out : out + "}";
+}
+
 Parameters complete(const std::vector<Parameter>& declared, Parameters given) {
   std::vector<std::string> known;
   for (const Parameter& parameter : declared) known.push_back(parameter.name);

@@ -31,7 +31,7 @@ struct Range {
 };
 
 struct Parameter {
-  std::string name;
+  std::string name;  // "outer.momentum" stands in a map of its own: outer: {momentum: 0.9}
   ValueType type = ValueType::number;
   std::optional<std::string> fallback = {};  // as a scenario would write it ("50us", "true", "[200, 200]"); none: no default
   bool required = false;                     // required ones have no fallback; others without one may be absent
@@ -70,6 +70,9 @@ Parameters complete(const std::vector<Parameter>& declared, Parameters given);
 /// A scalar as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
 /// with "what is wrong; what would be right", without the place.
 Value parse_value(const Parameter& parameter, std::string_view text);
+
+/// (name, text) as a map in YAML's flow style, without its braces: "steps: 3, outer: {momentum: 0.9}". Names of one map stand together.
+std::string flow_text(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// The shortest text that parse_value turns into exactly this value. `value` is of that type.
 std::string format_value(ValueType type, const Value& value);

@@ -81,7 +81,7 @@ class Ssp final : public Scheme {
     for (;;) {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
       if (arrived) {
-        const Gradient gradient = mean_ ? node.algebra().scaled(*arrived, 1.0 / node.workers()) : *arrived;
+        const Gradient gradient = node.algebra().scaled(*arrived, mean_ ? 1.0 / node.workers() : 1);
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
         clocks.tick(arrived->sender);

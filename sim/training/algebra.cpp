@@ -113,7 +113,7 @@ std::vector<double> scalars_of(const Rule& rule, const Fragment& fragment) {
 
 }  // namespace
 
-Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) {
+Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) const {
   if (parts.size() == 1) return parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
@@ -141,7 +141,7 @@ Gradient Algebra::as_sent(Gradient gradient) const {
   return replaced(gradient, lineage_.elementwise(*plan_.rounding, std::array{gradient->value()}));
 }
 
-Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) {
+Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
@@ -153,7 +153,7 @@ Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) {
   return out;
 }
 
-Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) {
+Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const {
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
@@ -162,14 +162,14 @@ Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vec
   return out;
 }
 
-Weights Algebra::blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) {
+Weights Algebra::blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) const {
   Weights out = mine;
   out.edit().value = parts.size() == 1 && shares.front() == 1 ? parts.front()->value
                                                               : lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);
   return out;
 }
 
-Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) {
+Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) const {
   Gradient out = joined_gradients(parts);
   std::vector<Handle> values;
   std::vector<double> factors;
@@ -183,7 +183,7 @@ Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::ve
   return out;
 }
 
-Gradient Algebra::add(const Gradient& sum, const Gradient& next) {
+Gradient Algebra::add(const Gradient& sum, const Gradient& next) const {
   if (sum->value().empty()) return next;
   Gradient out = sum;
   const std::array<Handle, 2> terms{sum->value(), next->value()};
@@ -205,7 +205,7 @@ Gradient Algebra::add(const Gradient& sum, const Gradient& next) {
 
 // What is derived from one
 
-Handle Algebra::combination(const std::vector<Term>& terms) {
+Handle Algebra::combination(const std::vector<Term>& terms) const {
   std::vector<Handle> vectors;
   std::vector<double> factors;
   for (const Term& term : terms) {
@@ -224,7 +224,7 @@ Gradient Algebra::replaced(const Gradient& gradient, Handle value) const {
   return out;
 }
 
-Gradient Algebra::corrected(const Gradient& gradient, const std::vector<Term>& terms) {
+Gradient Algebra::corrected(const Gradient& gradient, const std::vector<Term>& terms) const {
   std::vector<Handle> vectors = {gradient->value()};
   std::vector<double> factors = {1};
   for (const Term& term : terms) {
@@ -236,7 +236,7 @@ Gradient Algebra::corrected(const Gradient& gradient, const std::vector<Term>& t
   return replaced(gradient, lineage_.elementwise(rules::corrected, vectors, factors));
 }
 
-Gradient Algebra::scaled(const Gradient& gradient, double factor) {
+Gradient Algebra::scaled(const Gradient& gradient, double factor) const {
   if (factor == 1) return gradient;
   return replaced(gradient, lineage_.elementwise(rules::corrected, std::array{gradient->value()}, {factor}));
 }
@@ -256,7 +256,7 @@ std::vector<double> with_fragment(std::vector<double> scalars, const Fragment& f
 }
 }  // namespace
 
-Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fragment) {
+Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fragment) const {
   if (!fragment.whole() && plan_.statistics)
     throw std::invalid_argument("fragments of a model whose vectors end in running statistics or a loss scale; exchange it whole");
   Gradient out;
@@ -270,18 +270,19 @@ Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fr
   return out;
 }
 
-Weights Algebra::blend(const Weights& mine, const Weights& other, double share, Fragment fragment) {
+Weights Algebra::blend(const Weights& mine, const Weights& other, double share, Fragment fragment) const {
   Weights out = mine;
   WeightsState& state = out.edit();
   state.version = other->version;
   state.progress = other->progress;
+  if (share == 0) return out;
   state.value = share == 1 && fragment.whole()
                     ? other->value
                     : lineage_.elementwise(rules::blend, std::array{mine->value, other->value}, with_fragment({share}, fragment));
   return out;
 }
 
-Weights Algebra::with_statistics(const Weights& stepped, const Gradient& from) {
+Weights Algebra::with_statistics(const Weights& stepped, const Gradient& from) const {
   if (!plan_.statistics) return stepped;
   Weights out = stepped;
   out.edit().value = lineage_.elementwise(rules::with_statistics, std::array{stepped->value, from->value()});
@@ -307,7 +308,7 @@ Weights Algebra::without_attached(Weights weights) const {
   return weights;
 }
 
-std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights& weights) {
+std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights& weights) const {
   std::vector<Batch> batches;
   gradient->add_batches(batches);
   if (batches.empty()) return std::nullopt;

@@ -25,39 +25,39 @@ class Algebra {
   /// Both outlive this.
   Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan) {}
 
-  Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean);
-  Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean);
+  Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
+  Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
   const Rule& all_reduce_rule() const { return plan_.ring_sums ? rules::ring_mean : rules::mean; }
   /// Σ shares[i] parts[i].
-  Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares);
+  Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.
-  Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares);
-  Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares);
-  Gradient add(const Gradient& sum, const Gradient& next);
+  Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) const;
+  Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) const;
+  Gradient add(const Gradient& sum, const Gradient& next) const;
 
   /// Σ factor · vector, of vectors that are no payload of their own: control variates. Empty if all of them are.
-  Handle combination(const std::vector<Term>& terms);
+  Handle combination(const std::vector<Term>& terms) const;
   /// The gradient with another value: same weights, samples and contributions. Running statistics are the caller's.
   Gradient replaced(const Gradient& gradient, Handle value) const;
   /// gradient + Σ factor · vector. Running statistics remain the gradient's.
-  Gradient corrected(const Gradient& gradient, const std::vector<Term>& terms);
+  Gradient corrected(const Gradient& gradient, const std::vector<Term>& terms) const;
   /// factor · gradient, counted as before. Running statistics remain the gradient's.
-  Gradient scaled(const Gradient& gradient, double factor);
+  Gradient scaled(const Gradient& gradient, double factor) const;
   /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by them.
   Gradient counted_as(const Gradient& gradient, std::int32_t workers) const;
   /// from - to, in that fragment: the direction along which a step of rate 1 leads from `from` to `to`. It carries the contributions and the
   /// running statistics of `to`.
-  Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {});
+  Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
   /// (1 - share) mine + share · other in that fragment; elsewhere mine. What has been contributed to it is mine; its version is `other`'s.
-  Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {});
+  Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {}) const;
   /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are a mean already.
-  Weights with_statistics(const Weights& stepped, const Gradient& from);
+  Weights with_statistics(const Weights& stepped, const Gradient& from) const;
   /// Contributions leave, weights stay: without them nothing counts twice.
   Weights without_contributions(Weights weights) const;
   Weights attach(Weights weights, std::string_view name, Handle vector) const;
   Weights without_attached(Weights weights) const;
   /// Its derivation taken again at other weights; none if it is no mean over batches.
-  std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights);
+  std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights) const;
 
   /// What arrives of a payload: a message carries weights in the precision of the run, and what was derived from them. Gradients are in it
   /// already, attached vectors are always sent whole.

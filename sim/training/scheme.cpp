@@ -26,9 +26,9 @@ std::string_view name_of(Exchange exchange) {
 Exchange exchange_via(const Parameters& parameters) { return parameters.text("via") == "server" ? Exchange::server : Exchange::all_reduce; }
 
 std::string SchemeVariant::text() const {
-  std::string text = "{kind: " + entry->name;
-  for (const auto& [name, value] : given) text += ", " + name + ": " + value;
-  return text + "}";
+  std::vector<std::pair<std::string, std::string>> texts = {{"kind", entry->name}};
+  texts.insert(texts.end(), given.begin(), given.end());
+  return "{" + flow_text(texts) + "}";
 }
 
 SchemeVariant variant_of(const SchemeEntry& entry, ParameterTexts given) {

@@ -1,0 +1,173 @@
+// DiLoCo: every worker takes H local steps from the global weights θ, then an outer optimizer steps on the mean of what they changed,
+//   Δ = θ - (1/p) Σ_i w_i,   θ ← Outer(θ, Δ),   w_i ← θ.
+// Douillard et al., DiLoCo: Distributed Low-Communication Training of Language Models, 2023: Outer is SGD with Nesterov's momentum.
+// Streaming DiLoCo (Douillard et al. 2025) cuts the weights into fragments that are synchronized in turn, H / fragments steps apart. With
+// a delay a fragment's all-reduce is in flight while the worker takes so many more steps, and is then mixed in:
+//   w_i ← (1 - mix) w_i + mix θ.
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+struct DilocoOptions {
+  explicit DilocoOptions(const Parameters& parameters)
+      : steps(parameters.count("steps")),
+        fragments(parameters.count("fragments")),
+        delay(parameters.count("delay")),
+        mix(parameters.number("mix")) {}
+  std::int64_t steps, fragments, delay;
+  double mix;
+
+  /// Fragment f = n mod fragments leaves as the n-th (0, 1, …) after this local step: (f + 1) H / fragments, rounded up, into its round.
+  std::int64_t leaves_after(std::int64_t n) const {
+    return n / fragments * steps + ((n % fragments + 1) * steps + fragments - 1) / fragments;
+  }
+  Fragment fragment(std::int64_t n) const {
+    return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)};
+  }
+  /// Local steps behind a worker that starts from version n: as far as the others are by then, but for one step at least.
+  std::int64_t steps_before(std::int64_t n) const {
+    return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1);
+  }
+};
+
+/// One for each fragment. What they remember travels with the global weights, for workers that come later.
+class OuterOptimizers {
+ public:
+  OuterOptimizers(const Node& node, const Weights& global, std::int64_t fragments)
+      : optimizers_(static_cast<std::size_t>(fragments), node.outer_optimizer()) {
+    for (std::size_t f = 0; f < optimizers_.size(); ++f)
+      for (std::size_t k = 0;; ++k) {
+        const Handle state = find_attached(global->attached(), name(f, k));
+        if (state.empty()) break;
+        optimizers_[f].state().push_back(state);
+      }
+  }
+  Optimizer& of(const Fragment& fragment) { return optimizers_[fragment.index]; }
+  Weights attach_to(const Algebra& algebra, Weights global) const {
+    global = algebra.without_attached(std::move(global));
+    for (std::size_t f = 0; f < optimizers_.size(); ++f)
+      for (std::size_t k = 0; k < optimizers_[f].state().size(); ++k)
+        global = algebra.attach(std::move(global), name(f, k), optimizers_[f].state()[k]);
+    return global;
+  }
+
+ private:
+  static std::string name(std::size_t fragment, std::size_t k) { return "outer " + std::to_string(fragment) + " " + std::to_string(k); }
+  std::vector<Optimizer> optimizers_;
+};
+
+class Diloco final : public Scheme {
+ public:
+  explicit Diloco(const Parameters& parameters) : options_(parameters) {}
+
+ private:
+  struct InFlight {
+    Pending<AllReduceOperation<Gradient>> mean;
+    Fragment fragment;
+    std::int64_t due;  // the local step after which it is mixed in
+  };
+
+  Process worker(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Weights global = node.initial_weights(), local = algebra.without_attached(global);
+    OuterOptimizers outer(node, global, options_.fragments);
+    std::deque<InFlight> in_flight;
+    auto next = static_cast<std::int64_t>(global->version);  // to leave
+    for (std::int64_t step = options_.steps_before(next) + 1;; ++step) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(local, batch);
+      local = co_await node.step(local, gradient);
+      if (step == options_.leaves_after(next)) {
+        const Fragment fragment = options_.fragment(next++);
+        const Gradient change = algebra.difference(global, local, fragment);
+        local = algebra.without_contributions(local);
+        in_flight.push_back({node.begin(node.all_reduce_mean(change)), fragment, step + options_.delay});
+      }
+      while (!in_flight.empty() && in_flight.front().due <= step) {
+        InFlight first = std::move(in_flight.front());
+        in_flight.pop_front();
+        const Fragment fragment = first.fragment;
+        const Gradient mean = co_await first.mean;
+        global = co_await node.step(outer.of(fragment), algebra.without_attached(global), mean);
+        global = outer.attach_to(algebra, algebra.with_statistics(global, mean));
+        global = co_await node.publish(global);
+        local = algebra.blend(local, global, options_.delay > 0 ? options_.mix : 1, fragment);
+      }
+    }
+  }
+
+  DilocoOptions options_;
+};
+
+OptimizerChoice outer_optimizer(const Parameters& parameters) {
+  OptimizerChoice outer{"sgd", {}};
+  for (const char* name : {"learning_rate", "momentum"}) outer.parameters.set(name, parameters.number(std::string("outer.") + name));
+  outer.parameters.set("nesterov", parameters.flag("outer.nesterov"));
+  return outer;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "diloco",
+    .summary = "DiLoCo: local steps, then an outer optimizer on the mean of what all workers changed; whole or in fragments",
+    .reference = "Douillard et al. 2023, 2025",
+    .parameters = {{.name = "steps",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "H, local steps between two synchronizations of the same weights",
+                    .range = Range::at_least(1)},
+                   {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "of the outer optimizer", .range = Range::at_least(0)},
+                   {.name = "outer.momentum",
+                    .fallback = "0.9",
+                    .meaning = "share of its velocity that an outer step keeps",
+                    .range = {0, 1, false, true}},
+                   {.name = "outer.nesterov",
+                    .type = ValueType::boolean,
+                    .fallback = "true",
+                    .meaning = "the outer step looks ahead along its velocity; needs momentum"},
+                   {.name = "fragments",
+                    .type = ValueType::count,
+                    .fallback = "1",
+                    .meaning = "equal pieces of the weights that are synchronized in turn; at most as many as steps",
+                    .range = Range::between(1, 1e6)},
+                   {.name = "delay",
+                    .type = ValueType::count,
+                    .fallback = "0",
+                    .meaning = "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
+                    .range = Range::at_least(0)},
+                   {.name = "mix",
+                    .type = ValueType::fraction,
+                    .fallback = "0.5",
+                    .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
+                    .range = Range::between(0, 1)},
+                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+    .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
+    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+      if (parameters.count("fragments") > parameters.count("steps"))
+        throw std::invalid_argument("fragments: " + std::to_string(parameters.count("fragments")) +
+                                    " in turn need as many steps; take at most " + std::to_string(parameters.count("steps")));
+      if (parameters.count("delay") >= parameters.count("steps"))
+        throw std::invalid_argument("delay: a fragment must be back before it leaves again; take fewer than " +
+                                    std::to_string(parameters.count("steps")));
+      return std::make_unique<Diloco>(parameters);
+    },
+    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /
+                 static_cast<double>(parameters.count("steps"));
+        },
+    .workers_hold = WorkersHold::own_weights,
+    .outer_optimizer = [](const Parameters& parameters) { return std::optional(outer_optimizer(parameters)); },
+});
+
+}  // namespace
+}  // namespace straggler

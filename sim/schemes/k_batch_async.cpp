@@ -1,0 +1,71 @@
+// K-batch asynchronous SGD: the server steps on the mean of the first k gradients from anybody, whatever their versions,
+//   w ← w - lr (1/k) Σ g(w_read);
+// a worker that has sent its gradient gets the current weights and starts again at once.
+// Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
+#include <algorithm>
+#include <vector>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+class KBatchAsync final : public Scheme {
+ public:
+  explicit KBatchAsync(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    std::vector<From<Gradient>> parts;
+    for (;;) {
+      const From<Gradient> arrived = co_await node.receive<Gradient>();
+      parts.push_back(arrived);
+      if (parts.size() == k_) {
+        std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+        const Gradient mean = node.mean(std::vector<Gradient>(parts.begin(), parts.end()));
+        parts.clear();
+        weights = co_await node.step(weights, mean);
+        weights = co_await node.publish(weights);
+      }
+      node.post(arrived.sender, weights);
+    }
+  }
+
+  std::size_t k_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "k_batch_async",
+    .summary = "asynchronous SGD on the mean of k gradients from anybody",
+    .reference = "Dutta et al. 2018",
+    .parameters = {{.name = "k",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "gradients of an update",
+                    .range = Range::between(1, 1e6)},
+                   on_failure({"drop", "abort"}, "nobody waits for it anyway, or end")},
+    .examples = {{{"k", "3"}}, {{"k", "1"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{{"k", "1"}}},
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(parameters.count("k"));
+        },
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,89 @@
+// SCAFFOLD: local steps corrected by control variates, which travel beside the weights. From y = x a client takes K steps,
+//   y ← y - lr (g_i(y) - c_i + c),
+// and then, by option II,
+//   c_i⁺ = c_i - c + (x - y_i) / (K lr);
+// the server averages uniformly over the S clients of the round, of N in all,
+//   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
+// Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The rule is for plain SGD: an
+// optimizer's state begins anew in each round. Where a schedule changes lr, K lr is the sum of the rates. A client that crashes comes back
+// with c_i = 0.
+#include "sim/schemes/federated.hpp"
+
+namespace straggler {
+namespace {
+
+/// c on the way down, c_i⁺ - c_i on the way up.
+constexpr std::string_view control = "control variate";
+
+class Scaffold final : public Scheme {
+ public:
+  explicit Scaffold(const Parameters& parameters) : rounds_(parameters), server_rate_(parameters.number("server_rate")) {}
+
+ private:
+  Process worker(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Weights global = node.initial_weights();
+    Handle own;  // c_i; empty: 0
+    if (!rounds_.takes_part(node, global)) global = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      const Handle common = find_attached(global->attached(), control);
+      Weights local = algebra.without_attached(global);
+      node.reset_optimizer();
+      double rates = 0;  // K lr
+      FederatedRounds::LocalBatches batches(node, rounds_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        rates += node.learning_rate(local);
+        const Gradient gradient = co_await node.gradient(local, *batch);
+        const Gradient corrected = algebra.corrected(gradient, {{common, 1}, {own, -1}});
+        local = co_await node.step(local, corrected);
+      }
+      Handle next = own;
+      if (rates > 0) next = algebra.combination({{own, 1}, {common, -1}, {global->value, 1 / rates}, {local->value, -1 / rates}});
+      const Weights mine = algebra.attach(local, control, algebra.combination({{next, 1}, {own, -1}}));
+      own = next;
+      co_await node.send(node.server(), mine);
+      global = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
+      const Weights average = node.mean(parts);  // of what is attached, too
+      const double share = static_cast<double>(parts.size()) / node.workers();
+      const Handle common = algebra.combination(
+          {{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
+      const Weights next = algebra.blend(average, weights, 1 - server_rate_);
+      weights = co_await node.publish(algebra.attach(algebra.without_attached(next), control, common));
+      const auto invited = rounds_.invited(node, weights->version);
+      node.broadcast(weights, *invited);
+    }
+  }
+
+  FederatedRounds rounds_;
+  double server_rate_;
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back({.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
+  all.push_back(on_failure({"drop", "wait", "abort"}, "close the round without it, wait for it, or end"));
+  return all;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "scaffold",
+    .summary = "federated averaging with control variates against unlike data: two vectors travel each way",
+    .reference = "Karimireddy et al. 2020",
+    .parameters = parameters(),
+    .examples = {{{"fraction", "0.5"}}, {{"local_steps", "2"}, {"server_rate", "0.5"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
+    .workers_hold = WorkersHold::own_weights,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,153 @@
+// A back end without time, network or data: a test decides who finishes computing, and sees what the scheme makes of it.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/training/node.hpp"
+
+namespace straggler::test {
+
+/// w - g, without state.
+class PlainStep final : public UpdateRule {
+ public:
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double, int, std::vector<Handle>&) const override {
+    return lineage.elementwise(rules::weighted_mean, std::array{weights, gradient}, {1.0, -1.0});
+  }
+  double learning_rate(double, int) const override { return 1; }
+};
+
+/// Messages arrive at once, in the order of sending; updates take no time; all-reduces are complete when the last worker has joined.
+/// Computations end when the test says so.
+class FakeCluster final : public Backend, private ProcessWatcher {
+ public:
+  FakeCluster(const Scheme& scheme, Rank workers, bool with_server)
+      : lineage_(Math::none, Key{1, 3}), context_(*this, lineage_, plan_of(workers)), computing_(static_cast<std::size_t>(workers)) {
+    const Rank nodes = workers + (with_server ? 1 : 0);
+    mail_ = std::vector<Mailbox<MessagePointer>>(static_cast<std::size_t>(nodes));
+    for (Rank rank = 0; rank < nodes; ++rank) nodes_.push_back(std::make_unique<Node>(context_, rank));
+    for (Rank rank = 0; rank < nodes; ++rank) {
+      processes_.push_back(rank < workers ? scheme.worker(node(rank)) : scheme.server(node(rank)));
+      processes_.back().watch(*this, static_cast<std::uint32_t>(rank));
+    }
+    for (Process& process : processes_) process.start();
+    go_on();
+  }
+  ~FakeCluster() override { processes_.clear(); }
+
+  bool computes(Rank worker) const { return computing_[static_cast<std::size_t>(worker)] != nullptr; }
+  /// `worker` is done with its gradient, and everybody goes on until all wait.
+  void finish(Rank worker) {
+    ComputeOperation* const done = std::exchange(computing_.at(static_cast<std::size_t>(worker)), nullptr);
+    if (!done) throw std::logic_error(node(worker).name() + " computes nothing");
+    done->complete();
+    go_on();
+  }
+  /// Published versions, as the server or worker 0 published them, and who contributed.
+  const std::vector<Weights>& versions() const { return versions_; }
+  const std::vector<Contributions>& made() const { return made_; }
+  std::size_t dropped() const { return dropped_; }
+  std::size_t sent() const { return sent_; }
+  Node& node(Rank rank) { return *nodes_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  const TrainingPlan& plan_of(Rank workers) {
+    plan_.workers = workers;
+    plan_.shared_stream = true;
+    plan_.endless = true;
+    plan_.optimizer = plan_.outer_optimizer = &rule_;
+    return plan_;
+  }
+  void go_on() {
+    while (!queue_.empty()) queue_.fire_next();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  void process_ended(std::uint32_t, std::exception_ptr failure) noexcept override { failure_ = failure; }
+
+  bool start(Operation& operation) override {
+    switch (operation.kind()) {
+      case Operation::Kind::gradient:
+        computing_[static_cast<std::size_t>(operation.node().self())] = static_cast<ComputeOperation*>(&operation);
+        return false;
+      case Operation::Kind::send: {
+        auto& send = static_cast<SendOperation&>(operation);
+        post(operation.node().self(), send.to(), send.take_payload());
+        return true;
+      }
+      case Operation::Kind::receive: {
+        auto& receive = static_cast<MailOperation&>(operation);
+        std::optional<MessagePointer> item = mail_[static_cast<std::size_t>(operation.node().self())].receive(receive);
+        if (item) receive.message = std::move(*item);
+        return item.has_value();
+      }
+      case Operation::Kind::all_reduce:
+        return join(static_cast<AllReduceOperationBase&>(operation));
+      case Operation::Kind::publish: {
+        const auto& publish = static_cast<PublishOperation&>(operation);
+        const bool has_server = mail_.size() > static_cast<std::size_t>(plan_.workers);
+        if (publish.node().self() != (has_server ? plan_.workers : 0)) return true;
+        versions_.push_back(publish.weights());
+        made_.push_back(publish.made());
+        return true;
+      }
+      case Operation::Kind::step:
+      case Operation::Kind::proceed:
+        return true;
+      default:
+        throw UnsupportedOperation("the fake cluster knows no such operation");
+    }
+  }
+  bool join(AllReduceOperationBase& operation) {
+    joined_.push_back(&operation);
+    if (joined_.size() < static_cast<std::size_t>(plan_.workers)) return false;
+    std::vector<Gradient> parts;
+    std::sort(joined_.begin(), joined_.end(), [](const auto* a, const auto* b) { return a->node().self() < b->node().self(); });
+    for (const AllReduceOperationBase* each : joined_) parts.push_back(std::get<Gradient>(each->payload));
+    for (AllReduceOperationBase* each : std::exchange(joined_, {})) {
+      each->payload = context_.algebra.mean(parts);
+      if (each != &operation) each->complete();
+    }
+    return true;
+  }
+  void cancel(Operation& operation) noexcept override {
+    if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
+  }
+  void due(Operation& operation) override { operation.complete_from_event(); }
+  void wake(Operation& operation) override { queue_.after(Time(), operation); }
+  void received(MailOperation& operation) override { operation.complete(); }
+  void post(Rank from, Peer to, Payload payload) override {
+    ++sent_;
+    mail_[static_cast<std::size_t>(to.rank)].put(std::make_unique<Message>(from, to.rank, std::move(payload)));
+  }
+  void discarded(Rank, const Payload&) override { ++dropped_; }
+  void signal_workers(Rank, SyncSignal) override { throw UnsupportedOperation("the fake cluster carries no signals"); }
+  bool is_member(Rank) const override { return true; }
+  Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
+  bool awaits(Rank) const override { return true; }
+  bool reduces() const override { return true; }
+  bool members_change() const override { return false; }
+  std::int32_t forced_choice(Rank) override { return -1; }
+  void chosen(Rank, std::int32_t) override {}
+
+  TrainingPlan plan_;
+  PlainStep rule_;
+  Lineage lineage_;
+  EventQueue queue_;
+  NodeContext context_;
+  std::vector<Mailbox<MessagePointer>> mail_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<ComputeOperation*> computing_;
+  std::vector<AllReduceOperationBase*> joined_;
+  std::vector<Weights> versions_;
+  std::vector<Contributions> made_;
+  std::size_t dropped_ = 0, sent_ = 0;
+  std::exception_ptr failure_;
+  std::vector<Process> processes_;  // last: frames die first
+};
+
+}  // namespace straggler::test
