@@ -123,7 +123,7 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "H, local steps between two synchronizations of the same weights",
                     .range = Range::at_least(1)},
-                   {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "of the outer optimizer", .range = Range::at_least(0)},
+                   {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "of the outer optimizer", .range = Range::above(0)},
                    {.name = "outer.momentum",
                     .fallback = "0.9",
                     .meaning = "share of its velocity that an outer step keeps",

@@ -1,12 +1,12 @@
 // SCAFFOLD: local steps corrected by control variates, which travel beside the weights. From y = x a client takes K steps,
 //   y ← y - lr (g_i(y) - c_i + c),
 // and then, by option II,
-//   c_i⁺ = c_i - c + (x - y_i) / (K lr);
+//   c_i⁺ = c_i - c + (x - y_i) / (K lr) = (1/K) Σ g_i(y);
 // the server averages uniformly over the S clients of the round, of N in all,
 //   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
-// Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The rule is for plain SGD: an
-// optimizer's state begins anew in each round. Where a schedule changes lr, K lr is the sum of the rates. A client that crashes comes back
-// with c_i = 0.
+// Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The two forms of c_i⁺ are the same for
+// plain SGD; the second one, which is used here, holds for other optimizers too. Their state begins anew in each round. A client that
+// crashes comes back with c_i = 0.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler {
@@ -29,16 +29,17 @@ class Scaffold final : public Scheme {
       const Handle common = find_attached(global->attached(), control);
       Weights local = algebra.without_attached(global);
       node.reset_optimizer();
-      double rates = 0;  // K lr
+      Gradient sum = node.no_gradient(local);  // of g_i(y)
+      double steps = 0;                        // K
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        rates += node.learning_rate(local);
         const Gradient gradient = co_await node.gradient(local, *batch);
+        sum = node.add(sum, gradient);
+        ++steps;
         const Gradient corrected = algebra.corrected(gradient, {{common, 1}, {own, -1}});
         local = co_await node.step(local, corrected);
       }
-      Handle next = own;
-      if (rates > 0) next = algebra.combination({{own, 1}, {common, -1}, {global->value, 1 / rates}, {local->value, -1 / rates}});
+      const Handle next = algebra.combination({{sum->value(), 1 / steps}});
       const Weights mine = algebra.attach(local, control, algebra.combination({{next, 1}, {own, -1}}));
       own = next;
       co_await node.send(node.server(), mine);

@@ -71,7 +71,7 @@ const Register<SchemeEntry> overlapped_entry({
     .reference = "none",
     .parameters = {{.name = "depth", .type = ValueType::count, .fallback = "1", .meaning = "", .range = Range::at_least(0)},
                    {.name = "times", .type = ValueType::count, .fallback = "1", .meaning = "", .range = Range::at_least(1)},
-                   on_failure({"wait", "drop", "abort"}, "wait for it, average without it, or end")},
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<Overlapped>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::all_reduce; },
     .asynchronous = [](const Parameters& parameters) { return parameters.count("depth") > 0; },

@@ -159,7 +159,7 @@ TEST_CASE("every scheme says what it is and declares what it reads") {
     for (const Parameter& parameter : entry.parameters) {
       CHECK_FALSE(parameter.meaning.empty());
       CHECK(names.insert(parameter.name).second);
-      CHECK(parameter.required != parameter.fallback.has_value());
+      CHECK_FALSE((parameter.required && parameter.fallback.has_value()));
       if (parameter.fallback) CHECK_NOTHROW(parse_value(parameter, *parameter.fallback));
     }
   }
