@@ -188,6 +188,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
   out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;
+  out.reduces = scheme_entry->all_reduces(scenario.training.scheme.parameters);
   out.all_reduce = all_reduce;
   out.gathers = gathers();
   out.all_reduce_parameters = scenario.cluster.network.collective.parameters;

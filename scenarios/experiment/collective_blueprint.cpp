@@ -66,10 +66,11 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (plan.workers == 1 || scheme_entry->exchange(scenario.training.scheme.parameters) != Exchange::all_reduce) return;
+  if (plan.workers == 1 || !scheme_entry->all_reduces(scenario.training.scheme.parameters)) return;
   check_stepwise(scenario);
   shape.workers = static_cast<std::size_t>(plan.workers);
-  shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
+  // A server that the scheme talks to is none that reduces.
+  if (servers == 0) shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
     for (Rank worker = 0; worker < plan.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
   uniform = measured_links(*fabric, shape.workers);

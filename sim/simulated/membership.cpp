@@ -5,13 +5,14 @@
 
 namespace straggler {
 
-Membership::Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reduction* reduction,
+Membership::Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reductions& reductions,
                        Computations& computations, Publications& publications)
     : world_(world),
       books_(books),
       workers_(workers),
       post_office_(post_office),
-      reduction_(reduction),
+      reductions_(reductions),
+      reduction_(reductions.of_versions()),
       computations_(computations),
       publications_(publications),
       slow_(static_cast<std::size_t>(world.workers)),
@@ -122,7 +123,7 @@ void Membership::take_out(Rank worker, State becomes) {
     books_.times().set_down(worker, world_.now(), true);
     computations_.set_down(worker, true);
   }
-  if (reduction_) reduction_->membership_changed(worker);
+  reductions_.membership_changed(worker);
   if (publications_.worker_went(worker)) return;
   post_office_.tell_of_members();
   start_ready();  // what they waited for may have broken off
@@ -185,7 +186,7 @@ void Membership::start(Rank worker) {
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
   node.forget_residual();
-  if (reduction_) node.start_after_reductions(reduction_->start(worker));
+  reductions_.start(node);
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
   post_office_.tell_of_members();

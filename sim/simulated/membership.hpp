@@ -6,7 +6,7 @@
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
-#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/reductions.hpp"
 #include "sim/simulated/workers.hpp"
 
 namespace straggler {
@@ -17,8 +17,8 @@ namespace straggler {
 /// workers that reduce together, when Reduction says.
 class Membership final : private StateTransferWatch {
  public:
-  /// All outlive this. `reduction` null: workers do not reduce.
-  Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reduction* reduction, Computations& computations,
+  /// All outlive this.
+  Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reductions& reductions, Computations& computations,
              Publications& publications);
   /// The faults' stories begin.
   void begin();
@@ -53,7 +53,8 @@ class Membership final : private StateTransferWatch {
   Books& books_;
   Workers& workers_;
   PostOffice& post_office_;
-  Reduction* reduction_;
+  Reductions& reductions_;
+  Reduction* reduction_;  // of the versions; null: none
   Computations& computations_;
   Publications& publications_;
   std::vector<std::vector<double>> slow_;   // [workers]: factors of the slow spells it is in

@@ -1,8 +1,11 @@
 #include "sim/simulated/reduction.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <type_traits>
 
 #include "sim/collectives/all_gather.hpp"
+
 namespace straggler {
 
 Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
@@ -14,22 +17,21 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
 }
 
 /// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
-std::size_t Reduction::pieces_of(const Payload& payload) const {
-  const std::size_t main = goes_in_buckets(payload) ? std::max<std::size_t>(1, world_.cluster.buckets.size()) : 1;
+std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payload) const {
+  const std::size_t main = in_buckets(operation, payload) ? world_.cluster.buckets.size() : 1;
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
-std::uint64_t Reduction::bytes_of_piece(const Payload& payload, std::size_t piece) const {
+std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const {
   const std::uint64_t statistics = wire_bytes_.statistics_of(payload);
-  if (statistics > 0 && piece + 1 == pieces_of(payload)) return statistics;
-  const bool buckets = goes_in_buckets(payload) && !world_.cluster.buckets.empty();
-  return buckets ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
+  if (statistics > 0 && piece + 1 == pieces_of(operation, payload)) return statistics;
+  return in_buckets(operation, payload) ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
 }
 
 std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members) const {
   std::vector<std::uint32_t> ranks(members.begin(), members.end());
   for (std::size_t server = 0; server < world_.cluster.shape.servers; ++server)
-    ranks.push_back(static_cast<std::uint32_t>(count() + server));
+    ranks.push_back(static_cast<std::uint32_t>(index_of(world_.workers) + server));
   return ranks;
 }
 
@@ -75,11 +77,24 @@ std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>
   return std::holds_alternative<Gradient>(*parts.front()) ? mean_of<Gradient>(parts) : mean_of<Weights>(parts);
 }
 
-void Reduction::describe_waiting(const std::vector<bool>& waiting, std::vector<std::string>& who) const {
+Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads) const {
+  const bool sent = payloads.size() > 1;  // one alone sends nothing
+  auto all = std::make_shared<std::vector<Payload>>();
+  const auto take = [&](const auto& part) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(part)>, MembershipNotice>)
+      throw std::logic_error("an all-gather of notices");
+    else
+      all->emplace_back(sent ? workers_.algebra().as_sent(part) : part);
+  };
+  for (const Payload* payload : payloads) std::visit(take, *payload);
+  return all;
+}
+
+void Reduction::describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const {
   const auto joined = std::count(waiting.begin(), waiting.end(), true);
   for (std::size_t rank = 0; rank < waiting.size(); ++rank)
     if (waiting[rank])
-      who.push_back("worker " + std::to_string(rank) + " waits in an all-reduce for " +
+      who.push_back("worker " + std::to_string(among ? index_of((*among)[rank]) : rank) + " waits in an all-reduce for " +
                     std::to_string(static_cast<std::ptrdiff_t>(waiting.size()) - joined) + " other workers");
 }
 

@@ -1,4 +1,4 @@
-// All-reduces in simulated time: what both ways of starting one have in common.
+// All-reduces and all-gathers in simulated time: what both ways of starting one have in common.
 #pragma once
 #include <memory>
 #include <utility>
@@ -19,7 +19,7 @@ class Reduction {
   Reduction& operator=(const Reduction&) = delete;
 
   /// The whole payload is there. True: complete already (a single worker).
-  bool join(Operation& operation, Payload& payload) { return join(operation, payload, pieces_of(payload)); }
+  bool join(Operation& operation, Payload& payload) { return join(operation, payload, pieces_of(operation, payload)); }
   /// Its first `pieces` pieces are there; `payload` may be empty until they all are.
   virtual bool join(Operation& operation, Payload& payload, std::size_t pieces) = 0;
   virtual void cancel(Operation& operation) noexcept = 0;
@@ -43,15 +43,18 @@ class Reduction {
  protected:
   /// All outlive this.
   Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office);
-  std::size_t count() const { return static_cast<std::size_t>(world_.workers); }
-  std::size_t pieces_of(const Payload& payload) const;
-  std::uint64_t bytes_of_piece(const Payload& payload, std::size_t piece) const;
+  static bool gathers(const Operation& operation) { return operation.kind() == Operation::Kind::all_gather; }
+  std::size_t pieces_of(const Operation& operation, const Payload& payload) const;
+  std::uint64_t bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const;
   /// Of the fabric, by rank in the schedule: the members, then the servers.
   std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
   std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;
   /// The mean of what they bring, in the order of ranks: for the first of them, with who contributed, and for the others.
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
-  void describe_waiting(const std::vector<bool>& waiting, std::vector<std::string>& who) const;
+  /// What arrives of each, with what it has contributed.
+  using Parts = std::shared_ptr<const std::vector<Payload>>;
+  Parts gathered(const std::vector<const Payload*>& parts) const;
+  void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 
   World& world_;
   Books& books_;
@@ -63,6 +66,9 @@ class Reduction {
  private:
   template <class T>
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
+  bool in_buckets(const Operation& operation, const Payload& payload) const {
+    return !gathers(operation) && goes_in_buckets(payload) && !world_.cluster.buckets.empty();
+  }
 };
 
 }  // namespace straggler

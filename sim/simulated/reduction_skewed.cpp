@@ -18,7 +18,7 @@ ReductionSkewed::ReductionSkewed(World& world, Books& books, Workers& workers, P
 }
 
 bool ReductionSkewed::join(Operation& operation, Payload& payload, std::size_t pieces) {
-  if (count() == 1) return pieces == pieces_of(payload);
+  if (count() == 1) return pieces == pieces_of(operation, payload);
   Slot& slot = slot_for(operation);
   slot.operation = &operation;
   slot.payload = &payload;
@@ -73,9 +73,9 @@ void ReductionSkewed::begin_next(Rank worker) {
 
 /// Its first worker comes. Servers are there already.
 void ReductionSkewed::open(const Slot& slot) {
-  const CollectiveSchedule& schedule = schedule_for(bytes_of_piece(*slot.payload, slot.piece));
+  const CollectiveSchedule& schedule = schedule_for(bytes_of_piece(*slot.operation, *slot.payload, slot.piece));
   Piece& piece = pieces_.emplace_back();
-  piece.last = slot.piece + 1 == pieces_of(*slot.payload);
+  piece.last = slot.piece + 1 == pieces_of(*slot.operation, *slot.payload);
   piece.statistics = piece.last && wire_bytes_.statistics_of(*slot.payload) > 0;
   piece.unfinished = schedule.ranks();
   const std::uint64_t number = run_.open(schedule, ranks_);
@@ -122,7 +122,7 @@ void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
 void ReductionSkewed::average() {
   std::vector<const Payload*> parts;
   for (const Slot& slot : slots_) {
-    if (slot.payload == nullptr || slot.pieces < pieces_of(*slot.payload))
+    if (slot.payload == nullptr || slot.pieces < pieces_of(*slot.operation, *slot.payload))
       throw std::logic_error(
           "a worker is done with an all-reduce that another has not begun: the simulator contradicts itself; please report it "
           "with the scenario");
@@ -148,7 +148,7 @@ void ReductionSkewed::give_result(Slot& slot, bool first) {
 void ReductionSkewed::describe_waiting(std::vector<std::string>& who) const {
   std::vector<bool> waiting;
   for (const Slot& slot : slots_) waiting.push_back(slot.operation != nullptr);
-  Reduction::describe_waiting(waiting, who);
+  Reduction::describe_waiting(waiting, nullptr, who);
 }
 
 }  // namespace straggler

@@ -27,6 +27,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   void describe_waiting(std::vector<std::string>& who) const override;
 
  private:
+  std::size_t count() const { return index_of(world_.workers); }
   struct Slot {
     Operation* operation = nullptr;
     Payload* payload = nullptr;

@@ -2,19 +2,32 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include "sim/collectives/all_gather.hpp"
 
 namespace straggler {
 
-ReductionTogether::ReductionTogether(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : Reduction(world, books, workers, post_office), joining_(count()), running_(count()), next_(count()) {
+ReductionTogether::ReductionTogether(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among)
+    : Reduction(world, books, workers, post_office), among_(std::move(among)) {
+  const std::size_t places = among_ ? among_->size() : index_of(world.workers);
+  joining_.resize(places);
+  running_.resize(places);
+  next_.resize(places);
   if (world.cluster.stepwise)
     stepwise_ =
         std::make_unique<StepwiseRun>(world.simulation, world.network, world.transport, [this](CollectiveRank rank) { finish(rank); });
 }
 
+std::size_t ReductionTogether::place_of(Rank worker) const {
+  if (!among_) return index_of(worker);
+  return static_cast<std::size_t>(std::ranges::lower_bound(*among_, worker) - among_->begin());
+}
+
 bool ReductionTogether::join(Operation& operation, Payload& payload, std::size_t pieces) {
-  if (joining_.size() == 1) return pieces == pieces_of(payload);
-  const auto rank = static_cast<std::size_t>(operation.node().self());
+  if (joining_.size() == 1) return pieces == pieces_of(operation, payload);
+  const auto rank = place_of(operation.node().self());
+  any_gathered_ = any_gathered_ || gathers(operation);
   Slot* slot = known_slot(operation);
   if (!slot) {
     if (next_[rank] < begun_) return join_late(operation, payload, pieces);
@@ -29,7 +42,7 @@ bool ReductionTogether::join(Operation& operation, Payload& payload, std::size_t
 }
 
 ReductionTogether::Slot* ReductionTogether::known_slot(const Operation& operation) {
-  const auto rank = static_cast<std::size_t>(operation.node().self());
+  const auto rank = place_of(operation.node().self());
   if (joining_[rank].operation == &operation) return &joining_[rank];
   for (Slots& slots : later_)
     if (slots[rank].operation == &operation) return &slots[rank];
@@ -38,20 +51,21 @@ ReductionTogether::Slot* ReductionTogether::known_slot(const Operation& operatio
 
 /// To one that has begun without this worker. Nobody needs its pieces.
 bool ReductionTogether::join_late(Operation& operation, Payload& payload, std::size_t pieces) {
-  if (pieces < pieces_of(payload)) return false;
-  const auto rank = static_cast<std::size_t>(operation.node().self());
+  if (pieces < pieces_of(operation, payload)) return false;
+  const auto rank = place_of(operation.node().self());
   const std::uint32_t number = next_[rank]++;
   if (number == completed()) {
     running_[rank] = {&operation, &payload, pieces};
     return false;
   }
-  payload = kept_results_.at(kept_results_.size() - (completed() - number));
+  Slot late = {&operation, &payload, pieces};
+  put_result(late, kept_results_.at(kept_results_.size() - (completed() - number)));
   forget_results();
   return true;
 }
 
 void ReductionTogether::cancel(Operation& operation) noexcept {
-  const auto rank = static_cast<std::size_t>(operation.node().self());
+  const auto rank = place_of(operation.node().self());
   if (running_[rank].operation == &operation) running_[rank] = Slot();
   const auto at = [&](std::size_t behind) -> Slot& { return behind == 0 ? joining_[rank] : later_[behind - 1][rank]; };
   std::size_t behind = 0;
@@ -77,37 +91,58 @@ void ReductionTogether::set_next_piece(std::size_t piece) {
 /// The next piece, if everybody has it.
 void ReductionTogether::try_begin() {
   if (busy_ || run_ends_ || !gather_members()) return;
-  const Payload& first = *joining_[static_cast<std::size_t>(members_.front())].payload;
-  begin(bytes_of_piece(first, next_piece_), next_piece_ + 1 == pieces_of(first));
+  begin(joining_[place_of(members_.front())], next_piece_);
 }
 
 /// Who takes part in the next piece; false: somebody is still to come. Who takes part in an all-reduce's first piece does so in all.
 bool ReductionTogether::gather_members() {
   if (next_piece_ > 0) {
     return ready_ >= members_.size() && std::all_of(members_.begin(), members_.end(), [this](Rank rank) {
-             return joining_[static_cast<std::size_t>(rank)].pieces > next_piece_;
+             return joining_[place_of(rank)].pieces > next_piece_;
            });
   }
-  if (ready_ == 0 || ready_ + ahead_ < static_cast<std::size_t>(workers_.members())) return false;
+  if (ready_ == 0 || ready_ + ahead_ < awaited()) return false;
+  for (std::size_t place = 0; place < joining_.size(); ++place)
+    if (joining_[place].pieces == 0 && !ahead(place) && awaits(place)) return false;
+  about_to_begin();
   std::vector<Rank> members;
-  for (std::size_t rank = 0; rank < joining_.size(); ++rank) {
-    if (joining_[rank].pieces > 0)
-      members.push_back(static_cast<Rank>(rank));
-    else if (!ahead(rank) && workers_.awaits(static_cast<Rank>(rank)))
-      return false;
-  }
+  for (std::size_t place = 0; place < joining_.size(); ++place)
+    if (joining_[place].pieces > 0) members.push_back(rank_at(place));
   members_ = std::move(members);
   return true;
 }
 
-void ReductionTogether::average() {
+void ReductionTogether::make_results() {
   std::vector<const Payload*> parts;
   parts.reserve(members_.size());
-  for (const Rank rank : members_) parts.push_back(running_[static_cast<std::size_t>(rank)].payload);
-  std::tie(result_, result_of_others_) = mean_of(parts);
+  for (const Rank rank : members_) parts.push_back(running_[place_of(rank)].payload);
+  if (gathers(*running_[place_of(members_.front())].operation))
+    result_.parts = result_of_others_.parts = gathered(parts);
+  else
+    std::tie(result_.mean, result_of_others_.mean) = mean_of(parts);
 }
 
-void ReductionTogether::begin(std::uint64_t bytes, bool last) {
+/// Of an all-gather; none: it is an all-reduce. Throws UnsupportedOperation where it is one for some and the other for others.
+std::vector<std::uint64_t> ReductionTogether::blocks_of(std::size_t piece) const {
+  const bool gather = gathers(*joining_[place_of(members_.front())].operation);
+  std::vector<std::uint64_t> blocks;
+  if (!any_gathered_) return blocks;
+  for (const Rank rank : members_) {
+    const Slot& slot = joining_[place_of(rank)];
+    if (gathers(*slot.operation) != gather)
+      throw UnsupportedOperation("worker " + std::to_string(members_.front()) + (gather ? " all-gathers" : " all-reduces") + " where worker " +
+                                 std::to_string(rank) + (gather ? " all-reduces" : " all-gathers") +
+                                 "; collectives follow one another in one order on all their workers");
+    if (gather) blocks.push_back(bytes_of_piece(*slot.operation, *slot.payload, piece));
+  }
+  return blocks;
+}
+
+void ReductionTogether::begin(const Slot& first, std::size_t piece) {
+  const std::uint64_t bytes = bytes_of_piece(*first.operation, *first.payload, piece);
+  const bool last = piece + 1 == pieces_of(*first.operation, *first.payload);
+  const bool statistics = last && wire_bytes_.statistics_of(*first.payload) > 0;
+  std::vector<std::uint64_t> blocks = blocks_of(piece);
   busy_ = true;
   last_ = last;
   unfinished_ = members_.size();
@@ -120,7 +155,7 @@ void ReductionTogether::begin(std::uint64_t bytes, bool last) {
       joining_ = std::move(later_.front());
       later_.pop_front();
     }
-    average();
+    make_results();
     ++begun_;
     set_next_piece(0);
   } else {
@@ -130,7 +165,7 @@ void ReductionTogether::begin(std::uint64_t bytes, bool last) {
     plan_ = nullptr;
     return world_.queue().after(Time(), *this);
   }
-  plan_ = &plan_for(bytes);
+  plan_ = &plan_for(bytes, std::move(blocks));
   for (std::size_t member = 0; member < members_.size(); ++member) {
     books_.sent(members_[member], plan_->sent[member]);
     books_.begin_flight(members_[member]);
@@ -138,7 +173,7 @@ void ReductionTogether::begin(std::uint64_t bytes, bool last) {
   std::uint64_t workers_sent = 0;
   for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
   books_.recorder().bytes().sent += plan_->all - workers_sent;  // by servers
-  if (last && world_.cluster.statistics_bytes > 0) books_.recorder().bytes().statistics += plan_->all;
+  if (statistics) books_.recorder().bytes().statistics += plan_->all;
   under_way_ += plan_->all;
   if (stepwise_)
     stepwise_->start(*plan_->schedule, costs_, plan_->ranks);
@@ -146,15 +181,16 @@ void ReductionTogether::begin(std::uint64_t bytes, bool last) {
     flow_ = world_.network.start(plan_->fluid.flow(), *this);
 }
 
-ReductionTogether::Plan& ReductionTogether::plan_for(std::uint64_t bytes) {
+ReductionTogether::Plan& ReductionTogether::plan_for(std::uint64_t bytes, std::vector<std::uint64_t> blocks) {
   std::vector<std::uint32_t> ranks = ranks_of(members_);
   for (const auto& plan : plans_)
-    if (plan->bytes == bytes && plan->ranks == ranks) return *plan;
+    if (plan->bytes == bytes && plan->ranks == ranks && plan->blocks == blocks) return *plan;
 
   auto plan = std::make_unique<Plan>();
   plan->bytes = bytes;
   plan->ranks = std::move(ranks);
-  plan->schedule = make_schedule(bytes, members_);
+  plan->blocks = std::move(blocks);
+  plan->schedule = plan->blocks.empty() ? make_schedule(bytes, members_) : all_gather_ring(plan->blocks);
   if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, world_.transport, plan->ranks);
   for (std::size_t rank = 0; rank < plan->schedule->ranks(); ++rank) {
     const std::uint64_t sent = plan->schedule->bytes_sent(static_cast<CollectiveRank>(rank));
@@ -191,7 +227,10 @@ void ReductionTogether::finish(std::size_t member) {
     under_way_ -= plan_->received[member];
     books_.end_flight(rank);
   }
-  if (last_) give_result(running_[static_cast<std::size_t>(rank)], member == 0 ? result_ : result_of_others_);
+  if (last_) {
+    if (!among_) workers_.comes_in_step(rank);
+    give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
+  }
   if (--unfinished_ == 0) piece_done();
 }
 
@@ -205,17 +244,22 @@ void ReductionTogether::piece_done() {
   if (last_) {
     if (run_ends_) world_.simulation.stop();
     keep_result();
-    result_ = Payload();
-    result_of_others_ = Payload();
+    result_ = Result();
+    result_of_others_ = Result();
   }
   busy_ = false;
   try_begin();
 }
 
-void ReductionTogether::give_result(Slot& slot, const Payload& result) {
+void ReductionTogether::put_result(const Slot& slot, const Result& result) {
+  if (!result.parts) *slot.payload = result.mean;
+  if (gathers(*slot.operation)) static_cast<AllGatherOperationBase&>(*slot.operation).gathered = result.parts;
+}
+
+void ReductionTogether::give_result(Slot& slot, const Result& result) {
   const Slot waiting = std::exchange(slot, Slot());
   if (!waiting.operation) return;
-  *waiting.payload = result;
+  put_result(waiting, result);
   waiting.operation->complete();
 }
 
@@ -223,7 +267,6 @@ void ReductionTogether::give_result(Slot& slot, const Payload& result) {
 void ReductionTogether::keep_result() {
   if (!workers_.change()) return;
   for (Slot& late : running_) give_result(late, result_of_others_);
-  if (world_.has_server()) return;
   kept_results_.push_back(result_of_others_);
 }
 
@@ -233,7 +276,7 @@ void ReductionTogether::forget_results() {
     const auto first = completed() - static_cast<std::uint32_t>(kept_results_.size());
     if (first >= in_latest_) return;
     for (std::size_t rank = 0; rank < next_.size(); ++rank)
-      if (next_[rank] <= first && workers_.is_member(static_cast<Rank>(rank))) return;
+      if (next_[rank] <= first && workers_.is_member(rank_at(rank))) return;
     kept_results_.pop_front();
   }
 }
@@ -244,7 +287,7 @@ void ReductionTogether::published(std::uint32_t reductions) {
 }
 
 bool ReductionTogether::may_start() const {
-  if (joining_.size() == 1 || world_.has_server()) return true;
+  if (joining_.size() == 1) return true;
   if (next_piece_ > 0) return false;
   return begun_ == in_latest_ || (!busy_ && ready_ > 0 && ready_ == static_cast<std::size_t>(workers_.members()));
 }
@@ -255,11 +298,21 @@ std::uint32_t ReductionTogether::start(Rank worker) {
     if (busy_) break_off();
     set_next_piece(0);
   }
-  return next_[static_cast<std::size_t>(worker)] = world_.has_server() ? begun_ : in_latest_;
+  return next_[place_of(worker)] = in_latest_;
 }
 
 void ReductionTogether::membership_changed(Rank worker) {
   if (joining_.size() == 1) return;
+  went(worker);
+  if (workers_.members() == 0) {  // nobody is left who has the results
+    begun_ = in_latest_;
+    kept_results_.clear();
+    later_.clear();
+  }
+  try_begin();
+}
+
+void ReductionTogether::went(Rank worker) {
   if (std::find(members_.begin(), members_.end(), worker) != members_.end()) {
     if (busy_)
       break_off();
@@ -268,12 +321,6 @@ void ReductionTogether::membership_changed(Rank worker) {
   } else {
     set_next_piece(next_piece_);  // it is no member that is ahead any more
   }
-  if (workers_.members() == 0) {  // nobody is left who has the results
-    begun_ = in_latest_;
-    kept_results_.clear();
-    later_.clear();
-  }
-  try_begin();
 }
 
 void ReductionTogether::break_off() {
@@ -288,7 +335,7 @@ void ReductionTogether::break_off() {
   busy_ = false;
   if (std::exchange(last_, false)) {
     if (unfinished_ < members_.size()) {  // some have it
-      for (const Rank rank : members_) give_result(running_[static_cast<std::size_t>(rank)], result_of_others_);
+      for (const Rank rank : members_) give_result(running_[place_of(rank)], result_of_others_);
       keep_result();
     } else {
       --begun_;
@@ -302,7 +349,7 @@ void ReductionTogether::break_off() {
 void ReductionTogether::describe_waiting(std::vector<std::string>& who) const {
   std::vector<bool> waiting;
   for (const Slot& slot : joining_) waiting.push_back(slot.operation != nullptr);
-  Reduction::describe_waiting(waiting, who);
+  Reduction::describe_waiting(waiting, among_, who);
 }
 
 }  // namespace straggler

@@ -5,22 +5,8 @@
 #include <utility>
 
 #include "sim/base/quantity.hpp"
-#include "sim/simulated/reduction_skewed.hpp"
-#include "sim/simulated/reduction_together.hpp"
 
 namespace straggler {
-
-namespace {
-
-/// As the cluster asks for it; null where a server averages.
-std::unique_ptr<Reduction> make_reduction(World& world, Books& books, Workers& workers, PostOffice& post_office) {
-  const bool alone = world.workers == 1 && !world.has_server() && !world.cluster.peers;
-  if (!world.cluster.all_reduce && !alone) return nullptr;
-  if (world.cluster.as_they_come) return std::make_unique<ReductionSkewed>(world, books, workers, post_office);
-  return std::make_unique<ReductionTogether>(world, books, workers, post_office);
-}
-
-}  // namespace
 
 SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan& plan, const Scheme& scheme, Lineage& lineage,
                                    RunRecorder& recorder, Evaluator* evaluator)
@@ -29,14 +15,14 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       choices_(recorder.sink()),
       workers_(world_, choices_, scheme, *this, lineage, plan),
       post_office_(world_, books_, workers_),
-      reduction_(make_reduction(world_, books_, workers_, post_office_)),
+      reductions_(world_, books_, workers_, post_office_),
       computations_(world_.simulation, recorder.times(), std::move(world_.cluster.compute)),
       updates_(world_, books_, post_office_.processors(), computations_),
-      publications_(world_, books_, workers_, reduction_.get(), computations_, post_office_.processors(), lineage, evaluator) {
+      publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
     events_.membership =
-        std::make_unique<Membership>(world_, books_, workers_, post_office_, reduction_.get(), computations_, publications_);
+        std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
 }
 
@@ -49,7 +35,7 @@ SimulatedBackend::~SimulatedBackend() {
 void SimulatedBackend::take_down() {
   world_.simulation.kill_all();
   post_office_.take_down();
-  reduction_.reset();
+  reductions_.take_down();
   workers_.take_down();
 }
 
@@ -86,7 +72,7 @@ void SimulatedBackend::close_record(Time when) {
   recorder.record().events = world_.simulation.events();
   recorder.record().samples_drawn += workers_.drawn();
   books_.lost(post_office_.bytes_in_flight());
-  if (reduction_) books_.lost(reduction_->bytes_under_way());
+  books_.lost(reductions_.bytes_under_way());
   recorder.finish(when, publications_.failure());
   if (const double overload = world_.network.worst_overload(); overload > 1e-8)
     throw std::logic_error("a link carried " + std::to_string(overload * 100) +
@@ -116,9 +102,9 @@ bool SimulatedBackend::start(Operation& operation) {
       return computations_.load(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
       return computations_.start_host_work(static_cast<HostOperation&>(operation));
-    case Operation::Kind::all_reduce: {
-      auto& reduction = static_cast<AllReduceOperationBase&>(operation);
-      const bool complete = reduction_->join(reduction, reduction.payload);
+    case Operation::Kind::all_reduce:
+    case Operation::Kind::all_gather: {
+      const bool complete = reductions_.join(static_cast<CollectiveOperation&>(operation));
       if (events_.membership) events_.membership->joined();
       return complete;
     }
@@ -136,7 +122,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::averaged_gradient: {
       auto& compute = static_cast<AveragedGradientOperation&>(operation);
       if (!compute.computed) computations_.stop(compute);
-      return reduction_->cancel(compute);
+      return reductions_.cancel(compute);
     }
     case Operation::Kind::step:
       return updates_.cancel(static_cast<StepOperation&>(operation));
@@ -147,7 +133,8 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::signal:
       return post_office_.signals().leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
-      return reduction_->cancel(operation);
+    case Operation::Kind::all_gather:
+      return reductions_.cancel(operation);
     case Operation::Kind::load:
       return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
@@ -185,9 +172,10 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   operation.computed = passed == all;
   // The gradient is known in full only at the end; until then the payload names it, so that its parts are priced.
   operation.payload = operation.computed ? operation.contribution() : operation.gradient();
+  Reduction& reduction = reductions_.of(operation);
   if (!operation.computed)
-    reduction_->join(operation, operation.payload, passed);
-  else if (reduction_->join(operation, operation.payload))
+    reduction.join(operation, operation.payload, passed);
+  else if (reduction.join(operation, operation.payload))
     return operation.complete_from_event();
   if (events_.membership) events_.membership->joined();
 }
@@ -204,7 +192,7 @@ void SimulatedBackend::discarded(Rank, const Payload& contribution) {
 
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {
   post_office_.describe_waiting(who);
-  if (reduction_) reduction_->describe_waiting(who);
+  reductions_.describe_waiting(who);
 }
 
 }  // namespace straggler

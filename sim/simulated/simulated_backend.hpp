@@ -10,7 +10,7 @@
 #include "sim/simulated/membership.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
-#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/reductions.hpp"
 #include "sim/simulated/updates.hpp"
 
 namespace straggler {
@@ -45,7 +45,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }
   bool awaits(Rank worker) const override { return workers_.awaits(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
-  bool reduces() const override { return reduction_ != nullptr; }
+  bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
   void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }
@@ -62,7 +62,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Choices choices_;
   Workers workers_;
   PostOffice post_office_;
-  std::unique_ptr<Reduction> reduction_;  // null: the scheme has a server
+  Reductions reductions_;
   Computations computations_;
   Updates updates_;
   Publications publications_;

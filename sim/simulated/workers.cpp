@@ -20,6 +20,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   processes_.resize(workers);
   states_.assign(workers, State::member);
   lives_.resize(workers);
+  out_of_step_.resize(workers);
 }
 
 std::uint64_t Workers::drawn() const {

@@ -50,7 +50,16 @@ class Workers {
   Rank members() const { return members_; }
   /// Of its lives, the present one, or the last one if it is down.
   Peer present_life(Rank worker) const { return {worker, lives_.empty() ? Peer::any_life : lives_[index_of(worker)]}; }
-  void begin_life(Rank worker) { ++lives_[index_of(worker)]; }
+  void begin_life(Rank worker) {
+    ++lives_[index_of(worker)];
+    out_of_step_[index_of(worker)] = true;
+  }
+  /// It has been in from the beginning, or has since taken part in an all-reduce over all workers: it is where the others are in the
+  /// scheme's program.
+  bool in_step(Rank worker) const { return out_of_step_.empty() || !out_of_step_[index_of(worker)]; }
+  void comes_in_step(Rank worker) {
+    if (!out_of_step_.empty()) out_of_step_[index_of(worker)] = false;
+  }
   /// That life is over: another one has begun.
   bool is_former(Peer worker) const {
     return worker.life != Peer::any_life && !lives_.empty() && worker.life != lives_[index_of(worker.rank)];
@@ -67,6 +76,7 @@ class Workers {
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one
+  std::vector<bool> out_of_step_;                 // likewise
   Rank members_;
   bool waits_;
 };

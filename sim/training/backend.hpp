@@ -36,7 +36,7 @@ class Backend {
   virtual bool awaits(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
-  /// Workers can all-reduce: not beside a server, nor where one process drives them all.
+  /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
   /// False: members are always all workers.
   virtual bool members_change() const = 0;

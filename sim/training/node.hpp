@@ -152,10 +152,23 @@ class Node final : public Participant {
   Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }
   /// Completes at once: the other branch of a first_of that only asks whether something has come.
   Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
-  /// Mean over all workers, known to all of them at the end. Every worker calls it.
+  /// Mean over all workers, known to all of them at the end. Every worker calls it. Only where the entry exchanges by all-reduce, or says
+  /// that it reduces as well (SchemeEntry::reduces).
+  /// With a group, over its workers, who all call it; several groups may do so at once. Collectives of a group follow one another: the
+  /// n-th calls of its workers belong together. Who fails is not waited for; who comes back: sim/simulated/reduction_group.hpp.
   template <class T>
-  Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine) {
-    return Pending<AllReduceOperation<T>>(slot_, *this, as_contribution(mine));
+  Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
+    return Pending<AllReduceOperation<T>>(slot_, *this, as_contribution(mine), proper(group));
+  }
+  /// What every worker brings, in rank order, known to all of them at the end. It queues with all-reduces, as one of them. Weights are
+  /// gathered with what has been contributed to them, and are no contribution by themselves. Under faults the list has what those brought
+  /// who took part.
+  template <class T>
+  Pending<AllGatherOperation<T>> all_gather(const T& mine, const RankGroup& group = nullptr) {
+    if constexpr (std::is_same_v<T, Weights>)
+      return Pending<AllGatherOperation<T>>(slot_, *this, mine, proper(group));
+    else
+      return Pending<AllGatherOperation<T>>(slot_, *this, as_contribution(mine), proper(group));
   }
   /// Counts one update and stamps it; at the stop it never returns.
   Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
@@ -186,6 +199,8 @@ class Node final : public Participant {
   Gradient as_contribution(const Gradient& gradient) { return outgoing(gradient); }
   Samples as_contribution(Samples samples) const { return samples; }
   Token as_contribution(Token token) const { return token; }
+  /// A group of all workers is no other than all workers.
+  RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
   Payload arriving(const T& payload) {

@@ -1,6 +1,8 @@
 #include "sim/training/operations.hpp"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <stdexcept>
 
 namespace straggler {
@@ -47,13 +49,23 @@ namespace {
 void require_all_reduce(const Participant& node) {
   if (!node.backend().reduces())
     throw UnsupportedOperation(
-        node.name() + " calls an all-reduce in a scheme that exchanges by a server, or from one process; a scheme can do one of the two");
+        node.name() + " calls an all-reduce in a scheme that exchanges by a server, or from one process; set SchemeEntry::reduces if it may");
+  if (node.is_server()) throw UnsupportedOperation(node.name() + " calls an all-reduce; these are for workers");
 }
 }  // namespace
 
 void AveragedGradientOperation::prepare() { require_all_reduce(node()); }
 
-void AllReduceOperationBase::prepare() { require_all_reduce(node()); }
+void CollectiveOperation::prepare() {
+  require_all_reduce(node());
+  if (!group_) return;
+  const std::vector<Rank>& ranks = *group_;
+  const bool ascending = std::ranges::adjacent_find(ranks, std::greater_equal<>()) == ranks.end();
+  if (!ascending || ranks.empty() || ranks.front() < 0 || ranks.back() >= node().workers() ||
+      !std::ranges::binary_search(ranks, node().self()))
+    throw std::invalid_argument(node().name() +
+                                " calls a collective over a group that is no ascending list of workers with itself among them");
+}
 
 void ReceiveOperationBase::prepare() {
   if (!anyone_) return;

@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -192,25 +193,61 @@ class HostOperation final : public Operation {
   HostWork work_;
 };
 
-class AllReduceOperationBase : public Operation {
+/// Workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
+using RankGroup = std::shared_ptr<const std::vector<Rank>>;
+
+/// An all-reduce or an all-gather over the workers of a group.
+class CollectiveOperation : public Operation {
  public:
-  AllReduceOperationBase(Participant& owner, Payload what) : Operation(owner, Kind::all_reduce), payload(std::move(what)) {}
-  Payload payload;  // in: mine; out: the mean
+  CollectiveOperation(Participant& owner, Kind what, Payload mine, RankGroup among)
+      : Operation(owner, what), payload(std::move(mine)), group_(std::move(among)) {}
+  const RankGroup& group() const { return group_; }
+  Payload payload;  // in: mine; out: the mean, or still mine
 
  protected:
-  ~AllReduceOperationBase() { give_up(); }
+  ~CollectiveOperation() { give_up(); }
 
  private:
+  /// Throws UnsupportedOperation where the run has none, std::invalid_argument if the group is no list of ascending workers with this one.
   void prepare() final;
+  RankGroup group_;
 };
 
 template <class T>
-class AllReduceOperation final : public AllReduceOperationBase {
+class AllReduceOperation final : public CollectiveOperation {
  public:
-  AllReduceOperation(Participant& owner, T mine) : AllReduceOperationBase(owner, Payload(std::move(mine))) {}
+  AllReduceOperation(Participant& owner, T mine, RankGroup among = nullptr)
+      : CollectiveOperation(owner, Kind::all_reduce, Payload(std::move(mine)), std::move(among)) {}
   T await_resume() {
-    node().reduction_taken();
+    if (!group()) node().reduction_taken();
     return std::get<T>(std::move(payload));
+  }
+};
+
+class AllGatherOperationBase : public CollectiveOperation {
+ public:
+  AllGatherOperationBase(Participant& owner, Payload mine, RankGroup among)
+      : CollectiveOperation(owner, Kind::all_gather, std::move(mine), std::move(among)) {}
+  std::shared_ptr<const std::vector<Payload>> gathered;  // out: in rank order; null: this worker was alone
+
+ protected:
+  ~AllGatherOperationBase() = default;
+};
+
+template <class T>
+class AllGatherOperation final : public AllGatherOperationBase {
+ public:
+  AllGatherOperation(Participant& owner, T mine, RankGroup among = nullptr)
+      : AllGatherOperationBase(owner, Payload(std::move(mine)), std::move(among)) {}
+  std::vector<T> await_resume() {
+    if (!group()) node().reduction_taken();
+    std::vector<T> all;
+    if (!gathered) {
+      all.push_back(std::get<T>(std::move(payload)));
+      return all;
+    }
+    for (const Payload& part : *gathered) all.push_back(std::get<T>(part));
+    return all;
   }
 };
 
@@ -239,6 +276,8 @@ template <>
 inline constexpr bool may_be_in_flight<SendOperation> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<AllReduceOperation<T>> = true;
+template <class T>
+inline constexpr bool may_be_in_flight<AllGatherOperation<T>> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
 

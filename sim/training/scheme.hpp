@@ -76,6 +76,8 @@ struct SchemeEntry {
   std::function<Exchange(const Parameters&)> exchange;
   /// False: every contribution to an update was computed from the version before it, and no worker makes two of one update.
   std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
+  /// Its workers all-reduce or all-gather beside what `exchange` says: beside a server, or among their messages.
+  std::function<bool(const Parameters&)> reduces = [](const Parameters&) { return false; };
   /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
   /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
@@ -98,6 +100,8 @@ struct SchemeEntry {
   };
 
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
+  /// Workers call collectives.
+  bool all_reduces(const Parameters& given) const { return exchange(given) == Exchange::all_reduce || reduces(given); }
 };
 
 /// A scheme with parameters, ready to run.

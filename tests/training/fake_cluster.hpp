@@ -86,7 +86,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
         return item.has_value();
       }
       case Operation::Kind::all_reduce:
-        return join(static_cast<AllReduceOperationBase&>(operation));
+        return join(static_cast<CollectiveOperation&>(operation));
       case Operation::Kind::publish: {
         const auto& publish = static_cast<PublishOperation&>(operation);
         const bool has_server = mail_.size() > static_cast<std::size_t>(plan_.workers);
@@ -102,13 +102,13 @@ class FakeCluster final : public Backend, private ProcessWatcher {
         throw UnsupportedOperation("the fake cluster knows no such operation");
     }
   }
-  bool join(AllReduceOperationBase& operation) {
+  bool join(CollectiveOperation& operation) {
     joined_.push_back(&operation);
     if (joined_.size() < static_cast<std::size_t>(plan_.workers)) return false;
     std::vector<Gradient> parts;
     std::sort(joined_.begin(), joined_.end(), [](const auto* a, const auto* b) { return a->node().self() < b->node().self(); });
-    for (const AllReduceOperationBase* each : joined_) parts.push_back(std::get<Gradient>(each->payload));
-    for (AllReduceOperationBase* each : std::exchange(joined_, {})) {
+    for (const CollectiveOperation* each : joined_) parts.push_back(std::get<Gradient>(each->payload));
+    for (CollectiveOperation* each : std::exchange(joined_, {})) {
       each->payload = context_.algebra.mean(parts);
       if (each != &operation) each->complete();
     }
@@ -142,7 +142,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<Mailbox<MessagePointer>> mail_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<ComputeOperation*> computing_;
-  std::vector<AllReduceOperationBase*> joined_;
+  std::vector<CollectiveOperation*> joined_;
   std::vector<Weights> versions_;
   std::vector<Contributions> made_;
   std::size_t dropped_ = 0, sent_ = 0;

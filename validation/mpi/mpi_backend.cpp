@@ -158,7 +158,13 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::signal:
       return start_signal(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
-      return join_ring(operation, static_cast<AllReduceOperationBase&>(operation).payload);
+    case Operation::Kind::all_gather: {
+      auto& collective = static_cast<CollectiveOperation&>(operation);
+      if (collective.group())
+        throw UnsupportedOperation(operation.node().name() + " calls a collective over a group, and real ranks have one ring of all workers; "
+                                                             "use straggler run");
+      return join_ring(collective, collective.payload);
+    }
     case Operation::Kind::publish:
       return start_publish(static_cast<PublishOperation&>(operation));
     case Operation::Kind::load:

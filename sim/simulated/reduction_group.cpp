@@ -1,0 +1,94 @@
+#include "sim/simulated/reduction_group.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace straggler {
+
+ReductionGroup::ReductionGroup(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among, bool reduces_all)
+    : ReductionTogether(world, books, workers, post_office, std::move(among)), reduces_all_(reduces_all) {
+  if (!workers.change()) return;
+  waiting_.resize(joining_.size());
+  for (std::size_t place = 0; place < joining_.size(); ++place) new_.push_back(workers.present_life(rank_at(place)).life > 0);
+}
+
+bool ReductionGroup::is_new(std::size_t place) const {
+  if (new_.empty()) return false;
+  return reduces_all_ ? !workers_.in_step(rank_at(place)) : static_cast<bool>(new_[place]);
+}
+
+bool ReductionGroup::join(Operation& operation, Payload& payload, std::size_t pieces) {
+  if (joining_.size() == 1 || new_.empty() || known_slot(operation)) return ReductionTogether::join(operation, payload, pieces);
+  take_in_first_if_alone();
+  const std::size_t place = place_of(operation.node().self());
+  if (is_new(place)) {
+    if (pieces < pieces_of(operation, payload)) return false;
+    if (reduces_all_) return true;
+    if (waiting_[place].operation) return true;  // one at a time: those behind it are of this worker alone
+    waiting_[place] = {&operation, &payload, pieces};
+    return false;
+  }
+  next_[place] = std::max(next_[place], begun_);  // it takes no part in what was while it was away
+  return ReductionTogether::join(operation, payload, pieces);
+}
+
+void ReductionGroup::cancel(Operation& operation) noexcept {
+  if (!waiting_.empty()) {
+    Slot& slot = waiting_[place_of(operation.node().self())];
+    if (slot.operation == &operation) slot = Slot();
+  }
+  ReductionTogether::cancel(operation);
+}
+
+/// Newcomers who wait for one of its kind.
+void ReductionGroup::about_to_begin() {
+  if (waiting_.empty()) return;
+  const auto first = std::ranges::find_if(joining_, [](const Slot& slot) { return slot.operation != nullptr; });
+  const bool gather = gathers(*first->operation);
+  for (std::size_t place = 0; place < waiting_.size(); ++place)
+    if (waiting_[place].operation && gathers(*waiting_[place].operation) == gather) take_in(place);
+}
+
+void ReductionGroup::take_in(std::size_t place) {
+  new_[place] = false;
+  next_[place] = begun_;
+  if (!waiting_[place].operation) return;
+  joining_[place] = std::exchange(waiting_[place], Slot());
+  ++next_[place];
+}
+
+/// The first newcomer that is in, if there is nobody else.
+void ReductionGroup::take_in_first_if_alone() {
+  if (reduces_all_) return;
+  for (std::size_t place = 0; place < new_.size(); ++place)
+    if (awaits(place)) return;
+  for (std::size_t place = 0; place < new_.size(); ++place) {
+    if (!workers_.is_member(rank_at(place))) continue;
+    take_in(place);
+    return set_next_piece(next_piece_);
+  }
+}
+
+std::size_t ReductionGroup::awaited() const {
+  if (new_.empty()) return joining_.size();
+  std::size_t count = 0;
+  for (std::size_t place = 0; place < joining_.size(); ++place) count += awaits(place);
+  return count;
+}
+
+void ReductionGroup::membership_changed(Rank worker) {
+  if (joining_.size() == 1) return;
+  const std::size_t place = place_of(worker);
+  if (place == joining_.size() || rank_at(place) != worker) return;
+  went(worker);
+  take_in_first_if_alone();
+  try_begin();
+}
+
+std::uint32_t ReductionGroup::start(Rank worker) {
+  const std::size_t place = place_of(worker);
+  if (place < joining_.size() && rank_at(place) == worker) new_[place] = true;
+  return 0;
+}
+
+}  // namespace straggler

@@ -1,0 +1,44 @@
+// Collectives over a group of workers, or over all workers beside a server.
+#pragma once
+#include "sim/simulated/reduction_together.hpp"
+
+namespace straggler {
+
+/// The n-th collectives of the workers of the group belong together; nobody waits for one that is down, whatever on_failure says: those
+/// that are left begin again.
+///
+/// A worker that comes (back) begins its program anew, and the group cannot know where in its sequence of collectives it belongs. So it is
+/// a newcomer, for which the others do not wait.
+///  - Its collective belongs to the next of the same kind that the others begin; from then on it is one of them. A scheme that calls each
+///    kind once a round has it in step then. If only newcomers are in, the first of them is none any more.
+///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here: it
+///    gets back what it brought at once, as if it were alone, until it has taken part in one of those all-reduces.
+/// So faults lead to no deadlock, unless the scheme lets others wait for what a newcomer does after its collective.
+class ReductionGroup final : public ReductionTogether {
+ public:
+  /// `among` null: all workers. `reduces_all`: versions come from all-reduces over all workers.
+  ReductionGroup(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among, bool reduces_all);
+  using Reduction::join;
+  bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
+  void cancel(Operation& operation) noexcept override;
+  void membership_changed(Rank worker) override;
+  void published(std::uint32_t) override {}
+  bool may_start() const override { return true; }
+  std::uint32_t start(Rank worker) override;
+  bool finishing(std::uint32_t) const override { return false; }
+
+ private:
+  bool awaits(std::size_t place) const override { return workers_.is_member(rank_at(place)) && !is_new(place); }
+  std::size_t awaited() const override;
+  void about_to_begin() override;
+  void keep_result() override {}
+  bool is_new(std::size_t place) const;
+  void take_in(std::size_t place);
+  void take_in_first_if_alone();
+
+  const bool reduces_all_;
+  std::vector<bool> new_;  // by place; empty: nobody ever is
+  Slots waiting_;          // by place: of newcomers
+};
+
+}  // namespace straggler

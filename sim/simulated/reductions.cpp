@@ -1,0 +1,81 @@
+#include "sim/simulated/reductions.hpp"
+
+#include "sim/simulated/reduction_group.hpp"
+#include "sim/simulated/reduction_skewed.hpp"
+
+namespace straggler {
+
+namespace {
+
+const RankGroup& group_of(const Operation& operation) {
+  static const RankGroup all;
+  if (operation.kind() == Operation::Kind::averaged_gradient) return all;
+  return static_cast<const CollectiveOperation&>(operation).group();
+}
+
+const std::vector<Rank>& list_of(const RankGroup& group) {
+  static const std::vector<Rank> all;
+  return group ? *group : all;
+}
+
+}  // namespace
+
+Reductions::Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office)
+    : world_(world), books_(books), workers_(workers), post_office_(post_office) {
+  if (world.has_server() || world.cluster.peers || (!world.cluster.all_reduce && world.workers > 1)) return;
+  if (world.cluster.as_they_come)
+    main_ = std::make_unique<ReductionSkewed>(world, books, workers, post_office);
+  else
+    main_ = std::make_unique<ReductionTogether>(world, books, workers, post_office);
+}
+
+Reductions::~Reductions() = default;
+
+Reduction* Reductions::find(const Operation& operation) const {
+  const RankGroup& group = group_of(operation);
+  if (!group && main_) return main_.get();
+  const auto found = groups_.find(list_of(group));
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+Reduction& Reductions::of(const Operation& operation) {
+  const RankGroup& group = group_of(operation);
+  if (world_.cluster.as_they_come && world_.workers > 1 && (group || !main_ || operation.kind() == Operation::Kind::all_gather))
+    throw UnsupportedOperation(operation.node().name() +
+                               " calls a collective over a group, beside a server, or an all-gather; these do not start as workers come; "
+                               "take cluster.network.collective.start: together");
+  if (Reduction* known = find(operation)) return *known;
+  return *(groups_[list_of(group)] = std::make_unique<ReductionGroup>(world_, books_, workers_, post_office_, group, main_ != nullptr));
+}
+
+void Reductions::cancel(Operation& operation) noexcept {
+  if (Reduction* reduction = find(operation)) reduction->cancel(operation);
+}
+
+void Reductions::membership_changed(Rank worker) {
+  if (main_) main_->membership_changed(worker);
+  for (const auto& [list, group] : groups_) group->membership_changed(worker);
+}
+
+void Reductions::start(Node& node) {
+  if (main_) node.start_after_reductions(main_->start(node.self()));
+  for (const auto& [list, group] : groups_) group->start(node.self());
+}
+
+std::uint64_t Reductions::bytes_under_way() const {
+  std::uint64_t bytes = main_ ? main_->bytes_under_way() : 0;
+  for (const auto& [list, group] : groups_) bytes += group->bytes_under_way();
+  return bytes;
+}
+
+void Reductions::describe_waiting(std::vector<std::string>& who) const {
+  if (main_) main_->describe_waiting(who);
+  for (const auto& [list, group] : groups_) group->describe_waiting(who);
+}
+
+void Reductions::take_down() {
+  main_.reset();
+  groups_.clear();
+}
+
+}  // namespace straggler

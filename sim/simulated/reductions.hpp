@@ -1,0 +1,46 @@
+// All collectives of a run: over all workers, and over the groups that its scheme names.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/simulated/reduction.hpp"
+
+namespace straggler {
+
+/// A group's Reduction is made when it is first used. Groups move at the same time, and share links like other traffic.
+class Reductions {
+ public:
+  /// All outlive this.
+  Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office);
+  ~Reductions();
+  /// Over all workers of a scheme that exchanges by all-reduce, whose versions hold the results; null: the scheme is none.
+  Reduction* of_versions() { return main_.get(); }
+  /// Some worker may call a collective.
+  bool any() const { return main_ || world_.cluster.reduces; }
+  /// That this operation belongs to. Throws UnsupportedOperation if it asks for what all-reduces that start as they come do not have.
+  Reduction& of(const Operation& operation);
+  /// Joins; true: complete already. As Reduction has it.
+  bool join(CollectiveOperation& operation) { return of(operation).join(operation, operation.payload); }
+  void cancel(Operation& operation) noexcept;
+  /// `worker` is in no more.
+  void membership_changed(Rank worker);
+  /// The node's worker comes (back), and starts from the latest version.
+  void start(Node& node);
+  std::uint64_t bytes_under_way() const;
+  void describe_waiting(std::vector<std::string>& who) const;
+  void take_down();
+
+ private:
+  Reduction* find(const Operation& operation) const;
+
+  World& world_;
+  Books& books_;
+  Workers& workers_;
+  PostOffice& post_office_;
+  std::unique_ptr<Reduction> main_;
+  std::map<std::vector<Rank>, std::unique_ptr<Reduction>> groups_;  // empty list: all workers, beside a server
+};
+
+}  // namespace straggler

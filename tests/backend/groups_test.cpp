@@ -1,0 +1,294 @@
+// Collectives over groups of workers, beside a server and among others: times, weights, books, faults; all-gathers.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "books.hpp"
+#include "sim/training/gather.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+/// Workers self / size, as a list.
+RankGroup group_of_size(const Node& node, Rank size) {
+  const Rank first = node.self() / size * size;
+  std::vector<Rank> ranks(static_cast<std::size_t>(std::min(size, node.workers() - first)));
+  std::iota(ranks.begin(), ranks.end(), first);
+  return std::make_shared<const std::vector<Rank>>(std::move(ranks));
+}
+
+/// Hierarchical averaging: groups average their workers' weights; each group's leader exchanges with the server, which takes the mean of
+/// the groups; an all-gather brings its answer to the group.
+class TwoLevels final : public Scheme {
+ public:
+  explicit TwoLevels(Rank size) : size_(size) {}
+
+ private:
+  Process worker(Node& node) const override {
+    const RankGroup group = group_of_size(node, size_);
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const Gradient gradient = co_await node.gradient(weights, node.next_batch(node.batch_size()));
+      const Weights stepped = co_await node.step(weights, gradient);
+      weights = co_await node.all_reduce_mean(stepped, group);
+      const Rank leader = node.members_change() ? weights->made().front().worker : group->front();
+      if (leader == node.self()) {
+        co_await node.send(node.server(), weights);
+        weights = co_await node.receive<Weights>(node.server());
+      }
+      weights = node.algebra().without_contributions(weights);
+      for (const Weights& each : co_await node.all_gather(weights, group))
+        if (each->version > weights->version) weights = each;
+    }
+  }
+
+  /// One contribution of each group that has a member; leaders of an older version are answered at once.
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      std::vector<From<Weights>> parts;
+      while (!complete(node, parts)) {
+        std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
+        if (!arrived) continue;
+        if ((*arrived)->version == weights->version) {
+          parts.push_back(*arrived);
+        } else {
+          node.discard<Weights>(*arrived);
+          node.post(arrived->sender, weights);
+        }
+      }
+      std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+      weights = co_await node.publish(node.mean(payloads(parts)));
+      for (const From<Weights>& part : parts) node.post(part.sender, weights);
+    }
+  }
+
+  bool complete(const Node& node, const std::vector<From<Weights>>& parts) const {
+    if (parts.empty()) return false;
+    for (Rank first = 0; first < node.workers(); first += size_) {
+      const Rank end = std::min(first + size_, node.workers());
+      const bool there = std::ranges::any_of(parts, [&](const auto& part) { return part.sender.rank >= first && part.sender.rank < end; });
+      bool any = false;
+      for (Rank rank = first; rank < end; ++rank) any = any || node.is_member(rank);
+      if (any && !there) return false;
+    }
+    return true;
+  }
+
+  Rank size_;
+};
+
+Parameter group_size(const std::string& fallback) {
+  return {.name = "size", .type = ValueType::count, .fallback = fallback, .meaning = "workers of a group", .range = Range::at_least(1)};
+}
+
+const Register<SchemeEntry> two_levels({
+    .name = "two_levels",
+    .summary = "for this test",
+    .reference = "none",
+    .parameters = {group_size("2"), on_failure({OnFailure::drop, OnFailure::abort}, "groups go on without it, or end")},
+    .make = [](const Parameters& parameters) { return std::make_unique<TwoLevels>(static_cast<Rank>(parameters.count("size"))); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },  // under faults a worker may contribute to an older version
+    .reduces = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{}},
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
+    .real = false,
+    .workers_hold = WorkersHold::own_weights,
+});
+
+/// Synchronous SGD by all-gather: everybody takes the mean of what all bring. `size` 0: over all workers; else over groups first, whose
+/// means all workers then average.
+class Gathered final : public Scheme {
+ public:
+  explicit Gathered(const Parameters& parameters)
+      : size_(static_cast<Rank>(parameters.count("size"))), in_flight_(parameters.text("when") == "in_flight") {}
+
+ private:
+  Process worker(Node& node) const override {
+    const RankGroup group = size_ > 0 ? group_of_size(node, size_) : nullptr;
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const Gradient gradient = co_await node.gradient(weights, node.next_batch(node.batch_size()));
+      Weights mine = co_await node.step(weights, gradient);
+      if (group) {
+        const Weights of_group = node.mean(co_await node.all_gather(mine, group));
+        mine = node.blend(mine, {of_group}, {1});  // a contribution is the worker's own
+      }
+      if (in_flight_) {
+        auto flying = node.begin(node.all_gather(mine));
+        weights = node.mean(co_await flying);
+      } else {
+        weights = node.mean(co_await node.all_gather(mine));
+      }
+      weights = co_await node.publish(weights);
+    }
+  }
+
+  Rank size_;
+  bool in_flight_;
+};
+
+const Register<SchemeEntry> gathered_entry({
+    .name = "gathered",
+    .summary = "for this test",
+    .reference = "none",
+    .parameters = {{.name = "size", .type = ValueType::count, .fallback = "0", .meaning = "workers of a group; 0: none", .range = Range::at_least(0)},
+                   {.name = "when", .type = ValueType::choice, .fallback = "awaited", .meaning = "", .choices = {"awaited", "in_flight"}},
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, go on without it, or end")},
+    .examples = {{{"size", "2"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Gathered>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .plain_sgd_alone = {{}},
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
+    .real = false,
+    .workers_hold = WorkersHold::own_weights,
+});
+
+constexpr double batch_seconds = 0.1;                          // 100 samples of 1 ms
+constexpr double bandwidth = 125e6, route_latency = 100e-6;    // 1 Gbit/s; two links of 50 us
+constexpr double model = 1'200'000;  // in equal chunks for rings of up to six
+
+std::vector<std::string> on_links(const std::string& fidelity) {
+  return {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "cluster.servers={count: 1, link: {bandwidth: 1Gbps, latency: 50us}}",
+          "workload.cost={bytes: 1200000B}", "cluster.network.collective={algorithm: ring, fidelity: " + fidelity + "}"};
+}
+
+const char* const fidelities[] = {"fluid", "stepwise"};
+
+}  // namespace
+
+TEST_CASE("groups average, and their leaders exchange with a server: the time of an update") {
+  // A batch; each group's ring, 2(g - 1)(α + n/g β), at the same time on links of its own; the leaders' models share the server's link,
+  // k n β + α for k groups; so do its answers; each group's all-gather, (g - 1)(α + n β).
+  for (const std::string fidelity : fidelities) {
+    for (const int size : {2, 3}) {
+      const int groups = 2, updates = 4;
+      CAPTURE(fidelity);
+      CAPTURE(size);
+      std::vector<std::string> sets = on_links(fidelity);
+      sets.insert(sets.end(), {"training.scheme={kind: two_levels, size: " + std::to_string(size) + "}", "training.stop={updates: 4}"});
+      const Result result = run_timing(cluster(groups * size), sets);
+      const double wire = model / bandwidth;
+      const double reduce = 2 * (size - 1) * (route_latency + wire / size), through_server = groups * wire + route_latency;
+      const double gather = (size - 1) * (route_latency + wire);
+      const double to_server = batch_seconds + reduce + through_server;
+      CHECK(std::abs(result.record.end.seconds() - (updates * to_server + (updates - 1) * (through_server + gather))) < 1e-9);
+      CHECK(result.record.samples == static_cast<std::uint64_t>(updates * groups * size * 100));
+      check_books(result, true);
+      // Of an update: reduction, leaders up, answers, all-gather. The last has the first two; its answers are posted, and lost.
+      const auto n = static_cast<std::uint64_t>(model), g = static_cast<std::uint64_t>(size);
+      const std::uint64_t up = 2 * (2 * (g - 1) * n) + 2 * n, down = 2 * n + 2 * (g * (g - 1) * n);
+      CHECK(result.record.bytes_received == 4 * up + 3 * down);
+    }
+  }
+}
+
+TEST_CASE("groups of equal size beside a server: the mean of means is the mean over all workers") {
+  // Sums differ in order alone. A weight is of order 1; a few roundings of 2^-24 in each of ten steps.
+  const Result groups = run(cluster(4), {"training.scheme=two_levels"});
+  const Result flat = run(cluster(4), {"training.scheme={kind: local_sgd, steps: 1, via: server}"});
+  REQUIRE(groups.weights.size() == flat.weights.size());
+  double most = 0;
+  for (std::size_t i = 0; i < flat.weights.size(); ++i) most = std::max(most, static_cast<double>(std::abs(groups.weights[i] - flat.weights[i])));
+  CHECK(most < 1e-5);
+  const Result initial = run(cluster(4), {"training.scheme=two_levels", "training.stop.updates=1"});
+  double moved = 0;
+  for (std::size_t i = 0; i < flat.weights.size(); ++i)
+    moved = std::max(moved, static_cast<double>(std::abs(groups.weights[i] - initial.weights[i])));
+  CHECK(moved > 1e-3);
+}
+
+TEST_CASE("one group of all workers beside a server is an all-reduce over all") {
+  std::vector<std::string> sets = on_links("fluid");
+  sets.insert(sets.end(), {"training.scheme={kind: two_levels, size: 4}", "training.stop={updates: 1}"});
+  const Result result = run_timing(cluster(4), sets);
+  const double expected = batch_seconds + 6 * (route_latency + model / bandwidth / 4) + model / bandwidth + route_latency;
+  CHECK(std::abs(result.record.end.seconds() - expected) < 1e-9);
+}
+
+TEST_CASE("a group that a worker leaves reduces with those that are left; who comes back is in the next one") {
+  // No bytes. Worker 1 is down from 250 ms, in its third step, to 320 ms: group {0, 1} is worker 0 alone in update 3, at 300 ms. Worker 1
+  // steps from 320 ms to 420 ms, worker 0 joins at 400 ms and does not wait for it: update 4 is without it too. It takes part in the
+  // all-reduce that begins at 500 ms, with weights of version 3, and is waited for from then on: all updates follow each 100 ms.
+  const Result result = run_timing(cluster(4), {"training.scheme=two_levels", "training.stop={updates: 8}",
+                                                "cluster.faults=[{kind: crash, worker: 1, at: 250ms, restart_after: 70ms}]"});
+  std::vector<std::uint64_t> updates_of_worker_1;
+  for (const OrderRow& row : result.sink.order)
+    if (row.worker == 1) updates_of_worker_1.push_back(row.update);
+  CHECK(updates_of_worker_1 == std::vector<std::uint64_t>{1, 2, 5, 6, 7, 8});
+  CHECK(std::abs(result.record.end.seconds() - 0.8) < 1e-4);
+  check_books(result, false);
+}
+
+TEST_CASE("groups beside a server: whoever crashes, whenever, the run goes on and the books balance") {
+  const int updates = 10;
+  for (const std::string fidelity : fidelities) {
+    for (const int size : {1, 2, 3, 4}) {
+      for (int at = 20; at < 420; at += 9) {
+        CAPTURE(fidelity);
+        CAPTURE(size);
+        CAPTURE(at);
+        std::vector<std::string> sets = on_links(fidelity);
+        sets.insert(sets.end(), {"training.scheme={kind: two_levels, size: " + std::to_string(size) + "}",
+                                 "training.stop={updates: 10}",
+                                 "cluster.faults=[{kind: crash, worker: 0, at: " + std::to_string(at) +
+                                     "ms, restart_after: 35ms}, {kind: crash, worker: 3, at: " + std::to_string(at + 60) +
+                                     "ms, restart_after: 110ms}, {kind: leave, worker: 1, at: " + std::to_string(at + 200) + "ms}]"});
+        const Result result = run_timing(cluster(4), sets);
+        CHECK(result.record.outcome == Outcome::completed);
+        CHECK(result.record.updates == updates);
+        check_books(result, false);
+        check_same(run_timing(cluster(4), sets), result);
+      }
+    }
+  }
+}
+
+TEST_CASE("an all-gather over all workers: its time, its bytes, and what everybody makes of it") {
+  const int p = 3, updates = 4;
+  for (const std::string when : {"awaited", "in_flight"}) {
+    for (const std::string fidelity : fidelities) {
+      CAPTURE(when);
+      CAPTURE(fidelity);
+      std::vector<std::string> sets = on_links(fidelity);
+      sets.insert(sets.end(), {"training.scheme={kind: gathered, when: " + when + "}", "training.stop={updates: 4}"});
+      const Result result = run_timing(cluster(p), sets);
+      const double gather = (p - 1) * (route_latency + model / bandwidth);
+      CHECK(std::abs(result.record.end.seconds() - updates * (batch_seconds + gather)) < 1e-9);
+      CHECK(result.record.bytes_sent == static_cast<std::uint64_t>(updates * p * (p - 1) * model));
+      CHECK(result.record.samples == updates * p * 100);
+      check_books(result, true);
+      const Result mean = run(cluster(p), {"training.scheme={kind: local_sgd, steps: 1}"});
+      CHECK(run(cluster(p), {"training.scheme={kind: gathered, when: " + when + "}"}).weights == mean.weights);
+    }
+  }
+}
+
+TEST_CASE("groups gather, then all do: groups move at the same time, and the time is the sum of both") {
+  const int p = 4, size = 2, updates = 3;
+  for (const std::string fidelity : fidelities) {
+    CAPTURE(fidelity);
+    std::vector<std::string> sets = on_links(fidelity);
+    sets.insert(sets.end(), {"training.scheme={kind: gathered, size: 2}", "training.stop={updates: 3}"});
+    const Result result = run_timing(cluster(p), sets);
+    const double step = route_latency + model / bandwidth;
+    CHECK(std::abs(result.record.end.seconds() - updates * (batch_seconds + (size - 1) * step + (p - 1) * step)) < 1e-9);
+    CHECK(result.record.bytes_sent == static_cast<std::uint64_t>(updates * (p * (size - 1) + p * (p - 1)) * model));
+    check_books(result, true);
+  }
+}
+
+TEST_CASE("collectives over groups that start as workers come are refused in one line") {
+  std::vector<std::string> lines;
+  try {
+    run_timing(cluster(2), {"training.scheme=gathered", "cluster.network.collective={algorithm: ring, fidelity: stepwise, start: as_they_come}"});
+  } catch (const ScenarioErrors& errors) {
+    lines = errors.lines;
+  }
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().ends_with("these do not start as workers come; take cluster.network.collective.start: together"));
+}
