@@ -28,7 +28,7 @@ bool ReductionGroup::join(Operation& operation, Payload& payload, std::size_t pi
     waiting_[place] = {&operation, &payload, pieces};
     return false;
   }
-  next_[place] = std::max(next_[place], begun_);  // it takes no part in what was while it was away
+  if (new_[place]) take_in(place);  // it takes no part in what was while it was away
   return ReductionTogether::join(operation, payload, pieces);
 }
 

@@ -37,7 +37,7 @@ class ReductionGroup final : public ReductionTogether {
   void take_in_first_if_alone();
 
   const bool reduces_all_;
-  std::vector<bool> new_;  // by place; empty: nobody ever is
+  std::vector<bool> new_;  // by place: it has come, and has not been taken in; empty: nobody ever comes
   Slots waiting_;          // by place: of newcomers
 };
 

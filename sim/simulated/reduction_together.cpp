@@ -156,6 +156,8 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
       later_.pop_front();
     }
     make_results();
+    if (!among_ && workers_.change())
+      for (const Rank rank : members_) workers_.comes_in_step(rank);
     ++begun_;
     set_next_piece(0);
   } else {
@@ -227,10 +229,7 @@ void ReductionTogether::finish(std::size_t member) {
     under_way_ -= plan_->received[member];
     books_.end_flight(rank);
   }
-  if (last_) {
-    if (!among_) workers_.comes_in_step(rank);
-    give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
-  }
+  if (last_) give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
   if (--unfinished_ == 0) piece_done();
 }
 

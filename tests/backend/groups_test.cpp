@@ -292,3 +292,30 @@ TEST_CASE("collectives over groups that start as workers come are refused in one
   REQUIRE(lines.size() == 1);
   CHECK(lines.front().ends_with("these do not start as workers come; take cluster.network.collective.start: together"));
 }
+
+TEST_CASE("groups, then all: several workers crash, leave and join, and nobody waits for ever") {
+  for (const std::string fidelity : fidelities) {
+    for (const std::string policy : {"wait", "drop"}) {
+      for (int at = 10; at < 420; at += 13) {
+        const auto ms = [at](int later) { return std::to_string(at + later) + "ms"; };
+        const std::string three = "{kind: crash, worker: 0, at: " + ms(0) + ", restart_after: 20ms}, {kind: crash, worker: 1, at: " + ms(0) +
+                                  ", restart_after: 20ms}, {kind: crash, worker: 2, at: " + ms(0) + ", restart_after: 40ms}";
+        const std::string all_kinds = "{kind: leave, worker: 2, at: " + ms(0) + "}, {kind: crash, worker: 3, at: " + ms(0) +
+                                      ", restart_after: 25ms}, {kind: join, worker: 1, at: " + ms(10) + "}";
+        for (const std::string& faults : {three, all_kinds}) {
+          CAPTURE(fidelity);
+          CAPTURE(policy);
+          CAPTURE(faults);
+          std::vector<std::string> sets = on_links(fidelity);
+          sets.insert(sets.end(), {"training.scheme={kind: gathered, size: 2, on_failure: " + policy + "}", "training.stop={updates: 8}",
+                                   "cluster.faults=[" + faults + "]"});
+          const Result result = run_timing(cluster(4), sets);
+          CHECK(result.record.outcome == Outcome::completed);
+          INFO((result.record.warnings.empty() ? std::string() : result.record.warnings.back()));
+          CHECK(result.record.updates == 8);
+          check_books(result, true);
+        }
+      }
+    }
+  }
+}

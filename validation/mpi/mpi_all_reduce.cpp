@@ -23,20 +23,26 @@ void MpiBackend::begin_gather(const Payload& payload) {
   gather_.begin(std::move(mine), task_.cut.two(), voted_);
 }
 
-/// Each rank sums for itself, in the order of ranks.
-Payload MpiBackend::gathered_mean() {
+/// By rank.
+std::vector<Payload> MpiBackend::gathered() {
   voted_ = voted_ || gather_.vote();
-  const Gradient mine = std::get<Gradient>(*reducing_.front().payload);
-  std::vector<Gradient> parts;
+  std::vector<Payload> parts;
   for (const RingGather::Part& part : gather_.parts()) {
     if (static_cast<Rank>(parts.size()) == node_.self()) {
-      parts.push_back(mine);
+      parts.push_back(*reducing_.front().payload);
       continue;
     }
     Unpacker first(part.first), behind(part.behind);
-    parts.push_back(std::get<Gradient>(unpack(task_.cut, values_, first, behind)));
+    parts.push_back(unpack(task_.cut, values_, first, behind));
     if (first.get<std::uint8_t>() != 0) broken_off_ = true;
   }
+  return parts;
+}
+
+/// Each rank sums for itself, in the order of ranks.
+Payload MpiBackend::gathered_mean() {
+  std::vector<Gradient> parts;
+  for (Payload& part : gathered()) parts.push_back(std::get<Gradient>(std::move(part)));
   return node_.algebra().mean(parts, node_.algebra().all_reduce_rule());
 }
 
@@ -113,7 +119,10 @@ std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, cons
 
 void MpiBackend::take_ring_mean() {
   Payload& payload = *reducing_.front().payload;
-  payload = gathering() ? gathered_mean() : std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
+  if (all_gathers())
+    static_cast<AllGatherOperationBase&>(*reducing_.front().operation).gathered = std::make_shared<const std::vector<Payload>>(gathered());
+  else
+    payload = gathering() ? gathered_mean() : std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
   reducing_.pop_front();
 }
 

@@ -111,12 +111,14 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void begin_ring();
   void send_right(RingMean::Outgoing out);
   void take_ring_mean();
-  /// The first of the all-reduces: compressed gradients are gathered, all else is reduced.
-  bool gathering() const { return compressed_bytes(*reducing_.front().payload).has_value(); }
+  /// The first of the collectives: an all-gather, or an all-reduce of compressed gradients, which are gathered; all else is reduced.
+  bool gathering() const { return all_gathers() || compressed_bytes(*reducing_.front().payload).has_value(); }
+  bool all_gathers() const { return reducing_.front().operation->kind() == Operation::Kind::all_gather; }
   bool ring_done() const { return gathering() ? gather_.done() : ring_.done(); }
   void ring_arrived(const Bytes& bytes) { gathering() ? gather_.arrived(bytes) : ring_.arrived(bytes); }
   void begin_mean(const Payload& payload);
   void begin_gather(const Payload& payload);
+  std::vector<Payload> gathered();
   Payload gathered_mean();
   std::span<const float> values_of_fragment(const Handle& vector, const Fragment& fragment);
   void ring_message(Bytes bytes);
