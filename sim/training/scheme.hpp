@@ -92,6 +92,8 @@ struct SchemeEntry {
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
+  std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those
+  std::size_t worker_bytes = 1'600;  // measured, of this program for a worker without math: node, frame, links, accounts, messages
   /// A second optimizer, which steps along what workers have come to together: its kind and parameters, as `training.optimizer` has them.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
     return std::optional<OptimizerChoice>();
