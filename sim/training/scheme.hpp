@@ -78,6 +78,8 @@ struct SchemeEntry {
   std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
   /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
+  /// True: what a worker is given next holds its last contribution, since an update comes between the two. False: it may go on before that.
+  bool answers_hold_own = true;
   /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.

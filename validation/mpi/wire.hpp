@@ -38,7 +38,7 @@ struct Codec {
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
 /// Fragments cut its first `parameters` floats into equal pieces; the last takes what stands behind them too.
 struct Cut {
-  Cut() = default;
+  constexpr Cut() = default;
   constexpr Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
   constexpr Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
       : length(all), first(before_statistics), parameters(of_parameters) {}
