@@ -78,6 +78,9 @@ BATCH_NORM = ["workload.model=resnet8",
               "workload.batch_norm.exchange=true", "training.batch.per_worker=4", "training.stop={updates: 16}",
               "training.evaluate={every: {updates: 8}}"]
 
+# Messages of a tenth of all values.
+TOP_K = "training.compression={kind: top_k, fraction: 0.1}"
+
 HOSTS = "cluster.workers=[{count: 6, device: node, per_host: 3, cores_per_host: %d, waiting: %s}]"
 INTRA = "cluster.network.intra={bandwidth: 1GB/s, latency: 10us}"
 COLLECTIVE = "cluster.network.collective="

@@ -50,6 +50,17 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
                             blueprint.servers > 0 ? "exchanges through a server, without an all-reduce" : "has no all-reduce"));
 }
 
+/// A compressed gradient is one vector.
+void of_compression(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  const CollectiveSpec& given = scenario.cluster.network.collective;
+  if (!blueprint.gathers() || (!given.overlap && !given.bucket)) return;
+  out.push_back(fmt::format("cluster.network.collective.{} not used: a gradient compressed by {} goes in one piece when backward is done",
+                            !given.bucket    ? "overlap is"
+                            : !given.overlap ? "bucket is"
+                                             : "bucket, overlap are",
+                            blueprint.compressor->name));
+}
+
 /// Servers that could send faster than a worker takes its answer, and send one answer after the other.
 void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const ClusterSpec& cluster = scenario.cluster;
@@ -151,6 +162,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   Sentences out;
   of_hosts(scenario.cluster, out);
   of_unused_keys(scenario, blueprint, out);
+  of_compression(scenario, blueprint, out);
   of_answers(scenario, blueprint, out);
   of_different_workers(scenario, blueprint, out);
   of_rounds(scenario, blueprint, out);

@@ -95,6 +95,7 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, Va
 
 Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set) : Blueprint(scenario, kernel_set, Values{}) {
   resolve_training(scenario);
+  resolve_compression(scenario);
   resolve_cluster(scenario);
   resolve_collective(scenario);
   check_memory(scenario);

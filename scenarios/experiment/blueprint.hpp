@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/compression/compressor.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
 #include "models/executor/numerics.hpp"
@@ -36,6 +37,7 @@ struct Blueprint {
   const DataEntry* data_entry = nullptr;
   const PartitionEntry* partition_entry = nullptr;
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
+  const CompressorEntry* compressor = nullptr;  // `none`: gradients travel as they are
   const Kernels* kernels = nullptr;
   std::filesystem::path base;  // where relative paths start
 
@@ -45,6 +47,7 @@ struct Blueprint {
   std::string start_note;        // a sentence for the user; empty: all was there
   std::unique_ptr<UpdateRule> optimizer;
   std::unique_ptr<UpdateRule> outer_optimizer;  // null: the scheme has none
+  std::unique_ptr<Compression> compression;     // null: gradients travel as they are
   CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
   std::unique_ptr<SharingModel> sharing;
@@ -70,6 +73,10 @@ struct Blueprint {
   bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
   std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
+  /// Parameters of what is priced.
+  std::uint64_t priced_parameters() const { return model_bytes / number_bytes(); }
+  /// All-reduces are all-gathers of compressed gradients.
+  bool gathers() const { return all_reduce && compression && compression->gathered; }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
   std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
@@ -118,6 +125,7 @@ struct Blueprint {
   std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;
   void resolve_workload(const Scenario& scenario);
   void resolve_training(const Scenario& scenario);
+  void resolve_compression(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);
   void resolve_collective(const Scenario& scenario);
   void check_stepwise(const Scenario& scenario) const;

@@ -189,6 +189,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
   out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;
   out.all_reduce = all_reduce;
+  out.gathers = gathers();
   out.all_reduce_parameters = scenario.cluster.network.collective.parameters;
   out.shape = shape;
   out.uniform = uniform;

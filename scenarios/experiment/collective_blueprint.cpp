@@ -75,8 +75,12 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   uniform = measured_links(*fabric, shape.workers);
   uniform.gamma = inverse(spec.reduce_rate);
 
-  std::uint64_t bytes = model_bytes;
-  if (spec.bucket) {
+  if (compression && compression->gathered && spec.algorithm != "auto" && spec.algorithm != "ring")
+    throw_error(scenario, "cluster.network.collective.algorithm",
+                "gradients compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
+                    "; take auto or ring, or training.compression: none");
+  std::uint64_t bytes = compression ? compression->bytes : model_bytes;
+  if (spec.bucket && !compression) {
     buckets = filled_buckets(scenario, cost, number_bytes());
     bytes = 0;
     for (const Bucket& bucket : buckets) bytes = std::max(bytes, bucket.bytes);

@@ -356,6 +356,11 @@ Explanation Experiment::explain() const {
   out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
   out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
   out.message_bytes = blueprint.model_bytes;
+  if (blueprint.compression) {
+    out.compression = blueprint.compressor->name;
+    out.compressed_bytes = blueprint.compression->bytes;
+    if (blueprint.gathers()) out.collective = "all-gather of compressed gradients around a ring";
+  }
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
   out.batch_per_worker = blueprint.plan.batch;

@@ -23,7 +23,8 @@ double Blueprint::fixed_bytes() const {
   const double parameters = cost.layers.empty() ? static_cast<double>(model_bytes) / number : static_cast<double>(cost.parameters());
   // Master weights and state stay in fp32; the weights in use are a copy where they are not.
   const double copy = numerics.precision == Precision::fp32 ? 0 : number;
-  return parameters * (4 + copy + number + 4 * static_cast<double>(state_vectors()));
+  const double residual = compression && compression->error_feedback ? 1 : 0;
+  return parameters * (4 + copy + number + 4 * (static_cast<double>(state_vectors()) + residual));
 }
 
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
@@ -38,8 +39,10 @@ std::size_t Blueprint::math_bytes() const {
   const std::size_t held = scheme_entry->workers_hold == WorkersHold::same_version  ? 0
                            : scheme_entry->workers_hold == WorkersHold::own_version ? 1
                                                                                     : 1 + state_vectors();
+  // Of a worker: what its messages carry and, with error feedback, what they leave out.
+  const std::size_t compressed = !compression ? 0 : compression->error_feedback ? 3 : 2;
   // The latest version, its state, and what an update and an evaluation need for a while.
-  const std::size_t vectors = 7 + (held + scheme_entry->worker_vectors) * workers;
+  const std::size_t vectors = 7 + (held + scheme_entry->worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
   // The data as floats with a label each, and three orders of the training samples.
   return timing_bytes() + vectors * 4 * model->length() + 4 * (data.features + 1) * (data.train + data.test) + 12 * data.train +

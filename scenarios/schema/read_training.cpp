@@ -245,7 +245,8 @@ TrainingSpec read_training(Section training) {
   spec.optimizer = read_kind(context, training.find("optimizer"), training.path_of("optimizer"), training.place_of("optimizer"),
                              KindGroup::optimizer, "sgd");
   spec.schedule = read_schedule(context, training.find("schedule"), training.path_of("schedule"), training.place_of("schedule"));
-  training.not_yet("compression", "none");
+  spec.compression = read_kind(context, training.find("compression"), training.path_of("compression"), training.place_of("compression"),
+                               KindGroup::compression, "none");
   training.not_yet("initial_broadcast", "false");
   training.not_yet("report_from_epoch");
   if (const YamlNode* stop = training.require("stop", "write stop: {epochs: 5} or the like; a run must end"))

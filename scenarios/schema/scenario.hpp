@@ -261,6 +261,7 @@ struct WorkloadSpec {
 
 struct TrainingSpec {
   Kind scheme, optimizer;
+  Kind compression = {"none", {}};
   BatchSpec batch;
   ScheduleSpec schedule;
   StopSpec stop;

@@ -29,6 +29,8 @@ std::string_view name_of(KindGroup group) {
       return "optimizer";
     case KindGroup::schedule:
       return "schedule";
+    case KindGroup::compression:
+      return "compression";
   }
   throw std::logic_error("no such group of kinds");
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "models/compression/compressor.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
 #include "models/optimizers/optimizer.hpp"
@@ -86,6 +87,7 @@ const Vocabulary& Vocabulary::from_registries() {
       {KindGroup::partition, words_of<PartitionEntry>()},
       {KindGroup::optimizer, words_of<OptimizerEntry>()},
       {KindGroup::schedule, words_of<ScheduleEntry>()},
+      {KindGroup::compression, words_of<CompressorEntry>()},
   }};
   return vocabulary;
 }

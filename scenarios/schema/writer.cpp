@@ -317,7 +317,7 @@ std::string training(const TrainingSpec& spec, const Vocabulary& vocabulary) {
   out += "  batch: " + batch.text() + "\n";
   out += "  optimizer: " + kind_map(spec.optimizer, KindGroup::optimizer, vocabulary).text() + "\n";
   out += "  schedule: " + schedule.text() + "\n";
-  out += "  compression: {kind: none}\n";
+  out += "  compression: " + kind_map(spec.compression, KindGroup::compression, vocabulary).text() + "\n";
   out += "  stop: " + stop(spec.stop) + "\n";
   return out + "  evaluate: " + evaluate(spec.evaluate) + "\n";
 }

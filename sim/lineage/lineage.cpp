@@ -13,6 +13,7 @@ const Rule corrected{"corrected"};
 const Rule difference{"difference"};
 const Rule blend{"blend"};
 const Rule with_statistics{"with_statistics"};
+const Rule residual{"residual"};
 const Rule as_fp16{"as_fp16"};
 const Rule as_bf16{"as_bf16"};
 }  // namespace rules

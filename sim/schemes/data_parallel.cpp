@@ -130,6 +130,7 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
+    .sends_gradients = [](const Parameters&) { return true; },
     .real = false,
     .one_process = true,
 });

@@ -65,6 +65,7 @@ const Register<SchemeEntry> entry({
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / static_cast<double>(parameters.count("k"));
         },
+    .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,
 });
 

@@ -208,6 +208,7 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{}, {{"exchange", "gradients"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
     .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
+    .sends_gradients = [](const Parameters& parameters) { return parameters.text("exchange") == "gradients"; },
     .workers_hold = WorkersHold::own_weights,
 });
 

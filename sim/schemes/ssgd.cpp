@@ -55,6 +55,7 @@ const Register<SchemeEntry> entry({
     .exchange = exchange_via,
     .plain_sgd_alone = {{}, {{"via", "server"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
+    .sends_gradients = [](const Parameters&) { return true; },
 });
 
 }  // namespace

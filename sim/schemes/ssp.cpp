@@ -132,6 +132,7 @@ const Register<SchemeEntry> entry({
     .asynchronous = [](const Parameters&) { return true; },
     .plain_sgd_alone = {{}, {{"slack", "0"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
+    .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,
 });
 

@@ -184,6 +184,7 @@ void Membership::start(Rank worker) {
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
+  node.forget_residual();
   if (reduction_) node.start_after_reductions(reduction_->start(worker));
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);

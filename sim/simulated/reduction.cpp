@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/collectives/all_gather.hpp"
 namespace straggler {
 
 Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
@@ -34,6 +35,7 @@ std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members)
 
 std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const {
   const SimulatedCluster& cluster = world_.cluster;
+  if (cluster.gathers) return all_gather_ring(std::vector<std::uint64_t>(members.size(), bytes));
   CollectiveShape shape = cluster.shape;
   shape.workers = members.size();
   if (!shape.host_of.empty()) {

@@ -184,7 +184,7 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   if (passed == 0) return;
   operation.computed = passed == all;
   // The gradient is known in full only at the end; until then the payload names it, so that its parts are priced.
-  operation.payload = operation.gradient();
+  operation.payload = operation.computed ? operation.contribution() : operation.gradient();
   if (!operation.computed)
     reduction_->join(operation, operation.payload, passed);
   else if (reduction_->join(operation, operation.payload))

@@ -27,7 +27,11 @@ class Algebra {
 
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
-  const Rule& all_reduce_rule() const { return plan_.ring_sums ? rules::ring_mean : rules::mean; }
+  /// What is gathered is summed by each rank for itself, in the order of ranks.
+  const Rule& all_reduce_rule() const {
+    const bool gathered = plan_.compression && plan_.compression->gathered;
+    return plan_.ring_sums && !gathered ? rules::ring_mean : rules::mean;
+  }
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.

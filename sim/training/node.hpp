@@ -110,7 +110,8 @@ class Node final : public Participant {
   /// The contribution of a worker that took no step: no value, zero steps.
   Gradient no_gradient(const Weights& weights) const;
 
-  /// From a worker, a send is a contribution: weights without steps count as one of zero steps.
+  /// From a worker, a send is a contribution: weights without steps count as one of zero steps, gradients are compressed where the run
+  /// compresses them (Participant::outgoing).
   /// A server's send or post answers the last message that it received from that worker: if the life that sent it is over, the answer is
   /// dropped.
   template <class T>
@@ -182,7 +183,7 @@ class Node final : public Participant {
  private:
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
-  Gradient as_contribution(Gradient gradient) const { return gradient; }
+  Gradient as_contribution(const Gradient& gradient) { return outgoing(gradient); }
   Samples as_contribution(Samples samples) const { return samples; }
   Token as_contribution(Token token) const { return token; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);

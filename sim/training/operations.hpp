@@ -22,6 +22,8 @@ class ComputeOperation : public Operation {
   const Weights& weights() const { return weights_; }
   /// What has been computed.
   Gradient gradient() const;
+  /// The same as it is brought to an all-reduce. Once.
+  Gradient contribution() const { return node().outgoing(gradient()); }
   // Back end's own, as is milestone().
   Time span;  // at full speed; when it is done, what was booked as computing it
   std::uint16_t& milestone() { return count_; }

@@ -9,6 +9,23 @@ double Participant::epochs_at(const Weights& weights) const {
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }
 
+Gradient Participant::outgoing(const Gradient& gradient) {
+  const Compression* const compression = plan().compression;
+  if (!compression || is_server() || gradient->value().empty() || gradient->of_weights()) return gradient;
+  if (workers() == 1 && backend().reduces()) return gradient;
+  const Handle whole = gradient->value();
+  std::vector<Handle> inputs = {whole};
+  if (residual_) inputs.push_back(*residual_);
+  const Handle sent = lineage().elementwise(*compression->rule, inputs, compression->scalars);
+  if (compression->error_feedback) {
+    inputs.insert(inputs.begin() + 1, sent);
+    residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, inputs));
+  }
+  Gradient out = algebra().replaced(gradient, sent);
+  out.edit().more.edit().bytes = compression->bytes;
+  return out;
+}
+
 OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
 
 bool Operation::begin() {

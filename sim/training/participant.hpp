@@ -79,6 +79,11 @@ class Participant {
     if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(*plan().optimizer);
     return *optimizer_;
   }
+  /// What a server or an all-reduce gets of this worker's gradient: compressed, where the run compresses gradients. One worker alone brings
+  /// its gradient to an all-reduce whole.
+  Gradient outgoing(const Gradient& gradient);
+  /// What the messages of an earlier life have left out is lost.
+  void forget_residual() { residual_.reset(); }
   /// Number of a computation that starts.
   std::uint64_t next_call() { return calls_++; }
   /// All-reduces over all workers whose results its process has taken, or holds in the weights that it started from.
@@ -96,6 +101,7 @@ class Participant {
   std::uint32_t calls_ = 0;  // computations started
   std::uint32_t reductions_taken_ = 0;
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
+  std::unique_ptr<Handle> residual_;      // what messages have left out (Compression); null: nothing yet
 };
 
 }  // namespace straggler

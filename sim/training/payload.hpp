@@ -192,10 +192,11 @@ class GradientState : public pool::Pooled {
     stream_ = batch.stream;
     steps = 1;
   }
-  /// Another value: it is no mean over batches any more.
+  /// Another value: it is no mean over batches any more, and nothing is said of its bytes.
   void derive(Handle value) {
     value_ = std::move(value);
     keep_all_samples();
+    more.edit().bytes.reset();
     more.edit().batches_.clear();
     more.edit().derivation_ = More::Derivation::other;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/lineage/update_rule.hpp"
+#include "sim/training/compression.hpp"
 #include "sim/training/payload.hpp"
 #include "sim/training/versions.hpp"
 
@@ -31,6 +32,7 @@ struct TrainingPlan {
   const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; none: the scheme has none
   bool statistics = false;  // vectors end in running statistics, or in a dynamic loss scale
   const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
+  const Compression* compression = nullptr;  // what a message does to a worker's gradients; none: nothing
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
   std::int64_t batch_of(Rank worker) const { return batch + (worker < larger_batches ? 1 : 0); }

@@ -89,6 +89,8 @@ struct SchemeEntry {
   /// Why it cannot run with these workers, and what would be right; empty: it can.
   std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) { return std::string(); };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
+  /// True: what workers send, or bring to an all-reduce, are gradients, which training.compression may compress.
+  std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/registry.hpp"
 #include "tests/mpi/values.hpp"
 
 using namespace straggler;
@@ -200,4 +201,33 @@ TEST_CASE("where vectors end in running statistics these are a message of their 
   CHECK(got->attached()[1].value.empty());
   Unpacker again(main), short_rest({statistics.data(), statistics.size() - 1});
   CHECK_THROWS_AS(unpack(cut, there.values, again, short_rest), std::logic_error);
+}
+
+TEST_CASE("a compressed gradient travels encoded; what stands behind its parameters travels whole") {
+  const Codec codec{&Registry<CompressorEntry>::instance().at("top_k"), {0.5}};
+  Cut cut(6, 4, 4);  // four parameters, two running statistics
+  cut.codec = &codec;
+  Lineage lineage(Math::lazy, Key{1, 2});
+  HeldValues sender(lineage);
+  Gradient gradient;
+  gradient.edit().derive(sender.made(1, {0, -5, 7, 0, 11, 12}));
+  gradient.edit().more.edit().bytes = 16;
+  Packer first, behind;
+  pack(gradient, cut, sender, first, behind);
+  CHECK(value_bytes(gradient, cut) == 16);
+  CHECK(statistics_bytes(gradient, cut) == 8);
+  const Bytes main = first.take(), rest = behind.take();
+  CHECK(rest.size() == 8);
+  Receiver receiver;
+  Unpacker from(main), from_behind(rest);
+  const auto arrived = std::get<Gradient>(unpack(cut, receiver.values, from, from_behind));
+  CHECK(from.done());
+  CHECK(floats(receiver.values.of(arrived->value())) == std::vector<float>{0, -5, 7, 0, 11, 12});
+  CHECK(arrived->more.get().bytes == 16);
+  CHECK(value_bytes(arrived, cut) == 16);
+  CHECK(!arrived->fusible());
+  // Bytes that are stated wrongly, and ranks that cannot read it.
+  gradient.edit().more.edit().bytes = 24;
+  CHECK_THROWS_AS(pack(gradient, cut, sender, first, behind), std::logic_error);
+  CHECK_THROWS_AS(pack(gradient, Cut(6, 4, 4), sender, first, behind), std::logic_error);
 }

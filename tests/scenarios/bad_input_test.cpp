@@ -157,8 +157,12 @@ const std::vector<Slip> slips = {
     {"precision: fp32",
      "precision: fp16\n  loss_scale: {`growth_every: 10}",
      {"the scale of precision: fp16 is fixed; take precision: mixed"}},
+    {"compression: {kind: none}",
+     "compression: {kind: `topk}",
+     {"training.compression.kind: unknown compression 'topk'; did you mean 'top_k'"}},
+    {"compression: {kind: none}", "compression: {kind: top_k, `direction: up}", {"unknown key 'direction'", "known: kind, fraction"}},
+    {"compression: {kind: none}", "compression: {kind: top_k, fraction: `0}", {"training.compression.fraction: 0 is out of range"}},
     // What later versions will take.
-    {"compression: {kind: none}", "compression: `{kind: top_k, fraction: 1%}", {"training.compression: ", "supports only none"}},
     {"stop: {epochs",
      "`report_from_epoch: 2\n  stop: {epochs",
      {"training.report_from_epoch: is not supported by this version of straggler; remove it"}},

@@ -93,6 +93,9 @@ inline const Vocabulary& vocabulary() {
     v.words[KindGroup::optimizer] = {word("sgd", {parameter("learning_rate", ValueType::number, std::nullopt, Range::above(0)),
                                                   parameter("momentum", ValueType::number, "0", Range{0, 1, false, true}),
                                                   parameter("weight_decay", ValueType::number, "0", Range::at_least(0))})};
+    v.words[KindGroup::compression] = {word("none"),
+                                       word("top_k", {parameter("fraction", ValueType::fraction, "0.01", Range::above_to(0, 1)),
+                                                      parameter("error_feedback", ValueType::boolean, "true")})};
     v.words[KindGroup::schedule] = {word("constant"), word("step", {parameter("every", ValueType::number, "30", Range::above(0))})};
     return v;
   }();

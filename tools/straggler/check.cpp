@@ -161,6 +161,9 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
     line("buckets", fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
   }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
+  if (!explanation.compression.empty())
+    line("a gradient", fmt::format("{} before, {} compressed by {}", readable_bytes(static_cast<double>(explanation.message_bytes)),
+                                   readable_bytes(static_cast<double>(explanation.compressed_bytes)), explanation.compression));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
   line("memory", explanation.learns

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/compression/compressor.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/quantity.hpp"
@@ -24,28 +25,18 @@ struct Entry {
   const SchemeEntry* scheme = nullptr;                            // of schemes: what else the registry states
 };
 
-/// One group of `list`: entries of a registry, or what takes their place while there is none.
+/// One group of `list`: entries of a registry.
 struct Group {
   std::string name;
-  std::optional<KindGroup> kind;
-  std::vector<Entry> others;
-  std::string if_empty;
+  KindGroup kind;
 };
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"schemes", KindGroup::scheme, {}, ""},
-      {"collectives", KindGroup::collective, {}, ""},
-      {"topologies", KindGroup::topology, {}, ""},
-      {"sharing", KindGroup::sharing, {}, ""},
-      {"jitter", KindGroup::jitter, {}, ""},
-      {"models", KindGroup::model, {}, ""},
-      {"data", KindGroup::data, {}, ""},
-      {"partitions", KindGroup::partition, {}, ""},
-      {"optimizers", KindGroup::optimizer, {}, ""},
-      {"schedules", KindGroup::schedule, {}, ""},
-      {"compression", std::nullopt, {{"none", "gradients and weights travel as they are", "", {}}}, ""},
-      {"devices", KindGroup::device, {}, ""},
+      {"schemes", KindGroup::scheme},     {"collectives", KindGroup::collective},  {"topologies", KindGroup::topology},
+      {"sharing", KindGroup::sharing},    {"jitter", KindGroup::jitter},           {"models", KindGroup::model},
+      {"data", KindGroup::data},          {"partitions", KindGroup::partition},    {"optimizers", KindGroup::optimizer},
+      {"schedules", KindGroup::schedule}, {"compression", KindGroup::compression}, {"devices", KindGroup::device},
   };
   return all;
 }
@@ -84,12 +75,17 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
   return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
           {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
           {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
+          {"sends gradients",
+           either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
           {"real", yes_or_no(scheme.real)}};
 }
 
+std::vector<std::pair<std::string, std::string>> facts_of(const CompressorEntry& compressor) {
+  return {{"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
+}
+
 std::vector<Entry> entries_of(const Group& group) {
-  if (!group.kind) return group.others;
-  if (*group.kind == KindGroup::device) {
+  if (group.kind == KindGroup::device) {
     std::vector<Entry> entries;
     for (const DeviceProfile& device : Registry<DeviceProfile>::instance().entries())
       entries.push_back({device.name, device.summary, device.source, {}, figures_of(device)});
@@ -97,18 +93,23 @@ std::vector<Entry> entries_of(const Group& group) {
   }
   std::vector<Entry> entries;
   const auto& words = Vocabulary::from_registries().words;
-  const auto found = words.find(*group.kind);
+  const auto found = words.find(group.kind);
   if (found == words.end()) return entries;
   for (const Word& word : found->second) {
     Entry entry{word.name, word.summary, "", word.parameters};
-    if (*group.kind == KindGroup::scheme)
+    if (group.kind == KindGroup::scheme)
       if (const SchemeEntry* scheme = entry.scheme = Registry<SchemeEntry>::instance().find(word.name)) {
         entry.reference = scheme->reference;
         entry.figures = facts_of(*scheme);
       }
+    if (group.kind == KindGroup::compression) {
+      const CompressorEntry& compressor = Registry<CompressorEntry>::instance().at(word.name);
+      entry.reference = compressor.reference;
+      entry.figures = facts_of(compressor);
+    }
     entries.push_back(std::move(entry));
   }
-  if (*group.kind == KindGroup::model)
+  if (group.kind == KindGroup::model)
     for (const CostModelEntry& model : Registry<CostModelEntry>::instance().entries())
       if (!Registry<ModelEntry>::instance().find(model.name))
         entries.push_back({model.name, model.summary + " (for workload.cost only)", model.reference, model.parameters, {}, true});
@@ -160,7 +161,7 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
 void print_group(const Group& group, bool parameters) {
   fmt::print("{}\n", group.name);
   const std::vector<Entry> entries = entries_of(group);
-  if (entries.empty()) fmt::print("  {}\n", group.if_empty.empty() ? "none built in yet" : group.if_empty);
+  if (entries.empty()) fmt::print("  none built in yet\n");
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
   for (const Entry& entry : entries) print_entry(entry, width, parameters);
@@ -189,12 +190,15 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["asynchronous"] = variants.front().asynchronous();
   json["versions"] = name_of(variants.front().versions());
   json["real"] = scheme.real;
+  json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
   json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();
   json["one_process"] = scheme.one_process;
   json["variants"] = nlohmann::ordered_json::array();
   for (const SchemeVariant& variant : variants)
-    json["variants"].push_back(
-        {{"parameters", json_of(variant.given)}, {"exchange", name_of(variant.exchange())}, {"asynchronous", variant.asynchronous()}});
+    json["variants"].push_back({{"parameters", json_of(variant.given)},
+                                {"exchange", name_of(variant.exchange())},
+                                {"asynchronous", variant.asynchronous()},
+                                {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
   json["plain_sgd_alone"] = nlohmann::ordered_json::array();
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));
 }

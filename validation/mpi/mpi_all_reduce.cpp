@@ -5,6 +5,41 @@
 
 namespace straggler {
 
+void MpiBackend::send_right(RingMean::Outgoing out) {
+  const Rank right = (channel_.self() + 1) % task_.plan.workers;
+  note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, right, out.value_bytes);
+  channel_.send(right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
+}
+
+void MpiBackend::begin_gather(const Payload& payload) {
+  Packer first, behind;
+  pack(payload, task_.cut, values_, first, behind);
+  first.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
+  RingGather::Part mine;
+  mine.first = first.take();
+  mine.behind = behind.take();
+  mine.first_values = value_bytes(payload, task_.cut);
+  mine.behind_values = statistics_bytes(payload, task_.cut);
+  gather_.begin(std::move(mine), task_.cut.two(), voted_);
+}
+
+/// Each rank sums for itself, in the order of ranks.
+Payload MpiBackend::gathered_mean() {
+  voted_ = voted_ || gather_.vote();
+  const Gradient mine = std::get<Gradient>(*reducing_.front().payload);
+  std::vector<Gradient> parts;
+  for (const RingGather::Part& part : gather_.parts()) {
+    if (static_cast<Rank>(parts.size()) == node_.self()) {
+      parts.push_back(mine);
+      continue;
+    }
+    Unpacker first(part.first), behind(part.behind);
+    parts.push_back(std::get<Gradient>(unpack(task_.cut, values_, first, behind)));
+    if (first.get<std::uint8_t>() != 0) broken_off_ = true;
+  }
+  return node_.algebra().mean(parts, node_.algebra().all_reduce_rule());
+}
+
 /// The same algebra as in the simulation, over names; then the values are given.
 template <class T>
 Payload MpiBackend::ring_mean() {
@@ -38,7 +73,7 @@ bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
   reducing_.push_back({&operation, &payload});
   if (reducing_.size() > 1) return false;
   begin_ring();
-  if (!ring_.done()) return false;
+  if (!ring_done()) return false;
   take_ring_mean();
   return true;
 }
@@ -46,6 +81,18 @@ bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
 /// The first of those that this rank has joined.
 void MpiBackend::begin_ring() {
   const Payload& payload = *reducing_.front().payload;
+  if (gathering())
+    begin_gather(payload);
+  else
+    begin_mean(payload);
+  while (!ring_done() && !early_.empty()) {
+    const Bytes next = std::move(early_.front());
+    early_.pop_front();
+    ring_arrived(next);
+  }
+}
+
+void MpiBackend::begin_mean(const Payload& payload) {
   const Fragment fragment = fragment_of(payload);
   const Cut cut = task_.cut.of(fragment);
   std::vector<float> mine;
@@ -57,11 +104,6 @@ void MpiBackend::begin_ring() {
   pack_names(payload, beside);
   beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
   ring_.begin(std::move(mine), cut, beside.take(), voted_);
-  while (!ring_.done() && !early_.empty()) {
-    const Bytes next = std::move(early_.front());
-    early_.pop_front();
-    ring_.arrived(next);
-  }
 }
 
 std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, const Fragment& fragment) {
@@ -71,8 +113,8 @@ std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, cons
 
 void MpiBackend::take_ring_mean() {
   Payload& payload = *reducing_.front().payload;
+  payload = gathering() ? gathered_mean() : std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
   reducing_.pop_front();
-  payload = std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
 }
 
 void MpiBackend::ring_message(Bytes bytes) {
@@ -80,8 +122,8 @@ void MpiBackend::ring_message(Bytes bytes) {
     early_.push_back(std::move(bytes));
     return;
   }
-  ring_.arrived(bytes);
-  while (!reducing_.empty() && ring_.done()) {
+  ring_arrived(bytes);
+  while (!reducing_.empty() && ring_done()) {
     Operation& operation = *reducing_.front().operation;
     take_ring_mean();
     operation.complete();

@@ -41,12 +41,8 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       lineage_(lineage),
       values_(values),
       thread_(thread),
-      ring_(channel.self(), task_.plan.workers,
-            [this](RingMean::Outgoing out) {
-              const Rank right = (channel_.self() + 1) % task_.plan.workers;
-              note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, right, out.value_bytes);
-              channel_.send(right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
-            }),
+      ring_(channel.self(), task_.plan.workers, [this](RingMean::Outgoing out) { send_right(std::move(out)); }),
+      gather_(channel.self(), task_.plan.workers, [this](RingMean::Outgoing out) { send_right(std::move(out)); }),
       halves_(static_cast<std::size_t>(channel.ranks())),
       schedule_(task_.evaluation),
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
@@ -231,7 +227,7 @@ void MpiBackend::compute_due(ComputeOperation& operation) {
   operation.span = Time::from_ticks(log_.entries.back().ticks) - computing_.start;
   if (operation.kind() == Operation::Kind::gradient) return operation.complete_from_event();
   auto& averaged = static_cast<AveragedGradientOperation&>(operation);
-  averaged.payload = averaged.gradient();
+  averaged.payload = averaged.contribution();
   averaged.computed = true;
   if (join_ring(averaged, averaged.payload)) operation.complete_from_event();
 }

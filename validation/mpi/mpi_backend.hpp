@@ -19,6 +19,7 @@
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/compute_thread.hpp"
 #include "validation/mpi/rank_log.hpp"
+#include "validation/mpi/ring_gather.hpp"
 #include "validation/mpi/ring_mean.hpp"
 
 namespace straggler {
@@ -108,7 +109,15 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
   void begin_ring();
+  void send_right(RingMean::Outgoing out);
   void take_ring_mean();
+  /// The first of the all-reduces: compressed gradients are gathered, all else is reduced.
+  bool gathering() const { return compressed_bytes(*reducing_.front().payload).has_value(); }
+  bool ring_done() const { return gathering() ? gather_.done() : ring_.done(); }
+  void ring_arrived(const Bytes& bytes) { gathering() ? gather_.arrived(bytes) : ring_.arrived(bytes); }
+  void begin_mean(const Payload& payload);
+  void begin_gather(const Payload& payload);
+  Payload gathered_mean();
   std::span<const float> values_of_fragment(const Handle& vector, const Fragment& fragment);
   void ring_message(Bytes bytes);
   template <class T>
@@ -150,6 +159,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   };
   std::deque<Reducing> reducing_;  // that this rank has joined; the first one is under way
   RingMean ring_;
+  RingGather gather_;
   std::deque<Bytes> early_;  // ring messages for which this rank is not ready
   struct {
     std::optional<std::uint64_t> highest;

@@ -210,6 +210,10 @@ class RankRun {
     const std::size_t length = gradient_->length();
     const std::size_t parameters = blueprint_->model->parameters();
     task.cut = {length, blueprint_->model->statistics() > 0 ? parameters : length, parameters};
+    if (blueprint_->compression) {
+      codec_ = {blueprint_->compressor, blueprint_->compression->scalars};
+      task.cut.codec = &codec_;
+    }
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }
@@ -279,6 +283,7 @@ class RankRun {
   std::unique_ptr<RankValues> values_;
   std::unique_ptr<SingleGradient> gradient_;
   std::unique_ptr<ComputeThread> thread_;
+  Codec codec_;  // of compressed gradients
   std::unique_ptr<MpiBackend> backend_;
 };
 

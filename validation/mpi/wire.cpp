@@ -19,6 +19,17 @@ class WithValues {
     to.put_floats(all.first(cut_.first));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
+  /// What stands behind the parameters travels as it is.
+  void pack_compressed(const Handle& handle, std::uint64_t bytes, Packer& to) const {
+    if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
+    to.put(handle.key());
+    const std::span<const float> all = values_.of(handle);
+    const std::vector<std::byte> encoded = cut_.codec->entry->encode(cut_.codec->scalars, all.first(cut_.parameters));
+    if (encoded.size() != bytes) throw std::logic_error("a compressed gradient has other bytes than it states");
+    to.put_block(encoded);
+    to.put_floats(all.subspan(cut_.parameters, cut_.first - cut_.parameters));
+    if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
+  }
 
  private:
   const Cut cut_;
@@ -29,6 +40,7 @@ class WithValues {
 class NamesAlone {
  public:
   void pack(const Handle& handle, const Fragment&, Packer& to) const { to.put(handle.key()); }
+  void pack_compressed(const Handle& handle, std::uint64_t, Packer& to) const { to.put(handle.key()); }
 };
 
 class GivenValues {
@@ -56,6 +68,17 @@ class GivenValues {
     values_.give(handle, whole_);
     return handle;
   }
+  Handle unpack_compressed(Unpacker& from) {
+    if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
+    Handle handle = values_.named(from.get_key());
+    whole_.assign(cut_.length, 0.0f);
+    cut_.codec->entry->decode(cut_.codec->scalars, from.get_block(), std::span(whole_).first(cut_.parameters));
+    std::ranges::copy(from.get_floats(cut_.first - cut_.parameters), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.parameters));
+    if (cut_.two())
+      std::ranges::copy(behind_.get_floats(cut_.length - cut_.first), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.first));
+    values_.give(handle, whole_);
+    return handle;
+  }
 
  private:
   const Cut cut_;
@@ -71,6 +94,7 @@ class GivenNames {
     const Key key = from.get_key();
     return key == Key{} ? Handle() : values_.named(key);
   }
+  Handle unpack_compressed(Unpacker& from) { return values_.named(from.get_key()); }
 
  private:
   Values& values_;
@@ -184,7 +208,14 @@ void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& t
   pack_standing(*state.at.operator->(), to);
   to.put(state.at->value.key());
   pack_fragment(state.fragment(), to);
-  vectors.pack(state.value(), state.fragment(), to);
+  const std::optional<std::uint64_t>& compressed = state.more.get().bytes;
+  to.put(std::uint8_t{compressed.has_value()});
+  if (compressed) {
+    to.put(std::uint64_t{*compressed});
+    vectors.pack_compressed(state.value(), *compressed, to);
+  } else {
+    vectors.pack(state.value(), state.fragment(), to);
+  }
   to.put(std::int64_t{state.worker});
   to.put(std::uint64_t{state.steps});
   to.put(std::uint64_t{state.batch_samples});
@@ -207,7 +238,9 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   unpack_standing(at, from);
   at.value = Handle(from.get_key());
   const Fragment fragment = unpack_fragment(from);
-  Handle value = vectors.unpack(fragment, from);
+  std::optional<std::uint64_t> compressed;
+  if (from.get<std::uint8_t>() != 0) compressed = from.get<std::uint64_t>();
+  Handle value = compressed ? vectors.unpack_compressed(from) : vectors.unpack(fragment, from);
   state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
   state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());
   state.batch_samples = static_cast<decltype(state.batch_samples)>(from.get<std::uint64_t>());
@@ -217,6 +250,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   if (from.get<std::uint8_t>() == 0) return gradient;
   GradientState::More& more = state.more.edit();
   more.fragment = fragment;
+  more.bytes = compressed;
   more.samples = from.get<std::uint64_t>();
   more.of_weights = from.get<std::uint8_t>() != 0;
   more.made.clear();
@@ -299,9 +333,16 @@ Fragment fragment_of(const Payload& payload) {
   return gradient ? (*gradient)->fragment() : Fragment();
 }
 
+std::optional<std::uint64_t> compressed_bytes(const Payload& payload) {
+  const auto* gradient = std::get_if<Gradient>(&payload);
+  return gradient ? (*gradient)->more.get().bytes : std::nullopt;
+}
+
 std::uint64_t value_bytes(const Payload& payload, Cut cut) {
   if (const auto* token = std::get_if<Token>(&payload)) return token->bytes;
-  return vectors_in(payload).size() * sizeof(float) * cut.of(fragment_of(payload)).first;
+  const std::optional<std::uint64_t> compressed = compressed_bytes(payload);
+  const std::size_t whole = vectors_in(payload).size() - (compressed ? 1 : 0);
+  return compressed.value_or(0) + whole * sizeof(float) * cut.of(fragment_of(payload)).first;
 }
 
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut) {

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
+#include "models/compression/compressor.hpp"
 #include "sim/training/payload.hpp"
 
 namespace straggler {
@@ -27,6 +29,12 @@ class Values {
   ~Values() = default;
 };
 
+/// How the parameters of compressed gradients are written.
+struct Codec {
+  const CompressorEntry* entry = nullptr;
+  std::vector<double> scalars;
+};
+
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
 /// Fragments cut its first `parameters` floats into equal pieces; the last takes what stands behind them too.
 struct Cut {
@@ -35,6 +43,7 @@ struct Cut {
   constexpr Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
       : length(all), first(before_statistics), parameters(of_parameters) {}
   std::size_t length = 0, first = 0, parameters = 0;
+  const Codec* codec = nullptr;  // outlives it; null: nothing is compressed
   bool two() const { return first < length; }
   std::size_t begin_of(const Fragment& fragment) const { return parameters * fragment.index / fragment.count; }
   std::size_t end_of(const Fragment& fragment) const {
@@ -116,6 +125,8 @@ Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.
 std::vector<Handle> vectors_in(const Payload& payload);
 Fragment fragment_of(const Payload& payload);
+/// The bytes that a gradient states because it is compressed.
+std::optional<std::uint64_t> compressed_bytes(const Payload& payload);
 /// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
 std::uint64_t value_bytes(const Payload& payload, Cut cut);
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut);

@@ -1,0 +1,51 @@
+#include "models/compression/compressor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+Parameter error_feedback(bool by_default) {
+  return {.name = "error_feedback",
+          .type = ValueType::boolean,
+          .fallback = by_default ? "true" : "false",
+          .meaning = "what a message leaves out is kept and added to the worker's next gradient: q = C(e + v), e <- e + v - q"};
+}
+
+namespace {
+
+/// Where q is infinite or no number, nothing of it is left: an error must not stay for ever.
+void apply_residual(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
+                    float* out) {
+  const float* const v = inputs[0];
+  const float* const q = inputs[1];
+  const float ones[] = {1.0f, 1.0f};
+  if (inputs.size() > 2) {
+    const float* const terms[] = {v, inputs[2]};
+    kernels.weighted_sum(extent.n, 2, terms, ones, out);
+  } else if (out != v) {
+    std::copy_n(v, extent.n, out);
+  }
+  for (std::size_t i = 0; i < extent.n; ++i) out[i] = std::isfinite(q[i]) ? out[i] - q[i] : 0.0f;
+  if (v != out) std::copy_n(v + extent.own, extent.registers, out + extent.own);
+}
+
+// Inputs v, q and, from the second message on, e. Where a gradient overflowed, what was left before remains.
+const Register<ElementwiseEntry> residual_entry({.name = "residual",
+                                                 .summary = "what a compressed gradient leaves out",
+                                                 .parameters = {},
+                                                 .in_place = 2,
+                                                 .statistics = StatisticsRule::carry,
+                                                 .gradient = 0,
+                                                 .apply = apply_residual});
+
+const Register<CompressorEntry> none({.name = "none",
+                                      .summary = "gradients and weights travel as they are",
+                                      .reference = "",
+                                      .message = "4 d for d parameters, 2 d in 16 bits"});
+
+}  // namespace
+}  // namespace straggler

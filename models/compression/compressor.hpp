@@ -1,0 +1,43 @@
+// Compressors: what a worker sends of a gradient where its message is made smaller. One file each: its bytes, its arithmetic, and how the
+// value is written into a message between real ranks.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// What an all-reduce of compressed gradients becomes.
+enum class CompressedAllReduce {
+  sum,        // sums of them are as small as they are: it stays an all-reduce
+  all_gather  // each rank gets those of all others and decodes them
+};
+
+/// The rule of every compressor takes the inputs (v) or (v, e): a gradient, and what earlier messages have left out of it. It makes
+/// q = C(v + e), the value that arrives, with v's running statistics. The rest is rules::residual.
+struct CompressorEntry {
+  std::string name, summary, reference;
+  std::string message = {};  // the bytes of a message, as a formula
+  std::vector<Parameter> parameters = {};
+  CompressedAllReduce all_reduce = CompressedAllReduce::sum;
+  /// Null: gradients travel as they are, and what follows is not there either.
+  const Rule* rule = nullptr;
+  /// Scalars of the rule.
+  std::vector<double> (*scalars)(const Parameters& parameters) = nullptr;
+  /// Bytes of a message of so many parameters.
+  std::uint64_t (*bytes)(const std::vector<double>& scalars, std::uint64_t parameters) = nullptr;
+  /// Writes q into exactly `bytes(scalars, q.size())` bytes, and reads it from them, to the same bits. Throw std::logic_error on a value
+  /// that the rule does not make, and on bytes that `encode` does not write.
+  std::vector<std::byte> (*encode)(const std::vector<double>& scalars, std::span<const float> q) = nullptr;
+  void (*decode)(const std::vector<double>& scalars, std::span<const std::byte> message, std::span<float> q) = nullptr;
+};
+
+/// Every compressor has it: e stays with the worker and is added to its next gradient.
+Parameter error_feedback(bool by_default);
+
+}  // namespace straggler

@@ -1,0 +1,141 @@
+// Top-k: of the d parameters of a gradient only the k that are largest in magnitude are sent, each as its index and its value,
+//   C(v)_i = v_i if |v_i| is among the k largest, else 0;   k = max(1, round(fraction d)).
+// The whole vector is one; of equal magnitudes the first ones are sent; what is infinite or no number counts as larger than all numbers.
+// |C(v) - v|² ≤ (1 - k/d) |v|². Aji & Heafield, Sparse Communication for Distributed Gradient Descent, EMNLP 2017; with error feedback
+// Stich, Cordonnier & Jaggi, Sparsified SGD with Memory, NeurIPS 2018.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/compression/compressor.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+namespace {
+
+const Rule top_k_rule{"top_k"};  // (v[, e]; fraction) -> the k largest of v + e
+
+constexpr std::size_t index_bytes = sizeof(std::uint32_t), entry_bytes = index_bytes + sizeof(float);
+
+std::uint64_t kept_of(const std::vector<double>& scalars, std::uint64_t parameters) {
+  const auto rounded = static_cast<std::uint64_t>(std::llround(scalars.front() * static_cast<double>(parameters)));
+  return std::min(std::max<std::uint64_t>(1, rounded), parameters);
+}
+
+/// In the order of magnitudes; beyond those of all numbers if it is none.
+std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
+
+/// The k-th largest magnitude, and how many of that magnitude are among the k largest.
+struct Threshold {
+  std::uint32_t magnitude = 0;
+  std::size_t equal = 0;
+};
+
+/// By its upper half first, then by its lower half: two passes, whatever the values.
+Threshold threshold_of(std::span<const float> values, std::size_t k) {
+  std::vector<std::uint32_t> counts(1u << 16);
+  std::size_t left = k;
+  const auto find = [&] {
+    std::uint32_t half = 0xffff;
+    while (counts[half] < left) left -= counts[half--];
+    return half;
+  };
+  for (const float value : values) ++counts[magnitude(value) >> 16];
+  const std::uint32_t upper = find();
+  std::fill(counts.begin(), counts.end(), 0);
+  for (const float value : values)
+    if (const std::uint32_t own = magnitude(value); own >> 16 == upper) ++counts[own & 0xffff];
+  const std::uint32_t lower = find();
+  return {upper << 16 | lower, left};
+}
+
+void keep_largest(std::span<float> values, std::size_t k) {
+  if (k >= values.size()) return;
+  Threshold threshold = threshold_of(values, k);
+  for (float& value : values) {
+    const std::uint32_t own = magnitude(value);
+    if (own > threshold.magnitude) continue;
+    if (own == threshold.magnitude && threshold.equal > 0)
+      --threshold.equal;
+    else
+      value = 0.0f;
+  }
+}
+
+void apply_top_k(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                 float* out) {
+  if (inputs.size() > 1) {
+    const float ones[] = {1.0f, 1.0f};
+    kernels.weighted_sum(extent.n, 2, inputs.data(), ones, out);
+  } else {
+    std::copy_n(inputs[0], extent.n, out);
+  }
+  keep_largest({out, extent.n}, kept_of(scalars, extent.n));
+  std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
+}
+
+/// All indices, then all values. A zero that was kept may be written with another index.
+std::vector<std::byte> encode(const std::vector<double>& scalars, std::span<const float> q) {
+  const std::size_t k = kept_of(scalars, q.size());
+  std::vector<std::uint32_t> indices;
+  indices.reserve(k);
+  const auto collect = [&](bool zeros) {
+    for (std::size_t i = 0; i < q.size() && (indices.size() < k || !zeros); ++i)
+      if ((std::bit_cast<std::uint32_t>(q[i]) == 0) == zeros) indices.push_back(static_cast<std::uint32_t>(i));
+  };
+  collect(false);
+  if (indices.size() > k) throw std::logic_error("a gradient in which top_k has left more values than it keeps");
+  collect(true);
+  std::vector<std::byte> message(k * entry_bytes);
+  std::memcpy(message.data(), indices.data(), k * index_bytes);
+  for (std::size_t i = 0; i < k; ++i) std::memcpy(message.data() + k * index_bytes + i * sizeof(float), &q[indices[i]], sizeof(float));
+  return message;
+}
+
+void decode(const std::vector<double>& scalars, std::span<const std::byte> message, std::span<float> q) {
+  const std::size_t k = kept_of(scalars, q.size());
+  if (message.size() != k * entry_bytes) throw std::logic_error("a message of top_k that has another size than it must");
+  std::fill(q.begin(), q.end(), 0.0f);
+  for (std::size_t i = 0; i < k; ++i) {
+    std::uint32_t index = 0;
+    std::memcpy(&index, message.data() + i * index_bytes, index_bytes);
+    if (index >= q.size()) throw std::logic_error("a message of top_k with an index beyond the gradient");
+    std::memcpy(&q[index], message.data() + k * index_bytes + i * sizeof(float), sizeof(float));
+  }
+}
+
+// Out of place: after an overflow nothing is sent but that.
+const Register<ElementwiseEntry> arithmetic({.name = "top_k",
+                                             .summary = "the values of a gradient that are largest in magnitude",
+                                             .parameters = {},
+                                             .in_place = -1,
+                                             .statistics = StatisticsRule::carry,
+                                             .gradient = 0,
+                                             .apply = apply_top_k});
+
+const Register<CompressorEntry> entry({
+    .name = "top_k",
+    .summary = "only the largest values of a gradient, each with its index",
+    .reference = "Aji & Heafield 2017; Stich et al. 2018",
+    .message = "8 k for d parameters, k = max(1, round(fraction d))",
+    .parameters = {{.name = "fraction",
+                    .type = ValueType::fraction,
+                    .fallback = "0.01",
+                    .meaning = "k / d, share of the parameters that a message carries",
+                    .range = Range::above_to(0, 1)},
+                   error_feedback(true)},
+    .all_reduce = CompressedAllReduce::all_gather,
+    .rule = &top_k_rule,
+    .scalars = [](const Parameters& parameters) { return std::vector<double>{parameters.number("fraction")}; },
+    .bytes = [](const std::vector<double>& scalars,
+                std::uint64_t parameters) { return std::uint64_t{entry_bytes} * kept_of(scalars, parameters); },
+    .encode = encode,
+    .decode = decode,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,20 @@
+// What a message does to a gradient, where the run compresses them.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sim/lineage/lineage.hpp"
+
+namespace straggler {
+
+/// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next gradient. What arrives is q, a vector
+/// as long as v.
+struct Compression {
+  const Rule* rule = nullptr;  // (v[, e]) -> q
+  std::vector<double> scalars;
+  std::uint64_t bytes = 0;  // of a message; running statistics come on top
+  bool error_feedback = false;
+  bool gathered = false;  // an all-reduce is an all-gather: each rank gets all q and takes their mean itself
+};
+
+}  // namespace straggler

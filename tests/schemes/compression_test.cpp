@@ -1,0 +1,277 @@
+// Compressed gradients in whole runs: weights, bytes, times, and what becomes of what a message leaves out.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "backend/books.hpp"
+#include "scenarios/sweep/evaluation_file.hpp"
+#include "sim/training/scheme.hpp"
+#include "support/folder.hpp"
+#include "support/replay.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+constexpr std::uint64_t d = 2 * 16 + 16 + 16 * 4 + 4;  // parameters of mlp 2-16-4
+constexpr std::uint64_t whole_bytes = 4 * d, updates = 10;
+
+const std::vector<std::string> by_server = {"training.scheme={kind: ssgd, via: server}"};
+const std::vector<std::string> by_all_reduce = {"training.scheme={kind: ssgd, via: all_reduce}"};
+const std::vector<std::string> asynchronous = {"training.scheme={kind: asgd}"};
+const std::vector<std::vector<std::string>> ways = {by_server, by_all_reduce, asynchronous};
+
+std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+std::string top_k_of(const std::string& fraction, bool feedback = true) {
+  return "training.compression={kind: top_k, fraction: " + fraction + ", error_feedback: " + (feedback ? "true" : "false") + "}";
+}
+
+bool same_weights(const Result& a, const Result& b) {
+  return !a.weights.empty() && a.weights.size() == b.weights.size() &&
+         std::memcmp(a.weights.data(), b.weights.data(), a.weights.size() * sizeof(float)) == 0;
+}
+
+std::uint64_t sent_by_workers(const RunRecord& record) {
+  std::uint64_t sum = 0;
+  for (const WorkerRecord& worker : record.workers) sum += worker.bytes_sent;
+  return sum;
+}
+
+std::string refusal_of(const std::vector<std::string>& sets, const std::string& yaml = cluster(2)) {
+  try {
+    run_timing(yaml, sets);
+  } catch (const ScenarioErrors& errors) {
+    return errors.lines.size() == 1 ? errors.lines.front() : "several lines";
+  }
+  return "";
+}
+
+bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("top_k of all values has the weights of uncompressed gradients, bit for bit, at 8 bytes a parameter") {
+  for (const std::vector<std::string>& way : {by_server, by_all_reduce}) {
+    for (const bool feedback : {true, false}) {
+      CAPTURE(way.front());
+      const std::vector<std::string> sets = with(way, {"workload.fuse=off", "training.optimizer.momentum=0.9"});
+      const Result plain = run(cluster(3), sets), compressed = run(cluster(3), with(sets, {top_k_of("1", feedback)}));
+      CHECK(same_weights(plain, compressed));
+      CHECK(!same_weights(compressed, run(cluster(3), with(sets, {top_k_of("0.5", feedback)}))));
+      const bool server = way == by_server;
+      CHECK(sent_by_workers(compressed.record) == updates * 3 * 8 * d * (server ? 1 : 2));
+    }
+  }
+  const std::vector<std::string> sets = with(asynchronous, {"workload.fuse=off"});
+  CHECK(same_weights(run(cluster(1), sets), run(cluster(1), with(sets, {top_k_of("1")}))));
+}
+
+TEST_CASE("in mixed precision, top_k of all values skips the updates that uncompressed gradients skip") {
+  const std::vector<std::string> sets = {"workload.precision=mixed", "workload.loss_scale={initial: 1099511627776, growth_every: 3}",
+                                         "training.stop.updates=60"};
+  for (const std::vector<std::string>& way : {by_server, by_all_reduce}) {
+    const Result plain = run(cluster(3), with(way, sets)), compressed = run(cluster(3), with(with(way, sets), {top_k_of("1")}));
+    CHECK(plain.record.skipped_updates.value_or(0) > 0);
+    CHECK(compressed.record.skipped_updates == plain.record.skipped_updates);
+    CHECK(same_weights(plain, compressed));
+  }
+}
+
+TEST_CASE("with batch norm, running statistics travel whole beside a compressed gradient") {
+  const std::vector<std::string> sets = {"workload.model=resnet8",
+                                         "workload.data={kind: synthetic_images, samples: 96, test_samples: 16}",
+                                         "workload.batch_norm.exchange=true",
+                                         "training.batch.per_worker=4",
+                                         "training.stop={updates: 3}",
+                                         "workload.fuse=off"};
+  for (const std::vector<std::string>& way : {by_server, by_all_reduce}) {
+    const Result plain = run(cluster(3), with(way, sets)), compressed = run(cluster(3), with(with(way, sets), {top_k_of("1")}));
+    CHECK(same_weights(plain, compressed));
+    CHECK(compressed.record.statistics_bytes > 0);
+    if (way == by_server) CHECK(compressed.record.statistics_bytes == plain.record.statistics_bytes);
+  }
+}
+
+TEST_CASE("a compressed gradient moves 8 k bytes to a server, whose answers are whole") {
+  const std::uint64_t k = 12;  // round(0.1 * 116)
+  for (const int p : {1, 3}) {
+    const auto workers = static_cast<std::uint64_t>(p);
+    const Result result = run_timing(cluster(p), with(by_server, {top_k_of("0.1")}));
+    CHECK(sent_by_workers(result.record) == updates * workers * 8 * k);
+    CHECK(result.record.bytes_sent == updates * workers * 8 * k + (updates - 1) * workers * whole_bytes);
+    check_bytes(result, true, false);
+  }
+  const Result alone = run_timing(cluster(1), with(asynchronous, {top_k_of("0.1")}));
+  CHECK(sent_by_workers(alone.record) == updates * 8 * k);
+  const Result one_value = run_timing(cluster(1), with(asynchronous, {"training.compression=top_k"}));  // round(1.16)
+  CHECK(sent_by_workers(one_value.record) == updates * 8);
+  // What counts is what is priced.
+  const Result priced = run_timing(cluster(1), with(asynchronous, {"training.compression=top_k", "workload.cost={bytes: 4000000B}"}));
+  CHECK(sent_by_workers(priced.record) == updates * 8 * 10'000);
+}
+
+TEST_CASE("shards of several servers share a compressed gradient's bytes") {
+  const Result result = run_timing(cluster(2), with(by_server, {top_k_of("0.1"), "cluster.servers.count=3"}));
+  CHECK(sent_by_workers(result.record) == updates * 2 * 8 * 12);
+}
+
+TEST_CASE("an all-reduce of compressed gradients is an all-gather: (p - 1)(alpha + 8 k beta), in both fidelities") {
+  const double bandwidth = 125e6, alpha = 2 * 50e-6, batch_seconds = 0.1;
+  const std::uint64_t k = 5'000;
+  for (const char* collective : {"{fidelity: fluid}", "{fidelity: stepwise}", "{fidelity: stepwise, start: as_they_come}",
+                                 "{algorithm: ring, reduce_rate: 1MB/s}", "{bucket: 100kB, overlap: true}"}) {
+    for (const int p : {1, 2, 4, 7}) {
+      CAPTURE(collective);
+      CAPTURE(p);
+      const Result result = run_timing(
+          cluster(p), with(by_all_reduce, {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: 2000000B}",
+                                           "training.compression=top_k", std::string("cluster.network.collective=") + collective}));
+      const double steps = p - 1, expected = batch_seconds + steps * (alpha + 8 * static_cast<double>(k) / bandwidth);
+      CHECK(std::abs(result.record.end.seconds() / updates - expected) < 1e-8);
+      CHECK(result.record.bytes_sent == updates * static_cast<std::uint64_t>(p) * static_cast<std::uint64_t>(p - 1) * 8 * k);
+      check_bytes(result);
+    }
+  }
+}
+
+TEST_CASE("every scheme: gradients are compressed, weights are refused in one line") {
+  for (const SchemeVariant& variant : all_scheme_variants()) {
+    CAPTURE(variant.text());
+    const std::vector<std::string> sets = {"training.scheme=" + variant.text(), "training.compression=top_k", "training.stop.updates=3"};
+    const int workers = variant.entry->only_workers ? 1 : 3;
+    if (variant.entry->sends_gradients(variant.parameters)) {
+      const Result result = run_timing(cluster(workers), sets), plain = run_timing(cluster(workers), {sets[0], sets[2]});
+      CHECK(sent_by_workers(result.record) < sent_by_workers(plain.record));
+      check_bytes(result, true, false);
+    } else {
+      const std::string line = refusal_of(sets, cluster(workers));
+      CHECK(says(line, "training.compression: "));
+      CHECK(says(line, variant.entry->name.c_str()));
+      CHECK(says(line, variant.exchange() == Exchange::none ? " sends nothing; " : " sends weights; "));
+    }
+  }
+}
+
+TEST_CASE("what cannot be compressed so is refused with what would be right") {
+  CHECK(says(refusal_of({"training.compression=topk"}), "did you mean 'top_k'"));
+  CHECK(says(refusal_of({"training.compression={kind: top_k, fracton: 0.1}"}), "did you mean 'fraction'"));
+  CHECK(says(refusal_of({"training.compression={kind: top_k, fraction: 0}"}), "out of range"));
+  CHECK(says(refusal_of({"training.compression={kind: none, error_feedback: true}"}), "unknown key 'error_feedback'"));
+  CHECK(says(refusal_of({"training.compression=top_k", "cluster.network.collective.algorithm=halving_doubling"}),
+             "gathered around a ring, not reduced by halving_doubling"));
+}
+
+TEST_CASE("error feedback changes what is learned; without it nothing is kept") {
+  for (const std::vector<std::string>& way : ways) {
+    const Result kept = run(cluster(2), with(way, {top_k_of("0.1", true)})), lost = run(cluster(2), with(way, {top_k_of("0.1", false)}));
+    CHECK(!same_weights(kept, lost));
+    CHECK(kept.record.end == lost.record.end);
+  }
+}
+
+TEST_CASE("what messages have left out dies with a worker's life") {
+  // One worker, two updates: the second gradient is the first one of a new life, or of the same one.
+  const std::vector<std::string> sets = with(asynchronous, {"training.stop={updates: 2, simulated_time: 10s}"});
+  const std::string crash = "cluster.faults=[{kind: crash, worker: 0, at: 150ms, restart_after: 10ms}]";
+  const Result kept = run(cluster(1), with(sets, {top_k_of("0.1", true)})), lost = run(cluster(1), with(sets, {top_k_of("0.1", false)}));
+  CHECK(!same_weights(kept, lost));
+  const Result born_again = run(cluster(1), with(sets, {top_k_of("0.1", true), crash}));
+  CHECK(born_again.record.updates == 2);
+  CHECK(same_weights(born_again, run(cluster(1), with(sets, {top_k_of("0.1", false), crash}))));
+}
+
+TEST_CASE("compressed runs with crashes keep their books, replay to the event, and take the same time with and without the math") {
+  for (const std::vector<std::string>& way : ways) {
+    for (const char* failure : {"drop", "abort"}) {
+      CAPTURE(way.front());
+      const std::vector<std::string> sets =
+          with(way, {top_k_of("0.1"), "devices.node.jitter={kind: gamma, shape: 2}", "training.stop={updates: 20, simulated_time: 60s}",
+                     "cluster.network.link={bandwidth: 20kB/s, latency: 1ms}", std::string("training.on_failure=") + failure,
+                     std::string(failure) == "abort" ? "seed=3"
+                                                     : "cluster.faults=[{kind: crash, worker: 1, at: 130ms, restart_after: 250ms}, "
+                                                       "{kind: crash, worker: 0, at: 777ms, restart_after: 10ms}]"});
+      const Result timed = run_timing(cluster(3), sets), learned = run(cluster(3), sets);
+      check_time(timed);
+      check_bytes(timed);
+      CHECK(timed.record.updates == 20);
+      CHECK(timed.record.end == learned.record.end);
+      CHECK(timed.sink.order == learned.sink.order);
+      const Result replayed = replay_timing(cluster(3), sets, timed);
+      CHECK(replayed.record.weights_key == timed.record.weights_key);
+      CHECK(replayed.record.end == timed.record.end);
+      CHECK(replayed.record.bytes_sent == timed.record.bytes_sent);
+    }
+  }
+}
+
+TEST_CASE("a compressed run that is killed goes on from its checkpoint to the same weights") {
+  struct Killed {};
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& way : ways) {
+    CAPTURE(way.front());
+    const std::vector<std::string> sets =
+        with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9", "devices.node.jitter={kind: gamma, shape: 2}"});
+    const Result undisturbed = run(cluster(3), sets);
+    RunOptions options;
+    CheckpointRequest request;
+    request.file = folder.path() / "run.checkpoint";
+    request.interval.updates = 4;
+    request.build = "this one";
+    request.tell = [](const CheckpointNote& note) {
+      if (note.what == CheckpointNote::What::written) throw Killed();
+    };
+    options.checkpoint = request;
+    CHECK_THROWS_AS(run(cluster(3), sets, options), Killed);
+    options.checkpoint->interval = {};
+    options.checkpoint->resume = true;
+    std::uint64_t from = 0;
+    options.checkpoint->tell = [&](const CheckpointNote& note) {
+      if (note.what == CheckpointNote::What::reached) from = note.version;
+    };
+    const Result resumed = run(cluster(3), sets, options);
+    CHECK(from == 4);
+    CHECK(same_weights(undisturbed, resumed));
+    CHECK(undisturbed.record.weights_key == resumed.record.weights_key);
+    std::filesystem::remove(request.file);
+  }
+}
+
+TEST_CASE("a compressed run goes on where a shorter one ended, by way of the store, to the same weights") {
+  for (const std::vector<std::string>& way : ways) {
+    CAPTURE(way.front());
+    const std::vector<std::string> sets = with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9"});
+    EvaluationFile store(":memory:");
+    const auto stored = [&](const std::vector<std::string>& all) {
+      RunOptions options;
+      options.store = &store;
+      options.saving = {1e9, 1.0};  // at every version, whatever it costs
+      Experiment experiment(read_scenario_text(cluster(3), "test.yaml", all), options);
+      Result result;
+      result.record = experiment.run(&result.sink, nullptr);
+      result.weights = experiment.final_weights();
+      return std::pair(std::move(result), experiment.computed());
+    };
+    const std::vector<std::string> longer = with(sets, {"training.stop.updates=25"});
+    const auto shorter = stored(sets), going_on = stored(longer);
+    CHECK(same_weights(shorter.first, run(cluster(3), sets)));
+    CHECK(same_weights(going_on.first, run(cluster(3), longer)));
+    CHECK(going_on.second.taken > 0);
+    // Without the store it would be 25 updates of one or of all workers.
+    CHECK(going_on.second.gradient_samples < going_on.first.record.samples);
+  }
+}
+
+TEST_CASE("a scenario with compression is written so that it reads back") {
+  const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", {"training.compression={kind: top_k, fraction: 5%}"});
+  const std::string text = write_scenario(scenario);
+  CHECK(says(text, "  compression: {kind: top_k, fraction: 0.05, error_feedback: true}\n"));
+  CHECK(read_scenario_text(text, "scenario.yaml") == scenario);
+}
