@@ -20,7 +20,8 @@ struct Piece {
 
 /// Fragment (index, count), the last two scalars: equal pieces of the parameters; the last one takes what stands behind them too.
 Piece piece_of(const Extent& extent, const std::vector<double>& scalars) {
-  const auto index = static_cast<std::size_t>(scalars[scalars.size() - 2]), count = static_cast<std::size_t>(scalars.back());
+  const auto index = static_cast<std::size_t>(scalars[scalars.size() - 2]);
+  const std::size_t count = std::max<std::size_t>(1, static_cast<std::size_t>(scalars.back()));
   const std::size_t parameters = std::min(extent.own, extent.n);
   return {parameters * index / count, index + 1 == count ? extent.n : parameters * (index + 1) / count};
 }

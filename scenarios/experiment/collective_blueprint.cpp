@@ -80,7 +80,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "gradients compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
-  std::uint64_t bytes = model_bytes;
+  std::uint64_t bytes = compression ? compression->bytes : model_bytes;
   if (spec.bucket && !compression) {
     buckets = filled_buckets(scenario, cost, number_bytes());
     bytes = 0;

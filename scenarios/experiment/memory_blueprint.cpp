@@ -29,8 +29,10 @@ double Blueprint::fixed_bytes() const {
 
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
-// Measured (tests/program/memory_test.cpp): the program and its libraries; a worker's node, frame, links, accounts and message.
-std::size_t Blueprint::timing_bytes() const { return 16'000'000 + 1'600 * static_cast<std::size_t>(plan.workers); }
+// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker.
+std::size_t Blueprint::timing_bytes() const {
+  return 16'000'000 + scheme_entry->worker_bytes * static_cast<std::size_t>(plan.workers);
+}
 
 std::size_t Blueprint::math_bytes() const {
   const auto workers = static_cast<std::size_t>(plan.workers);
@@ -40,7 +42,7 @@ std::size_t Blueprint::math_bytes() const {
   // Of a worker: what its messages carry and, with error feedback, what they leave out.
   const std::size_t compressed = !compression ? 0 : compression->error_feedback ? 3 : 2;
   // The latest version, its state, and what an update and an evaluation need for a while.
-  const std::size_t vectors = 7 + (held + compressed) * workers;
+  const std::size_t vectors = 7 + (held + scheme_entry->worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
   // The data as floats with a label each, and three orders of the training samples.
   return timing_bytes() + vectors * 4 * model->length() + 4 * (data.features + 1) * (data.train + data.test) + 12 * data.train +

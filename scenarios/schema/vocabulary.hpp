@@ -15,7 +15,21 @@ namespace straggler {
 struct DeviceSpec;
 
 /// `cost_model`: what `workload.cost.model` takes; `device`: built-in ones.
-enum class KindGroup { scheme, collective, topology, sharing, jitter, device, model, cost_model, data, partition, optimizer, schedule, compression };
+enum class KindGroup {
+  scheme,
+  collective,
+  topology,
+  sharing,
+  jitter,
+  device,
+  model,
+  cost_model,
+  data,
+  partition,
+  optimizer,
+  schedule,
+  compression
+};
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);
 

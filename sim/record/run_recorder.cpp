@@ -85,7 +85,7 @@ const Weights& RunRecorder::latest_with_value() {
   return latest_;
 }
 
-void RunRecorder::discarded(const Contributions& made, std::uint64_t bytes) {
+void RunRecorder::discarded(std::span<const Contribution> made, std::uint64_t bytes) {
   ++record_.dropped.contributions;
   record_.dropped.bytes += bytes;
   for (const Contribution& each : made) {

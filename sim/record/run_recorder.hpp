@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/lineage/evaluator.hpp"
@@ -70,7 +71,7 @@ class RunRecorder {
   /// Who makes the value of the latest version where it came without.
   void look_up_values(std::function<Handle()> look_up) { look_up_ = std::move(look_up); }
   /// Contributions that go into no version, and the bytes that brought them.
-  void discarded(const Contributions& made, std::uint64_t bytes);
+  void discarded(std::span<const Contribution> made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
   /// Closes all accounts at `now`. `failure`: why the run could not go on; none: it could.

@@ -166,6 +166,8 @@ const Register<SchemeEntry> entry({
                  static_cast<double>(parameters.count("steps"));
         },
     .workers_hold = WorkersHold::own_weights,
+    .worker_vectors = 2,  // what it changed, in flight, and what that was taken from
+    .worker_bytes = 3'000,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(outer_optimizer(parameters)); },
 });
 

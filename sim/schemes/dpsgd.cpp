@@ -69,6 +69,7 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .workers_hold = WorkersHold::own_weights,
+    .worker_bytes = 3'600,
 });
 
 }  // namespace

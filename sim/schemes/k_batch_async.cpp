@@ -59,6 +59,7 @@ const Register<SchemeEntry> entry({
     .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,
     .plain_sgd_alone = {{{"k", "1"}}},
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {

@@ -187,7 +187,8 @@ bool SimulatedBackend::publish(PublishOperation& operation) {
 }
 
 void SimulatedBackend::discarded(Rank, const Payload& contribution) {
-  books_.recorder().discarded(made_of(contribution), post_office_.wire_bytes().all_of(contribution));
+  const Contributions made = made_of(contribution);
+  books_.recorder().discarded({made.data(), made.size()}, post_office_.wire_bytes().all_of(contribution));
 }
 
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {

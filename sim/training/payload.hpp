@@ -236,10 +236,8 @@ class GradientState : public pool::Pooled {
   /// What one worker's gradient says of itself moves to `more`.
   void keep_all_samples() {
     if (more.there()) return;
-    Contributions alone = made();
-    const std::uint64_t all = batch_samples;
-    more.edit().made = std::move(alone);
-    more.edit().samples = all;
+    more.edit().made.push_back({worker, steps, batch_samples, version(), first_position, spent});
+    more.edit().samples = batch_samples;
   }
 };
 

@@ -80,6 +80,8 @@ struct SchemeEntry {
   std::function<bool(const Parameters&)> reduces = [](const Parameters&) { return false; };
   /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
+  /// True: what a worker is given next holds its last contribution, since an update comes between the two. False: it may go on before that.
+  bool answers_hold_own = true;
   /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
@@ -94,6 +96,8 @@ struct SchemeEntry {
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
+  std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those
+  std::size_t worker_bytes = 1'600;  // measured, of this program for a worker without math: node, frame, links, accounts, messages
   /// A second optimizer, which steps along what workers have come to together: its kind and parameters, as `training.optimizer` has them.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
     return std::optional<OptimizerChoice>();

@@ -10,7 +10,7 @@ namespace straggler::test {
 
 struct Variant {
   std::string scheme, on_failure;
-  bool one_worker = false, all_reduce = false, by_server = false, synchronous = false, one_process = false;
+  bool one_worker = false, all_reduce = false, by_server = false, synchronous = false, one_process = false, answers_hold_own = false;
 };
 
 /// Every variant of every scheme, times each on_failure.
@@ -23,7 +23,7 @@ inline std::vector<Variant> variants() {
       given["on_failure"] = on_failure;
       all.push_back({variant_of(*each.entry, given).text(), on_failure, each.entry->only_workers.has_value(),
                      each.exchange() == Exchange::all_reduce, each.exchange() == Exchange::server, !each.asynchronous(),
-                     each.entry->one_process});
+                     each.entry->one_process, each.entry->answers_hold_own && each.exchange() != Exchange::all_reduce});
     }
   }
   return all;

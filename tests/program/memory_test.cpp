@@ -47,12 +47,14 @@ double megabytes(const std::string& text, const std::string& before, const std::
   return std::stod(number);
 }
 
-void check_estimate(const Workplace& place, const std::string& scheme, int workers, bool math) {
+void check_estimate(const Workplace& place, const std::string& scheme, int workers, bool math, const std::string& compression = "none") {
   CAPTURE(scheme);
+  CAPTURE(compression);
   CAPTURE(workers);
   CAPTURE(math);
   std::string settings = " --set \"training.scheme=" + scheme + "\" --set \"cluster.workers=[{count: " + std::to_string(workers) +
-                         ", device: node}]\" --set workload.data.samples=" + std::to_string(20 * workers);
+                         ", device: node}]\" --set workload.data.samples=" + std::to_string(20 * workers) +
+                         " --set training.compression=" + compression;
   if (!math) settings += " --timing-only --set training.stop.updates=3";
   const auto checked = place.shell("straggler check memory.yaml" + settings);
   REQUIRE_MESSAGE(checked.code == 0, checked.err);
@@ -82,5 +84,14 @@ TEST_CASE("check estimates the memory of every scheme, with the math and for tim
         if (alone == (workers == 1)) check_estimate(place, text, workers, true);
       if (!alone) check_estimate(place, text, 20'000, false);
     }
+  }
+}
+
+TEST_CASE("check estimates what compressed gradients and their error feedback take") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  for (const char* scheme : {"ssgd", "asgd"}) {
+    check_estimate(place, scheme, 16, true, "top_k");
+    check_estimate(place, scheme, 20'000, false, "top_k");
   }
 }

@@ -74,6 +74,17 @@ TEST_CASE("top_k of all values has the weights of uncompressed gradients, bit fo
   CHECK(same_weights(run(cluster(1), sets), run(cluster(1), with(sets, {top_k_of("1")}))));
 }
 
+TEST_CASE("in mixed precision, top_k of all values skips the updates that uncompressed gradients skip") {
+  const std::vector<std::string> sets = {"workload.precision=mixed", "workload.loss_scale={initial: 1099511627776, growth_every: 3}",
+                                         "training.stop.updates=60"};
+  for (const std::vector<std::string>& way : {by_server, by_all_reduce}) {
+    const Result plain = run(cluster(3), with(way, sets)), compressed = run(cluster(3), with(with(way, sets), {top_k_of("1")}));
+    CHECK(plain.record.skipped_updates.value_or(0) > 0);
+    CHECK(compressed.record.skipped_updates == plain.record.skipped_updates);
+    CHECK(same_weights(plain, compressed));
+  }
+}
+
 TEST_CASE("with batch norm, running statistics travel whole beside a compressed gradient") {
   const std::vector<std::string> sets = {"workload.model=resnet8",
                                          "workload.data={kind: synthetic_images, samples: 96, test_samples: 16}",

@@ -109,7 +109,7 @@ TEST_CASE("with plain SGD, exchanging gradients is exchanging weights") {
   }
   CHECK(difference < 1e-5 * largest);
   CHECK(difference > 0);  // two ways of summing, not one
-  CHECK(weights.record.end == gradients.record.end);
+  CHECK(gradients.record.end <= weights.record.end);  // who took no step has no gradient to send (decision 29)
 }
 
 TEST_CASE("weighing by samples gives a slow worker less say") {

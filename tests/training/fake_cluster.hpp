@@ -150,4 +150,16 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<Process> processes_;  // last: frames die first
 };
 
+/// A registered scheme, with its defaults but for what is given.
+inline std::unique_ptr<Scheme> scheme_of(const std::string& name, const ParameterTexts& given) {
+  const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(name);
+  return entry.make(variant_of(entry, given).parameters);
+}
+
+inline std::vector<Rank> workers_of(const Contributions& made) {
+  std::vector<Rank> workers;
+  for (const Contribution& each : made) workers.push_back(each.worker);
+  return workers;
+}
+
 }  // namespace straggler::test

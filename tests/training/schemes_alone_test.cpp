@@ -6,41 +6,8 @@
 using namespace straggler;
 using namespace straggler::test;
 
-namespace {
-
-std::unique_ptr<Scheme> made(const std::string& name, const ParameterTexts& given) {
-  const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(name);
-  return entry.make(variant_of(entry, given).parameters);
-}
-
-std::vector<Rank> workers_of(const Contributions& made) {
-  std::vector<Rank> workers;
-  for (const Contribution& each : made) workers.push_back(each.worker);
-  return workers;
-}
-
-}  // namespace
-
-TEST_CASE("K-batch asynchronous SGD: k gradients from anybody make an update, and their workers go on at once") {
-  const auto scheme = made("k_batch_async", {{"k", "3"}});
-  FakeCluster cluster(*scheme, 2, true);
-  cluster.finish(1);
-  CHECK(cluster.computes(1));  // it was answered with the initial weights
-  cluster.finish(1);
-  CHECK(cluster.versions().empty());
-  cluster.finish(0);
-  REQUIRE(cluster.versions().size() == 1);
-  CHECK(workers_of(cluster.made()[0]) == std::vector<Rank>{0, 1, 1});
-  cluster.finish(0);  // taken at version 1
-  cluster.finish(1);  // taken at version 0
-  cluster.finish(0);
-  REQUIRE(cluster.made().size() == 2);
-  CHECK(cluster.made()[1][0].read_version == 1);
-  CHECK(cluster.made()[1][2].read_version == 0);
-}
-
 TEST_CASE("backup workers: the gradient that comes late is dropped, and its worker starts on the current weights") {
-  const auto scheme = made("backup_workers", {{"backups", "1"}});
+  const auto scheme = scheme_of("backup_workers", {{"backups", "1"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(2);
   CHECK(!cluster.computes(2));  // it waits for the update
@@ -57,7 +24,7 @@ TEST_CASE("backup workers: the gradient that comes late is dropped, and its work
 }
 
 TEST_CASE("SSP: who is more than the slack ahead waits for the slowest") {
-  const auto scheme = made("ssp", {{"slack", "1"}});
+  const auto scheme = scheme_of("ssp", {{"slack", "1"}});
   FakeCluster cluster(*scheme, 2, true);
   cluster.finish(0);
   CHECK(cluster.computes(0));  // clocks 1 and 0
@@ -69,7 +36,7 @@ TEST_CASE("SSP: who is more than the slack ahead waits for the slowest") {
 }
 
 TEST_CASE("an operation in flight: the worker computes while its all-reduce waits for the others") {
-  const auto scheme = made("diloco", {{"steps", "2"}, {"delay", "1"}});
+  const auto scheme = scheme_of("diloco", {{"steps", "2"}, {"delay", "1"}});
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at("diloco");
   CHECK(entry.outer_optimizer(variant_of(entry, {{"steps", "2"}}).parameters)->kind == "sgd");
   FakeCluster cluster(*scheme, 2, false);

@@ -33,18 +33,10 @@ struct Group {
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"schemes", KindGroup::scheme},
-      {"collectives", KindGroup::collective},
-      {"topologies", KindGroup::topology},
-      {"sharing", KindGroup::sharing},
-      {"jitter", KindGroup::jitter},
-      {"models", KindGroup::model},
-      {"data", KindGroup::data},
-      {"partitions", KindGroup::partition},
-      {"optimizers", KindGroup::optimizer},
-      {"schedules", KindGroup::schedule},
-      {"compression", KindGroup::compression},
-      {"devices", KindGroup::device},
+      {"schemes", KindGroup::scheme},     {"collectives", KindGroup::collective},  {"topologies", KindGroup::topology},
+      {"sharing", KindGroup::sharing},    {"jitter", KindGroup::jitter},           {"models", KindGroup::model},
+      {"data", KindGroup::data},          {"partitions", KindGroup::partition},    {"optimizers", KindGroup::optimizer},
+      {"schedules", KindGroup::schedule}, {"compression", KindGroup::compression}, {"devices", KindGroup::device},
   };
   return all;
 }
@@ -89,8 +81,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const CompressorEntry& compressor) {
-  return {{"message_bytes", compressor.message},
-          {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
+  return {{"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
 }
 
 std::vector<Entry> entries_of(const Group& group) {
@@ -204,11 +195,10 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["one_process"] = scheme.one_process;
   json["variants"] = nlohmann::ordered_json::array();
   for (const SchemeVariant& variant : variants)
-    json["variants"].push_back(
-        {{"parameters", json_of(variant.given)},
-         {"exchange", name_of(variant.exchange())},
-         {"asynchronous", variant.asynchronous()},
-         {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
+    json["variants"].push_back({{"parameters", json_of(variant.given)},
+                                {"exchange", name_of(variant.exchange())},
+                                {"asynchronous", variant.asynchronous()},
+                                {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
   json["plain_sgd_alone"] = nlohmann::ordered_json::array();
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));
 }

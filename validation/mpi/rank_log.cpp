@@ -83,7 +83,7 @@ struct Booking {
   Rank from = 0, to = 0;   // a worker's own: from
   std::uint64_t what = 0;  // bytes, or the publication's number
   bool statistics = false;
-  Contributions made = {};  // dropped
+  std::vector<Contribution> made = {};  // dropped
 };
 
 /// What a rank has dropped, each contribution with the samples and the time that the entries behind it tell.

@@ -83,7 +83,7 @@ std::string name_the_ring(Scenario& scenario, const Blueprint& blueprint) {
   if (!blueprint.all_reduce || collective.algorithm != "auto") return {};
   collective.algorithm = "ring";
   const std::string chosen(blueprint.all_reduce->name);
-  return chosen == "ring" ? std::string() : chosen;
+  return chosen == "ring" || blueprint.gathers() ? std::string() : chosen;
 }
 
 }  // namespace straggler

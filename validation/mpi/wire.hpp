@@ -38,9 +38,9 @@ struct Codec {
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
 /// Fragments cut its first `parameters` floats into equal pieces; the last takes what stands behind them too.
 struct Cut {
-  Cut() = default;
-  Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
-  Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
+  constexpr Cut() = default;
+  constexpr Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
+  constexpr Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
       : length(all), first(before_statistics), parameters(of_parameters) {}
   std::size_t length = 0, first = 0, parameters = 0;
   const Codec* codec = nullptr;  // outlives it; null: nothing is compressed
@@ -125,9 +125,9 @@ Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.
 std::vector<Handle> vectors_in(const Payload& payload);
 Fragment fragment_of(const Payload& payload);
-/// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
-/// That it states, if it is compressed.
+/// The bytes that a gradient states because it is compressed.
 std::optional<std::uint64_t> compressed_bytes(const Payload& payload);
+/// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
 std::uint64_t value_bytes(const Payload& payload, Cut cut);
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
 
