@@ -11,7 +11,8 @@ namespace straggler {
 /// a newcomer, for which the others do not wait.
 ///  - Its collective belongs to the next of the same kind that the others begin; from then on it is one of them. A scheme that calls each
 ///    kind once a round has it in step then. If only newcomers are in, the first of them is none any more.
-///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here: it
+///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here:
+///  it
 ///    gets back what it brought at once, as if it were alone, until it has taken part in one of those all-reduces.
 /// So faults lead to no deadlock, unless the scheme lets others wait for what a newcomer does after its collective.
 class ReductionGroup final : public ReductionTogether {

@@ -97,9 +97,8 @@ void ReductionTogether::try_begin() {
 /// Who takes part in the next piece; false: somebody is still to come. Who takes part in an all-reduce's first piece does so in all.
 bool ReductionTogether::gather_members() {
   if (next_piece_ > 0) {
-    return ready_ >= members_.size() && std::all_of(members_.begin(), members_.end(), [this](Rank rank) {
-             return joining_[place_of(rank)].pieces > next_piece_;
-           });
+    return ready_ >= members_.size() &&
+           std::all_of(members_.begin(), members_.end(), [this](Rank rank) { return joining_[place_of(rank)].pieces > next_piece_; });
   }
   if (ready_ == 0 || ready_ + ahead_ < awaited()) return false;
   for (std::size_t place = 0; place < joining_.size(); ++place)
@@ -130,8 +129,8 @@ std::vector<std::uint64_t> ReductionTogether::blocks_of(std::size_t piece) const
   for (const Rank rank : members_) {
     const Slot& slot = joining_[place_of(rank)];
     if (gathers(*slot.operation) != gather)
-      throw UnsupportedOperation("worker " + std::to_string(members_.front()) + (gather ? " all-gathers" : " all-reduces") + " where worker " +
-                                 std::to_string(rank) + (gather ? " all-reduces" : " all-gathers") +
+      throw UnsupportedOperation("worker " + std::to_string(members_.front()) + (gather ? " all-gathers" : " all-reduces") +
+                                 " where worker " + std::to_string(rank) + (gather ? " all-reduces" : " all-gathers") +
                                  "; collectives follow one another in one order on all their workers");
     if (gather) blocks.push_back(bytes_of_piece(*slot.operation, *slot.payload, piece));
   }

@@ -69,7 +69,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::vector<std::uint32_t> next_;  // by place: the number of its next join
   std::size_t next_piece_ = 0;
   std::uint32_t begun_ = 0;  // collectives whose last piece has begun: the number of joining_
-  bool busy_ = false;  // a piece is under way
+  bool busy_ = false;        // a piece is under way
 
  private:
   /// What a piece of that size over those ranks takes; kept, since the same ones come again and again.
@@ -108,12 +108,12 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::uint32_t completed() const { return begun_ - (busy_ && last_ ? 1 : 0); }
   void forget_results();
 
-  std::deque<Slots> later_;           // behind joining_
-  std::vector<Rank> members_;         // that take part in the piece under way
-  std::vector<bool> finished_;        // [members_]
-  std::size_t ready_ = 0;             // slots of joining_ that have the next piece
-  std::size_t ahead_ = 0;             // members that are ahead
-  std::uint32_t in_latest_ = 0;       // all-reduces whose results the latest version holds
+  std::deque<Slots> later_;          // behind joining_
+  std::vector<Rank> members_;        // that take part in the piece under way
+  std::vector<bool> finished_;       // [members_]
+  std::size_t ready_ = 0;            // slots of joining_ that have the next piece
+  std::size_t ahead_ = 0;            // members that are ahead
+  std::uint32_t in_latest_ = 0;      // all-reduces whose results the latest version holds
   std::deque<Result> kept_results_;  // of the latest of those completed, for workers that come to them late
   bool last_ = false;
   bool any_gathered_ = false;  // some collective was an all-gather

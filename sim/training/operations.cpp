@@ -24,7 +24,8 @@ Weights StepOperation::await_resume() {
   Participant& here = node();
   const double epochs = here.epochs_at(weights_);
   WeightsState& weights = weights_.edit();
-  weights.value = optimizer_.rule().step(here.lineage(), weights.value, gradient_->value(), epochs, gradient_->averaged, optimizer_.state());
+  weights.value =
+      optimizer_.rule().step(here.lineage(), weights.value, gradient_->value(), epochs, gradient_->averaged, optimizer_.state());
   weights.local_samples += gradient_->samples();
   Contributions& all = weights.more.edit().made;
   for (const Contribution& made : gradient_->made()) {
@@ -49,7 +50,8 @@ namespace {
 void require_all_reduce(const Participant& node) {
   if (!node.backend().reduces())
     throw UnsupportedOperation(
-        node.name() + " calls an all-reduce in a scheme that exchanges by a server, or from one process; set SchemeEntry::reduces if it may");
+        node.name() +
+        " calls an all-reduce in a scheme that exchanges by a server, or from one process; set SchemeEntry::reduces if it may");
   if (node.is_server()) throw UnsupportedOperation(node.name() + " calls an all-reduce; these are for workers");
 }
 }  // namespace

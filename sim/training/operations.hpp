@@ -42,7 +42,8 @@ class ComputeOperation : public Operation {
 
 class GradientOperation final : public ComputeOperation {
  public:
-  GradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch) : ComputeOperation(node, Kind::gradient, weights, batch) {}
+  GradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
+      : ComputeOperation(node, Kind::gradient, weights, batch) {}
   ~GradientOperation() { give_up(); }
   Gradient await_resume() { return gradient(); }
 };

@@ -136,9 +136,10 @@ const Register<SchemeEntry> gathered_entry({
     .name = "gathered",
     .summary = "for this test",
     .reference = "none",
-    .parameters = {{.name = "size", .type = ValueType::count, .fallback = "0", .meaning = "workers of a group; 0: none", .range = Range::at_least(0)},
-                   {.name = "when", .type = ValueType::choice, .fallback = "awaited", .meaning = "", .choices = {"awaited", "in_flight"}},
-                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, go on without it, or end")},
+    .parameters =
+        {{.name = "size", .type = ValueType::count, .fallback = "0", .meaning = "workers of a group; 0: none", .range = Range::at_least(0)},
+         {.name = "when", .type = ValueType::choice, .fallback = "awaited", .meaning = "", .choices = {"awaited", "in_flight"}},
+         on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, go on without it, or end")},
     .examples = {{{"size", "2"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Gathered>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::all_reduce; },
@@ -148,9 +149,9 @@ const Register<SchemeEntry> gathered_entry({
     .workers_hold = WorkersHold::own_weights,
 });
 
-constexpr double batch_seconds = 0.1;                          // 100 samples of 1 ms
-constexpr double bandwidth = 125e6, route_latency = 100e-6;    // 1 Gbit/s; two links of 50 us
-constexpr double model = 1'200'000;  // in equal chunks for rings of up to six
+constexpr double batch_seconds = 0.1;                        // 100 samples of 1 ms
+constexpr double bandwidth = 125e6, route_latency = 100e-6;  // 1 Gbit/s; two links of 50 us
+constexpr double model = 1'200'000;                          // in equal chunks for rings of up to six
 
 std::vector<std::string> on_links(const std::string& fidelity) {
   return {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "cluster.servers={count: 1, link: {bandwidth: 1Gbps, latency: 50us}}",
@@ -193,7 +194,8 @@ TEST_CASE("groups of equal size beside a server: the mean of means is the mean o
   const Result flat = run(cluster(4), {"training.scheme={kind: local_sgd, steps: 1, via: server}"});
   REQUIRE(groups.weights.size() == flat.weights.size());
   double most = 0;
-  for (std::size_t i = 0; i < flat.weights.size(); ++i) most = std::max(most, static_cast<double>(std::abs(groups.weights[i] - flat.weights[i])));
+  for (std::size_t i = 0; i < flat.weights.size(); ++i)
+    most = std::max(most, static_cast<double>(std::abs(groups.weights[i] - flat.weights[i])));
   CHECK(most < 1e-5);
   const Result initial = run(cluster(4), {"training.scheme=two_levels", "training.stop.updates=1"});
   double moved = 0;
@@ -233,8 +235,7 @@ TEST_CASE("groups beside a server: whoever crashes, whenever, the run goes on an
         CAPTURE(size);
         CAPTURE(at);
         std::vector<std::string> sets = on_links(fidelity);
-        sets.insert(sets.end(), {"training.scheme={kind: two_levels, size: " + std::to_string(size) + "}",
-                                 "training.stop={updates: 10}",
+        sets.insert(sets.end(), {"training.scheme={kind: two_levels, size: " + std::to_string(size) + "}", "training.stop={updates: 10}",
                                  "cluster.faults=[{kind: crash, worker: 0, at: " + std::to_string(at) +
                                      "ms, restart_after: 35ms}, {kind: crash, worker: 3, at: " + std::to_string(at + 60) +
                                      "ms, restart_after: 110ms}, {kind: leave, worker: 1, at: " + std::to_string(at + 200) + "ms}]"});
@@ -285,7 +286,8 @@ TEST_CASE("groups gather, then all do: groups move at the same time, and the tim
 TEST_CASE("collectives over groups that start as workers come are refused in one line") {
   std::vector<std::string> lines;
   try {
-    run_timing(cluster(2), {"training.scheme=gathered", "cluster.network.collective={algorithm: ring, fidelity: stepwise, start: as_they_come}"});
+    run_timing(cluster(2),
+               {"training.scheme=gathered", "cluster.network.collective={algorithm: ring, fidelity: stepwise, start: as_they_come}"});
   } catch (const ScenarioErrors& errors) {
     lines = errors.lines;
   }
@@ -298,7 +300,8 @@ TEST_CASE("groups, then all: several workers crash, leave and join, and nobody w
     for (const std::string policy : {"wait", "drop"}) {
       for (int at = 10; at < 420; at += 13) {
         const auto ms = [at](int later) { return std::to_string(at + later) + "ms"; };
-        const std::string three = "{kind: crash, worker: 0, at: " + ms(0) + ", restart_after: 20ms}, {kind: crash, worker: 1, at: " + ms(0) +
+        const std::string three = "{kind: crash, worker: 0, at: " + ms(0) +
+                                  ", restart_after: 20ms}, {kind: crash, worker: 1, at: " + ms(0) +
                                   ", restart_after: 20ms}, {kind: crash, worker: 2, at: " + ms(0) + ", restart_after: 40ms}";
         const std::string all_kinds = "{kind: leave, worker: 2, at: " + ms(0) + "}, {kind: crash, worker: 3, at: " + ms(0) +
                                       ", restart_after: 25ms}, {kind: join, worker: 1, at: " + ms(10) + "}";

@@ -161,8 +161,9 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::all_gather: {
       auto& collective = static_cast<CollectiveOperation&>(operation);
       if (collective.group())
-        throw UnsupportedOperation(operation.node().name() + " calls a collective over a group, and real ranks have one ring of all workers; "
-                                                             "use straggler run");
+        throw UnsupportedOperation(operation.node().name() +
+                                   " calls a collective over a group, and real ranks have one ring of all workers; "
+                                   "use straggler run");
       return join_ring(collective, collective.payload);
     }
     case Operation::Kind::publish:

@@ -17,7 +17,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   const Parameters& parameters = scenario.training.scheme.parameters;
   if (blueprint.scheme_entry->reduces(parameters) && blueprint.scheme_entry->exchange(parameters) != Exchange::all_reduce)
     throw_error(scenario, "training.scheme",
-                blueprint.scheme_entry->name + " calls collectives beside its other exchanges, and real ranks do one of the two; use straggler run");
+                blueprint.scheme_entry->name +
+                    " calls collectives beside its other exchanges, and real ranks do one of the two; use straggler run");
   if (blueprint.plan.versions == Versions::free_running)
     throw_error(scenario, "training.scheme",
                 blueprint.scheme_entry->name +
