@@ -28,7 +28,20 @@ class OperationParent {
 
 class Operation : public Event {
  public:
-  enum class Kind : std::uint8_t { gradient, averaged_gradient, step, send, receive, signal, proceed, all_reduce, all_gather, publish, load, host };
+  enum class Kind : std::uint8_t {
+    gradient,
+    averaged_gradient,
+    step,
+    send,
+    receive,
+    signal,
+    proceed,
+    all_reduce,
+    all_gather,
+    publish,
+    load,
+    host
+  };
   enum class State : std::uint8_t { idle, pending, woken, done };
 
   Operation(Participant& owner, Kind what) : kind_(what), node_(&owner) {}
