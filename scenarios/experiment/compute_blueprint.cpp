@@ -65,27 +65,29 @@ Quantum quantum_of(const JitterEvery& every) {
   return {};
 }
 
-void add_workers(const Blueprint& blueprint, const Scenario& scenario, std::size_t g, ComputePlan& out) {
+/// `i`: of the group.
+WorkerCompute compute_of(const Blueprint& blueprint, const Scenario& scenario, std::size_t g, std::int64_t i, Rank worker) {
   const WorkerGroup& group = scenario.cluster.workers[g];
   const DeviceSpec& device = scenario.devices.at(group.device);
-  const bool luck = device.jitter.name != "none";
+  const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+  const DeviceRow* row = row_of(group, i);
+  const ComputeTime* time = row ? blueprint.row_times[g][static_cast<std::size_t>(i % rows)].get() : nullptr;
+  if (!time) time = blueprint.group_times[g].get();
+  std::unique_ptr<Jitter> jitter;
+  if (device.jitter.name != "none")
+    jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, worker);
+  return WorkerCompute(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed, worker);
+}
+
+void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {
+  const WorkerGroup& group = scenario.cluster.workers[g];
+  const bool luck = scenario.devices.at(group.device).jitter.name != "none";
   const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
   const std::size_t first_worker = out.compute_of.size();
   for (std::int64_t i = 0; i < group.count; ++i) {
-    const auto worker = static_cast<Rank>(out.compute_of.size());
     // Without jitter, a worker's time depends on nothing of its own: whoever has its row of the population is like it.
-    if (i >= rows && !luck) {
-      out.compute_of.push_back(out.compute_of[first_worker + static_cast<std::size_t>(i % rows)]);
-      continue;
-    }
-    const DeviceRow* row = row_of(group, i);
-    const ComputeTime* time = row ? blueprint.row_times[g][static_cast<std::size_t>(i % rows)].get() : nullptr;
-    if (!time) time = blueprint.group_times[g].get();
-    std::unique_ptr<Jitter> jitter;
-    if (luck) jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, worker);
-    out.compute.emplace_back(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed,
-                             worker);
-    out.compute_of.push_back(static_cast<std::uint32_t>(out.compute.size() - 1));
+    const bool alike = i >= rows && !luck;
+    out.compute_of.push_back(static_cast<Rank>(first_worker + static_cast<std::size_t>(alike ? i % rows : i)));
   }
 }
 
@@ -123,6 +125,7 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
   const auto slows = [](const FaultSpec& fault) { return fault.kind == FaultSpec::Kind::slow; };
   ComputePlan out;
+  std::vector<Rank> first;  // [groups]
   out.compute_of.reserve(group_of.size());
   out.class_of = group_of;
   out.load_apart = scheme_entry->one_process;
@@ -131,8 +134,14 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
     out.classes.push_back(class_of(scenario.devices.at(group.device), early, cost.input_bytes));
-    add_workers(*this, scenario, g, out);
+    first.push_back(static_cast<Rank>(out.compute_of.size()));
+    add_workers(scenario, g, out);
   }
+  out.compute = SparseArray<WorkerCompute>(out.compute_of.size());
+  out.make = [this, &scenario, first](Rank worker) {
+    const std::size_t g = group_of[index_of(worker)];
+    return compute_of(*this, scenario, g, worker - first[g], worker);
+  };
   out.hosts = shared_hosts(spec);
   return out;
 }

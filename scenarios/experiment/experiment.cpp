@@ -227,9 +227,16 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {
   name_record(record, scenario, blueprint);
-  std::vector<LinkUse> uses(blueprint.fabric->links());
-  for (std::size_t id = 0; id < uses.size(); ++id) uses[id] = network.use(static_cast<LinkId>(id));
-  record.links.size = uses.size();
+  struct Used {
+    LinkId id;
+    LinkUse use;
+  };
+  std::vector<Used> uses;  // ascending; idle clients' links are not among them
+  record.links.size = blueprint.fabric->links();
+  for (std::size_t id = 0; id < record.links.size; ++id) {
+    const LinkUse use = network.use(static_cast<LinkId>(id));
+    if (use.bytes != 0 || use.busy != Time()) uses.push_back({static_cast<LinkId>(id), use});
+  }
   record.links.row = [fabric = blueprint.fabric, uses = std::move(uses)](std::size_t id) {
     const LinkDescription link = fabric->link(static_cast<LinkId>(id));
     LinkRecord row;
@@ -237,8 +244,10 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     row.from = link.from;
     row.to = link.to;
     row.bytes_per_second = link.bytes_per_second;
-    row.bytes = uses[id].bytes;
-    row.busy = uses[id].busy;
+    const auto used = std::lower_bound(uses.begin(), uses.end(), id, [](const Used& each, std::size_t wanted) { return each.id < wanted; });
+    if (used == uses.end() || used->id != id) return row;
+    row.bytes = used->use.bytes;
+    row.busy = used->use.busy;
     return row;
   };
 }

@@ -29,9 +29,14 @@ double Blueprint::fixed_bytes() const {
 
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
-// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker.
+// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker. Where workers are invited, each round may invite
+// others than the rounds before.
 std::size_t Blueprint::timing_bytes() const {
-  return 16'000'000 + scheme_entry->worker_bytes * static_cast<std::size_t>(plan.workers);
+  const auto workers = static_cast<std::size_t>(plan.workers);
+  std::size_t active = workers;
+  if (const std::size_t invited = plan.invited ? static_cast<std::size_t>(*plan.invited) : workers; stop.updates && invited < workers)
+    active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *stop.updates) * invited);
+  return 16'000'000 + scheme_entry->worker_bytes * active + scheme_entry->idle_bytes * (workers - active);
 }
 
 std::size_t Blueprint::math_bytes() const {

@@ -22,6 +22,11 @@ class FederatedRounds {
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool.
   double per_epoch(const TrainingPlan& plan) const;
 
+  /// Clients of a round: `clients`, or max(1, C·K) of K workers.
+  std::int64_t clients_of(Rank workers) const {
+    if (clients_) return std::min<std::int64_t>(*clients_, workers);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(fraction_ * static_cast<double>(workers))));
+  }
   /// The clients of a round, ascending. They follow from the seed, so the first round needs no message.
   std::shared_ptr<const std::vector<Rank>> invited(const Node& node, std::uint64_t round) const {
     return node.sample_workers(clients_of(node.workers()), round);
@@ -61,11 +66,6 @@ class FederatedRounds {
   };
 
  private:
-  /// `clients`, or max(1, C·K) of K workers.
-  std::int64_t clients_of(Rank workers) const {
-    if (clients_) return std::min<std::int64_t>(*clients_, workers);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(fraction_ * static_cast<double>(workers))));
-  }
   double fraction_;
   std::int64_t local_epochs_;
   std::optional<std::int64_t> clients_, local_steps_;

@@ -1,8 +1,10 @@
 // What computing is like on each worker of the cluster: times, loaders, shared cores.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "sim/base/sparse_array.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/training/payload.hpp"
 
@@ -26,8 +28,9 @@ struct SharedHost {
 };
 
 struct ComputePlan {
-  std::vector<WorkerCompute> compute;
-  std::vector<std::uint32_t> compute_of;  // [workers]: workers that are alike and have no luck of their own share one
+  std::function<WorkerCompute(Rank)> make;  // a worker's, when it first computes; what it refers to outlives this
+  SparseArray<WorkerCompute> compute;       // [workers]
+  std::vector<Rank> compute_of;  // [workers]: whose it uses; workers that are alike and have no luck of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<SharedHost> hosts;        // only those where cores may run short
@@ -36,7 +39,10 @@ struct ComputePlan {
 
   /// How long `worker` computes `batch` from `start` on, in its `call`-th computation.
   Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
-    return compute[compute_of[index_of(worker)]].duration({batch.work, batch.size, batch.number, batch.offset}, call, start);
+    const Rank whose = compute_of[index_of(worker)];
+    WorkerCompute* own = compute.find(index_of(whose));
+    if (!own) own = &compute.made(index_of(whose), make(whose));
+    return own->duration({batch.work, batch.size, batch.number, batch.offset}, call, start);
   }
 };
 

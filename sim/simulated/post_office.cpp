@@ -64,7 +64,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
 PostOffice::~PostOffice() { take_down(); }
 
 void PostOffice::take_down() {
-  mail_ = std::vector<Mailbox<MessagePointer>>();
+  mail_ = SparseArray<Mailbox<MessagePointer>>();
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
     in_flight_.pop_front();
@@ -174,7 +174,13 @@ void PostOffice::delivered(Delivery& delivery) {
   delivery.unlink();
   MessagePointer message(&delivery);
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
-  mail_of(delivery.to).put(std::move(message));
+  hand_over(std::move(message));
+}
+
+void PostOffice::hand_over(MessagePointer message) {
+  const Rank to = message->to;
+  workers_.wake(to);
+  mail_of(to).put(std::move(message));
 }
 
 /// It will not arrive.
@@ -195,15 +201,17 @@ void PostOffice::lose(Delivery& delivery) {
 
 void PostOffice::prefetch_worker(Rank rank) noexcept {
   if (!world_.is_worker(rank)) return;
-  workers_.node(rank).prefetch();
+  if (const Node* node = workers_.find_node(rank)) node->prefetch();
   books_.times().prefetch(rank);
-  __builtin_prefetch(&mail_of(rank));
+  __builtin_prefetch(mail_.find(index_of(rank)));
 }
 
 /// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
   if (!world_.is_worker(rank)) return;
-  if (const auto* receiver = mail_of(rank).first_waiting()) static_cast<const MailOperation*>(receiver)->prefetch_waiter();
+  const auto* mail = mail_.find(index_of(rank));
+  if (!mail) return;
+  if (const auto* receiver = mail->first_waiting()) static_cast<const MailOperation*>(receiver)->prefetch_waiter();
 }
 
 /// A server's messages may have waited for long: the next but one, then what the next one carries and its sender's account.
@@ -229,7 +237,7 @@ bool PostOffice::receive(MailOperation& operation) {
   std::optional<MessagePointer> item = mail_of(rank).receive(operation);
   if (!item) return false;
   operation.message = std::move(*item);
-  if (!world_.is_worker(rank)) prefetch_messages(mail_.back());
+  if (!world_.is_worker(rank)) prefetch_messages(mail_of(rank));
   taken(operation);
   if (!processors_.occupies(rank) || is_notice(*operation.message)) return true;
   handle(operation);
@@ -276,7 +284,7 @@ void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
 }
 
 void PostOffice::worker_went(Rank worker, bool crashed) {
-  mail_of(worker).clear();
+  if (auto* mail = mail_.find(index_of(worker))) mail->clear();
   std::vector<Delivery*> lost;
   for (InFlightMessage& message : in_flight_) {
     auto& delivery = static_cast<Delivery&>(message);
@@ -290,9 +298,9 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
 
 void PostOffice::forget_mail_from(Rank worker) {
   const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
-  if (world_.has_server()) mail_.back().remove_if(of_it);
+  if (world_.has_server()) mail_of(world_.workers).remove_if(of_it);
   if (!workers_write_each_other_) return;
-  for (Mailbox<MessagePointer>& mail : mail_) mail.remove_if(of_it);
+  mail_.for_each([&](Mailbox<MessagePointer>& mail) { mail.remove_if(of_it); });
 }
 
 void PostOffice::forget_former_life(Rank worker) {
@@ -307,7 +315,7 @@ void PostOffice::forget_former_life(Rank worker) {
 
 void PostOffice::tell_of_members() {
   const Rank nobody = world_.workers;  // where there is a server, its own rank
-  const auto tell = [&](Rank rank) { mail_of(rank).put(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  const auto tell = [&](Rank rank) { hand_over(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
   if (world_.has_server()) return tell(world_.workers);
   for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
     if (workers_.is_member(worker)) tell(worker);
@@ -320,8 +328,9 @@ std::uint64_t PostOffice::bytes_in_flight() const {
 }
 
 void PostOffice::describe_waiting(std::vector<std::string>& who) const {
-  for (const Mailbox<MessagePointer>& mail : mail_)
+  mail_.for_each([&](const Mailbox<MessagePointer>& mail) {
     if (const auto* receiver = mail.first_waiting()) who.push_back(static_cast<const MailOperation*>(receiver)->describe());
+  });
   signals_.describe_waiting(who);
 }
 

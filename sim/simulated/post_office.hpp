@@ -72,7 +72,10 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_[index_of(rank)]; }
+  /// Made when it is first asked for.
+  Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
+  /// Into its mailbox, which an idle worker opens now.
+  void hand_over(MessagePointer message);
   /// A message was given to a node's process, which sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
   /// The receive completes when its node's processor has handled the message.
@@ -104,7 +107,7 @@ class PostOffice {
   StateTransferWatch* state_watch_ = nullptr;  // null: no worker is ever sent its state
   Carriage carriage_;                          // scratch
   InFlight in_flight_;
-  std::vector<Mailbox<MessagePointer>> mail_;  // [workers], and the server
+  SparseArray<Mailbox<MessagePointer>> mail_;  // [workers], and the server
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last

@@ -59,10 +59,10 @@ Publications::Publications(World& world, Books& books, Workers& workers, Reducti
     : world_(world), books_(books), workers_(workers), reduction_(reduction), lineage_(lineage), evaluator_(evaluator) {
   if (world.cluster.serial_per_epoch > Time())
     serial_part_ = std::make_unique<SerialPart>(world, books.recorder(), computations, processors);
-  const Versions versions = workers.node(0).plan().versions;
+  const Versions versions = workers.plan().versions;
   if (versions == Versions::shared) return;
   lockstep_ = versions == Versions::lockstep;
-  own_.emplace(versions, world.workers, workers.node(0).initial_weights());
+  own_.emplace(versions, world.workers, workers.initial_weights());
   if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->current())->value; });
 }
 

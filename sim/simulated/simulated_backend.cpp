@@ -41,10 +41,9 @@ void SimulatedBackend::take_down() {
 
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
   if (until && *until <= Time::limit()) world_.queue().stop_before_limit();
-  const Weights initial = workers_.node(0).initial_weights();
+  const Weights initial = workers_.initial_weights();
   if (books_.recorder().begin(initial)) return close_record(world_.now());
-  for (Rank worker = 0; worker < world_.workers; ++worker)
-    if (is_member(worker)) workers_.spawn_worker(worker);
+  workers_.spawn_first_workers();
   if (world_.has_server()) workers_.spawn_server();
   if (events_.membership) events_.membership->begin();
   if (events_.background) events_.background->begin();

@@ -14,8 +14,8 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
       waits_(world.cluster.on_failure == OnFailure::wait) {
   const auto workers = static_cast<std::size_t>(plan.workers);
   const std::size_t processes = workers + (world.has_server() ? 1 : 0);
-  nodes_ = FixedArray<Node>(processes);
-  for (Rank rank = 0; index_of(rank) < processes; ++rank) nodes_.emplace_back(context_, rank);
+  nodes_ = SparseArray<Node>(processes);
+  if (plan.invited) idle_.assign(workers, true);
   if (world.cluster.faults.empty()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
@@ -25,27 +25,46 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
 
 std::uint64_t Workers::drawn() const {
   std::uint64_t samples = 0;
-  for (const Node& node : nodes_) samples += node.drawn();
+  nodes_.for_each([&](const Node& node) { samples += node.drawn(); });
   return samples;
 }
 
 void Workers::spawn_worker(Rank worker) {
+  if (!idle_.empty()) idle_[index_of(worker)] = false;
   Process process = scheme_.worker(node(worker));
   const bool first = world_.now() == Time() && !change();
   const Simulation::ProcessId id = first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process));
   if (change()) processes_[index_of(worker)] = id;
 }
 
+void Workers::spawn_first_workers() {
+  if (idle_.empty()) {
+    for (Rank worker = 0; worker < world_.workers; ++worker)
+      if (is_member(worker)) spawn_worker(worker);
+    return;
+  }
+  Node& server = node(world_.workers);
+  const auto first = server.sample_workers(*context_.plan.invited, server.initial_weights()->version);
+  for (const Rank worker : *first)
+    if (is_member(worker)) spawn_worker(worker);
+}
+
+void Workers::wake_worker(Rank worker) {
+  idle_[index_of(worker)] = false;
+  const Simulation::ProcessId id = world_.simulation.spawn_now(scheme_.worker(node(worker)));
+  if (change()) processes_[index_of(worker)] = id;
+}
+
 void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
 
 void Workers::kill(Rank worker) {
-  world_.simulation.kill(processes_[index_of(worker)]);
+  if (idle_.empty() || !idle_[index_of(worker)]) world_.simulation.kill(processes_[index_of(worker)]);
   choices_.life_ended(worker);
 }
 
 void Workers::take_down() {
   world_.simulation.kill_all();
-  nodes_ = FixedArray<Node>();
+  nodes_ = SparseArray<Node>();
 }
 
 void Workers::set_state(Rank worker, State state) {

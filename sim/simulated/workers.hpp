@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/base/fixed_array.hpp"
+#include "sim/base/sparse_array.hpp"
 #include "sim/simulated/choices.hpp"
 #include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
@@ -11,6 +11,9 @@
 namespace straggler {
 
 /// Without faults every worker is in, always, and nothing is kept about it.
+///
+/// Where workers act only when they are invited (TrainingPlan::invited), a worker that nobody has invited yet is idle: it is in, but it has
+/// no process and no node. It gets both just before its first message.
 class Workers {
  public:
   enum class State : std::uint8_t {
@@ -24,14 +27,25 @@ class Workers {
   /// All outlive this. `backend`: what nodes talk to.
   Workers(World& world, Choices& choices, const Scheme& scheme, Backend& backend, Lineage& lineage, const TrainingPlan& plan);
 
-  Node& node(Rank rank) { return nodes_[index_of(rank)]; }
-  const Node& node(Rank rank) const { return nodes_[index_of(rank)]; }
+  /// Made when it is first asked for.
+  Node& node(Rank rank) { return nodes_.made(index_of(rank), context_, rank); }
+  /// Null: it has none yet.
+  const Node* find_node(Rank rank) const { return nodes_.find(index_of(rank)); }
+  /// The same on every node.
+  Weights initial_weights() { return node(world_.has_server() ? world_.workers : 0).initial_weights(); }
+  const TrainingPlan& plan() const { return context_.plan; }
   Algebra& algebra() { return context_.algebra; }
   /// Samples drawn by all.
   std::uint64_t drawn() const;
 
   void spawn_worker(Rank worker);
+  /// All that are in and act before they get a message.
+  void spawn_first_workers();
   void spawn_server();
+  /// `rank` is about to get a message: if it is an idle worker, its process starts.
+  void wake(Rank rank) {
+    if (!idle_.empty() && world_.is_worker(rank) && idle_[index_of(rank)]) wake_worker(rank);
+  }
   /// Its process ends where it waits.
   void kill(Rank worker);
   /// All processes end; nodes go.
@@ -68,11 +82,14 @@ class Workers {
   Rank first_member() const;
 
  private:
+  void wake_worker(Rank worker);
+
   World& world_;
   Choices& choices_;
   const Scheme& scheme_;
   NodeContext context_;
-  FixedArray<Node> nodes_;                        // [workers], and the server
+  SparseArray<Node> nodes_;                       // [workers], and the server
+  std::vector<bool> idle_;                        // [workers]; empty unless workers act only when they are invited
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one

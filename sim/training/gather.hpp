@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -37,11 +38,12 @@ template <class T>
 class Gathering {
  public:
   Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
-    parts_.resize(static_cast<std::size_t>(node.workers()));
-    missing_ = from_.size();
+    std::sort(from_.begin(), from_.end());
+    parts_.resize(from_.size());
+    missing_ = expected_ = from_.size();
   }
   void take(From<T> arrived) {
-    std::optional<T>& part = parts_[index_of(arrived.sender)];
+    std::optional<T>& part = part_of(arrived.sender);
     if (part || version_of(arrived) != version_) return;
     part.emplace(std::move(static_cast<T&>(arrived)));
     --missing_;
@@ -50,32 +52,51 @@ class Gathering {
   bool complete(GatherUntil until) {
     if (until == GatherUntil::first_lives) forget_the_dead();
     if (missing_ == 0) return true;
-    if (!node_.members_change() || (missing_ == from_.size() && until == GatherUntil::one_at_least)) return false;
-    for (const Rank rank : from_)
-      if (!parts_[index_of(rank)] && node_.awaits(rank)) return false;
+    if (!node_.members_change() || (missing_ == expected_ && until == GatherUntil::one_at_least)) return false;
+    for (std::size_t i = 0; i < from_.size(); ++i)
+      if (!dead(i) && !parts_[i] && node_.awaits(from_[i])) return false;
     return true;
   }
   /// One that was down in between is not waited for: its new life has not been asked.
   void forget_the_dead() {
-    std::erase_if(from_, [this](Rank rank) {
-      const bool dead = !parts_[index_of(rank)] && !node_.is_member(rank);
-      if (dead) --missing_;
-      return dead;
-    });
+    dead_.resize(from_.size());
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (dead_[i] || parts_[i] || node_.is_member(from_[i])) continue;
+      dead_[i] = true;
+      --missing_;
+      --expected_;
+    }
   }
   std::vector<T> parts() {
     std::vector<T> all;
-    for (std::optional<T>& part : parts_)
-      if (part) all.push_back(std::move(*part));
+    auto other = others_.begin();
+    const auto take_others = [&](Rank before) {
+      for (; other != others_.end() && other->first < before; ++other) all.push_back(std::move(*other->second));
+    };
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (!parts_[i]) continue;
+      take_others(from_[i]);
+      all.push_back(std::move(*parts_[i]));
+    }
+    take_others(node_.workers());
     return all;
   }
 
  private:
   const Node& node_;
   std::uint64_t version_;
-  std::vector<Rank> from_;
-  std::vector<std::optional<T>> parts_;  // [workers]
-  std::size_t missing_;
+  std::vector<Rank> from_;  // ascending
+  bool dead(std::size_t i) const { return i < dead_.size() && dead_[i]; }
+  std::optional<T>& part_of(Rank sender) {
+    auto i = index_of(sender);
+    if (i >= from_.size() || from_[i] != sender)
+      i = static_cast<std::size_t>(std::lower_bound(from_.begin(), from_.end(), sender) - from_.begin());
+    return i < from_.size() && from_[i] == sender ? parts_[i] : others_[sender];
+  }
+  std::vector<std::optional<T>> parts_;      // [from]
+  std::vector<bool> dead_;                   // [from]: forgotten; empty: none
+  std::map<Rank, std::optional<T>> others_;  // what workers sent who were not asked
+  std::size_t missing_, expected_;           // of `from`, but for the dead
 };
 
 template <class T>

@@ -2,21 +2,48 @@
 
 #include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "sim/base/random.hpp"
 
 namespace straggler {
 
+namespace {
+
+/// The first `count` of a Fisher-Yates shuffle of 0..n-1, ascending. Only places that were swapped are kept: time and memory go with `count`.
+std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws) {
+  std::unordered_map<std::size_t, Rank> moved;  // what lies at places where something else was
+  const auto at = [&moved](std::size_t i) {
+    const auto found = moved.find(i);
+    return found == moved.end() ? static_cast<Rank>(i) : found->second;
+  };
+  std::vector<Rank> ranks;
+  ranks.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t j = i + draws.below(n - i);
+    ranks.push_back(at(j));
+    moved[j] = at(i);
+    moved.erase(i);  // nobody looks there again
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+}  // namespace
+
 std::shared_ptr<const std::vector<Rank>> Node::sample_workers(std::int64_t count, std::uint64_t round) const {
-  NodeContext::SampledWorkers& last = context_.sampled;
-  if (last.ranks && last.count == count && last.round == round) return last.ranks;
-  std::vector<Rank> ranks(static_cast<std::size_t>(plan().workers));
-  std::iota(ranks.begin(), ranks.end(), 0);
+  auto& [last, before] = context_.sampled;
+  const auto is_it = [&](const NodeContext::SampledWorkers& drawn) { return drawn.ranks && drawn.count == count && drawn.round == round; };
+  if (is_it(last)) return last.ranks;
+  std::swap(last, before);
+  if (is_it(last)) return last.ranks;
+  std::vector<Rank> ranks;
   if (count < plan().workers) {
-    RandomStream draws(plan().seed, "server/sampled workers", round);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(ranks[i], ranks[i + draws.below(ranks.size() - i)]);
-    ranks.resize(static_cast<std::size_t>(count));
-    std::sort(ranks.begin(), ranks.end());
+    ranks = sample(static_cast<std::size_t>(count), static_cast<std::size_t>(plan().workers),
+                   RandomStream(plan().seed, "server/sampled workers", round));
+  } else {
+    ranks.resize(static_cast<std::size_t>(plan().workers));
+    std::iota(ranks.begin(), ranks.end(), 0);
   }
   last = {count, round, std::make_shared<const std::vector<Rank>>(std::move(ranks))};
   return last.ranks;

@@ -1,5 +1,6 @@
 // A process's place in a run: who it is, and what it shares with the others. Operations and back ends know a node as this.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,12 +26,13 @@ struct NodeContext {
   Lineage& lineage;
   const TrainingPlan& plan;
   Algebra algebra;
-  /// What Node::sample_workers drew last, for all nodes.
+  /// What Node::sample_workers drew, for all nodes.
   struct SampledWorkers {
     std::int64_t count = -1;
     std::uint64_t round = 0;
     std::shared_ptr<const std::vector<Rank>> ranks;
-  } sampled;
+  };
+  std::array<SampledWorkers, 2> sampled;  // the one asked for last, and the one before: newcomers ask for the first round
   SampleStream shared_stream;  // where plan.shared_stream
   Weights initial;             // made when first asked for
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/lineage/update_rule.hpp"
@@ -22,6 +23,9 @@ struct TrainingPlan {
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
+  /// Workers act only when a message reaches them, but for so many: Node::sample_workers names them, for the initial version. None: all
+  /// workers act from the beginning.
+  std::optional<std::int64_t> invited;
   std::uint64_t train_samples = 1;            // size of the training set
   std::uint64_t epoch_samples = 1;            // of which one pass counts: pass_samples of all parts, or of the pool; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool

@@ -93,10 +93,16 @@ struct SchemeEntry {
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   /// True: what workers send, or bring to an all-reduce, are gradients, which training.compression may compress.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
+  /// How many of the plan's workers a server invites to a round. The others wait, and act only when a message reaches them; who is invited
+  /// to the first round follows from the seed (Node::sample_workers). None: every worker acts from the beginning.
+  std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
+    return std::optional<std::int64_t>();
+  };
   bool real = true;                                         // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
   std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those
+  std::size_t idle_bytes = 300;      // measured, of this program for a worker that nobody has invited yet
   std::size_t worker_bytes = 1'600;  // measured, of this program for a worker without math: node, frame, links, accounts, messages
   /// A second optimizer, which steps along what workers have come to together: its kind and parameters, as `training.optimizer` has them.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {

@@ -95,3 +95,32 @@ TEST_CASE("check estimates what compressed gradients and their error feedback ta
     check_estimate(place, scheme, 20'000, false, "top_k");
   }
 }
+
+namespace {
+
+/// Of a run for timing alone, of 20 rounds of 100 clients each.
+double peak_bytes(const Workplace& place, const std::string& scheme, int workers, const std::string& more = "") {
+  const auto ran = place.shell("straggler run memory.yaml --force --threads 1 --timing-only --out r --set \"training.scheme=" + scheme +
+                               "\" --set \"cluster.workers=[{count: " + std::to_string(workers) +
+                               ", device: node}]\" --set workload.data.samples=" + std::to_string(20 * workers) +
+                               " --set training.stop.updates=20" + more);
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  return nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("a client that is never invited takes 300 bytes at most") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  const int few = 10'000, many = 210'000;
+  for (const char* kind : {"fedavg", "scaffold"}) {
+    CAPTURE(kind);
+    const std::string scheme = std::string("{kind: ") + kind + ", clients: 100, local_steps: 2}";
+    for (const char* faults : {"", " --set \"cluster.faults=[{kind: crash, worker: 7, at: 20ms, restart_after: 30ms}]\""}) {
+      CAPTURE(faults);
+      const double each = (peak_bytes(place, scheme, many, faults) - peak_bytes(place, scheme, few, faults)) / (many - few);
+      CHECK(each < 300);
+    }
+  }
+}
