@@ -89,6 +89,7 @@ const Register<SchemeEntry> entry({
         },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
+    .worker_bytes = 2'900,
 });
 
 }  // namespace
