@@ -84,9 +84,12 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited =
-        [](const Parameters& parameters, const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return std::optional(FederatedRounds(parameters).clients_of(plan.workers));
+        },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
+    .worker_bytes = 2'900,
 });
 
 }  // namespace

@@ -43,8 +43,9 @@ class Gathering {
     missing_ = expected_ = from_.size();
   }
   void take(From<T> arrived) {
+    if (version_of(arrived) != version_) return;
     std::optional<T>& part = part_of(arrived.sender);
-    if (part || version_of(arrived) != version_) return;
+    if (part) return;
     part.emplace(std::move(static_cast<T&>(arrived)));
     --missing_;
   }
