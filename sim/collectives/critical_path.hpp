@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/cluster/transport.hpp"
-#include "sim/collectives/schedule.hpp"
 #include "sim/collectives/costs.hpp"
+#include "sim/collectives/schedule.hpp"
 
 namespace straggler {
 
@@ -52,7 +52,7 @@ class CriticalPath {
     CollectiveRank from, to;
     std::size_t first_hop, hops;
     double before, after, bytes, most_bytes_per_second;  // seconds of latency in front of its flow, and behind it
-    double begin = 0;  // of its flow
+    double begin = 0;                                    // of its flow
     CollectiveRank waited_for = 0;
   };
   /// Of a flow that began at `begin`, with that of the message `after`.

@@ -29,13 +29,9 @@ struct DilocoOptions {
   std::int64_t leaves_after(std::int64_t n) const {
     return n / fragments * steps + ((n % fragments + 1) * steps + fragments - 1) / fragments;
   }
-  Fragment fragment(std::int64_t n) const {
-    return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)};
-  }
+  Fragment fragment(std::int64_t n) const { return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)}; }
   /// Local steps behind a worker that starts from version n: as far as the others are by then, but for one step at least.
-  std::int64_t steps_before(std::int64_t n) const {
-    return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1);
-  }
+  std::int64_t steps_before(std::int64_t n) const { return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1); }
 };
 
 /// One for each fragment. What they remember travels with the global weights, for workers that come later.

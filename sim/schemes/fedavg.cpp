@@ -74,10 +74,8 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return std::optional(FederatedRounds(parameters).clients_of(plan.workers));
-        },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
     .workers_hold = WorkersHold::own_weights,
 });
 

@@ -54,8 +54,8 @@ class Scaffold final : public Scheme {
       const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
       const Weights average = node.mean(parts);  // of what is attached, too
       const double share = static_cast<double>(parts.size()) / node.workers();
-      const Handle common = algebra.combination(
-          {{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
+      const Handle common =
+          algebra.combination({{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
       const Weights next = algebra.blend(average, weights, 1 - server_rate_);
       weights = co_await node.publish(algebra.attach(algebra.without_attached(next), control, common));
       const auto invited = rounds_.invited(node, weights->version);
@@ -69,7 +69,8 @@ class Scaffold final : public Scheme {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = FederatedRounds::parameters();
-  all.push_back({.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
+  all.push_back(
+      {.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
@@ -83,10 +84,8 @@ const Register<SchemeEntry> entry({
     .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return std::optional(FederatedRounds(parameters).clients_of(plan.workers));
-        },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
     .worker_bytes = 2'900,

@@ -30,7 +30,7 @@ struct SharedHost {
 struct ComputePlan {
   std::function<WorkerCompute(Rank)> make;  // a worker's, when it first computes; what it refers to outlives this
   SparseArray<WorkerCompute> compute;       // [workers]
-  std::vector<Rank> compute_of;  // [workers]: whose it uses; workers that are alike and have no luck of their own share one
+  std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are alike and have no luck of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<SharedHost> hosts;        // only those where cores may run short

@@ -60,7 +60,7 @@ class Membership final : private StateTransferWatch {
   std::vector<std::vector<double>> slow_;   // [workers]: factors of the slow spells it is in
   std::vector<std::vector<double>> links_;  // [links]: factors of the failures it is in; empty unless links fail
   std::vector<Rank> ready_;                 // come, waiting for the next version
-  std::vector<bool> to_come_;      // [workers]: a story is under way at whose end it starts
+  std::vector<bool> to_come_;               // [workers]: a story is under way at whose end it starts
   std::vector<Handle> optimizer_;  // that belongs to the latest version, where workers have it: some may not have taken that step yet
 };
 

@@ -72,7 +72,6 @@ void PostOffice::take_down() {
   }
 }
 
-
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
   if (delivery.stage == Delivery::Stage::handled) return 0;
   return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);

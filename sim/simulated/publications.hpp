@@ -69,7 +69,7 @@ class Publications {
   bool lockstep_ = false;
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
-  std::uint32_t reductions_ = 0;  // whose results the latest version holds
+  std::uint32_t reductions_ = 0;             // whose results the latest version holds
   std::optional<Outcome> failure_;
 };
 

@@ -21,8 +21,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
-    events_.membership =
-        std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
+    events_.membership = std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
 }
 

@@ -69,7 +69,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   struct {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
     std::unique_ptr<Background> background;  // null: none
-  } events_;  // what happens to the cluster, whatever training does
+  } events_;                                 // what happens to the cluster, whatever training does
 };
 
 }  // namespace straggler

@@ -58,7 +58,7 @@ struct SimulatedCluster {
 
   bool peers = false;  // workers exchange with each other, by messages: each is told when members change
 
-  bool reduces = false;  // workers call collectives (SchemeEntry::all_reduces)
+  bool reduces = false;                         // workers call collectives (SchemeEntry::all_reduces)
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
   bool gathers = false;  // what the all-reduces average is compressed: each is an all-gather around a ring (Compression::gathered)
   Parameters all_reduce_parameters;

@@ -70,7 +70,7 @@ Weights joined_weights(const std::vector<Weights>& parts) {
   Contributions& made = state.more.edit().made;
   for (const Weights& part : parts) {
     state.local_samples += part->local_samples;
-    made.insert(made.end(), part->made().begin(), part->made().end());
+    for (const Contribution& each : part->made()) made.push_back(each);
   }
   return out;
 }
@@ -86,8 +86,7 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
     more.samples += part->samples();
     more.of_weights = more.of_weights || part->of_weights();
     state.averaged += part->averaged;
-    const Contributions made = part->made();
-    more.made.insert(more.made.end(), made.begin(), made.end());
+    for (const Contribution& each : part->made()) more.made.push_back(each);
   }
   return out;
 }

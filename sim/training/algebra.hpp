@@ -49,8 +49,8 @@ class Algebra {
   Gradient scaled(const Gradient& gradient, double factor) const;
   /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by them.
   Gradient counted_as(const Gradient& gradient, std::int32_t workers) const;
-  /// from - to, in that fragment: the direction along which a step of rate 1 leads from `from` to `to`. It carries the contributions and the
-  /// running statistics of `to`.
+  /// from - to, in that fragment: the direction along which a step of rate 1 leads from `from` to `to`. It carries the contributions and
+  /// the running statistics of `to`.
   Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
   /// (1 - share) mine + share · other in that fragment; elsewhere mine. What has been contributed to it is mine; its version is `other`'s.
   Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {}) const;

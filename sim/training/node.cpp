@@ -10,7 +10,8 @@ namespace straggler {
 
 namespace {
 
-/// The first `count` of a Fisher-Yates shuffle of 0..n-1, ascending. Only places that were swapped are kept: time and memory go with `count`.
+/// The first `count` of a Fisher-Yates shuffle of 0..n-1, ascending. Only places that were swapped are kept: time and memory go with
+/// `count`.
 std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws) {
   std::unordered_map<std::size_t, Rank> moved;  // what lies at places where something else was
   const auto at = [&moved](std::size_t i) {

@@ -174,7 +174,7 @@ class GradientState : public pool::Pooled {
     AttachedVectors attached;
     Fragment fragment;
     std::optional<std::uint64_t> bytes = std::nullopt;  // on the wire, where it is not a vector of the run's precision: it is compressed
-    bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
+    bool of_weights = false;                            // derived from weights, in full precision: a message carries it in the run's
 
    private:
     friend class GradientState;

@@ -34,9 +34,9 @@ struct TrainingPlan {
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
   const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; none: the scheme has none
-  bool statistics = false;  // vectors end in running statistics, or in a dynamic loss scale
-  const Rule* rounding = nullptr;  // what a message does to weights; none: nothing
-  const Compression* compression = nullptr;  // what a message does to a worker's gradients; none: nothing
+  bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
+  const Rule* rounding = nullptr;               // what a message does to weights; none: nothing
+  const Compression* compression = nullptr;     // what a message does to a worker's gradients; none: nothing
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
   std::int64_t batch_of(Rank worker) const { return batch + (worker < larger_batches ? 1 : 0); }

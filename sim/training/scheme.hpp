@@ -89,7 +89,9 @@ struct SchemeEntry {
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
   /// Why it cannot run with these workers, and what would be right; empty: it can.
-  std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) { return std::string(); };
+  std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) {
+    return std::string();
+  };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
   /// True: what workers send, or bring to an all-reduce, are gradients, which training.compression may compress.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
@@ -98,7 +100,7 @@ struct SchemeEntry {
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
     return std::optional<std::int64_t>();
   };
-  bool real = true;                                         // can run on MPI ranks
+  bool real = true;          // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
   std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those

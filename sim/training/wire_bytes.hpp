@@ -38,9 +38,7 @@ struct WireBytes {
   std::uint64_t main(const MembershipNotice&) const { return 0; }
 
   /// Every vector ends in them, attached ones too.
-  std::uint64_t behind(const Weights& weights) const {
-    return weights->fragment().share_of(statistics * (1 + weights->attached().size()));
-  }
+  std::uint64_t behind(const Weights& weights) const { return weights->fragment().share_of(statistics * (1 + weights->attached().size())); }
   std::uint64_t behind(const Gradient& gradient) const {
     return has_vector(gradient) ? gradient->fragment().share_of(statistics * (1 + gradient->attached().size())) : 0;
   }

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "sim/base/fixed_array.hpp"
 #include "sim/base/huge_pages.hpp"
 
 using namespace straggler;
@@ -34,13 +33,6 @@ void check_apart(std::size_t bytes, std::size_t count) {
   CHECK(aligned);
   for (unsigned char* piece : pieces) pool::release(piece, bytes);
 }
-
-struct Counted {
-  explicit Counted(int& alive) : alive_(alive) { ++alive_; }
-  Counted(const Counted&) = delete;
-  ~Counted() { --alive_; }
-  int& alive_;
-};
 
 }  // namespace
 
@@ -71,25 +63,6 @@ TEST_CASE("a thread's pieces may be released by another, and outlive it") {
     for (void* piece : pieces) pool::release(piece, 72);
   })
       .join();
-}
-
-TEST_CASE("a fixed array makes, keeps in place and destroys what cannot move") {
-  int alive = 0;
-  {
-    FixedArray<Counted> items(3);
-    const Counted* first = &items.emplace_back(alive);
-    items.emplace_back(alive);
-    items.emplace_back(alive);
-    CHECK(alive == 3);
-    CHECK_THROWS_AS(items.emplace_back(alive), std::length_error);
-    FixedArray<Counted> moved = std::move(items);
-    CHECK(&moved.front() == first);
-    CHECK(moved.size() == 3);
-    CHECK(items.empty());
-    moved = FixedArray<Counted>();
-    CHECK(alive == 0);
-  }
-  CHECK(alive == 0);
 }
 
 TEST_CASE("large vectors begin on a huge page, small ones where they like") {

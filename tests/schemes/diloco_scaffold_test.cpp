@@ -47,7 +47,8 @@ TEST_CASE("DiLoCo with a plain outer step of rate 1 is local SGD up to rounding"
 TEST_CASE("DiLoCo with one worker and a plain outer step of rate 1 is plain SGD up to rounding") {
   // A fragment holds the weights of the moment at which it left last: of 6 steps a round, after steps 2, 4 and 6.
   const auto plain_after = [](int steps) { return of(1, "{kind: sequential}", {"training.stop.updates=" + std::to_string(steps)}); };
-  CHECK(relative_difference(of(1, "{kind: diloco, steps: 6, " + plain_outer + "}", {"training.stop.updates=3"}), plain_after(18)) <= 60 * eps);
+  CHECK(relative_difference(of(1, "{kind: diloco, steps: 6, " + plain_outer + "}", {"training.stop.updates=3"}), plain_after(18)) <=
+        60 * eps);
   const Result pieces = of(1, "{kind: diloco, steps: 6, fragments: 3, " + plain_outer + "}", {"training.stop.updates=9"});
   const std::size_t length = pieces.weights.size();
   for (std::size_t fragment = 0; fragment < 3; ++fragment) {

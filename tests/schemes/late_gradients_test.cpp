@@ -62,13 +62,15 @@ TEST_CASE("backup workers: late gradients are dropped, and their time, samples a
 TEST_CASE("backup workers, 16 with 4 backups and exponential times: 1.637 E[X] an update") {
   // Not an order statistic: whoever was late joins the next update late. 1.637 is the contract's figure for the rule.
   const int updates = 20'000;
-  const Result result = run_timing(cluster(16), {"devices.node.jitter={kind: exponential}", "training.stop.updates=" + std::to_string(updates),
-                                                 "training.scheme={kind: backup_workers, backups: 4}"});
+  const Result result =
+      run_timing(cluster(16), {"devices.node.jitter={kind: exponential}", "training.stop.updates=" + std::to_string(updates),
+                               "training.scheme={kind: backup_workers, backups: 4}"});
   CHECK(result.record.end.seconds() / updates / 0.1 == doctest::Approx(1.637).epsilon(0.015));
 }
 
 TEST_CASE("SSP with a slack that is never reached and the sum of steps is asynchronous SGD, bit for bit") {
-  check_same_course(run(cluster(4), with(uneven, "{kind: ssp, slack: 1000000, scale: sum}")), run(cluster(4), with(uneven, "{kind: asgd}")));
+  check_same_course(run(cluster(4), with(uneven, "{kind: ssp, slack: 1000000, scale: sum}")),
+                    run(cluster(4), with(uneven, "{kind: asgd}")));
 }
 
 TEST_CASE("SSP: no clock is ever more than slack + 1 ahead of another") {
@@ -89,8 +91,8 @@ TEST_CASE("SSP: no clock is ever more than slack + 1 ahead of another") {
 }
 
 TEST_CASE("SSP without slack makes the step of synchronous SGD in each round, up to rounding") {
-  // A round of SSP: w - (lr/p) g_1 - … - (lr/p) g_p, p roundings of at most |w| eps / 2 each, plus that of each scaled gradient; SSGD rounds
-  // the mean and the step. In r rounds the differences of gradients add up with the smoothness L of the loss: (1 + lr L)^r.
+  // A round of SSP: w - (lr/p) g_1 - … - (lr/p) g_p, p roundings of at most |w| eps / 2 each, plus that of each scaled gradient; SSGD
+  // rounds the mean and the step. In r rounds the differences of gradients add up with the smoothness L of the loss: (1 + lr L)^r.
   const int p = 4, rounds = 10;
   std::vector<std::string> ssp = with(uneven, "{kind: ssp, slack: 0}"), ssgd = with(uneven, "{kind: ssgd, via: server}");
   ssp.push_back("training.stop.updates=" + std::to_string(rounds * p));

@@ -108,7 +108,7 @@ TEST_CASE("with plain SGD, exchanging gradients is exchanging weights") {
     difference = std::max(difference, std::abs(static_cast<double>(weights.weights[i]) - static_cast<double>(gradients.weights[i])));
   }
   CHECK(difference < 1e-5 * largest);
-  CHECK(difference > 0);  // two ways of summing, not one
+  CHECK(difference > 0);                              // two ways of summing, not one
   CHECK(gradients.record.end <= weights.record.end);  // who took no step has no gradient to send (decision 29)
 }
 

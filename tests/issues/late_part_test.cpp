@@ -1,0 +1,36 @@
+// A worker that sent weights of an older round, and had not been asked in this one, left an empty place. Collecting read it.
+#include <doctest/doctest.h>
+
+#include "sim/training/gather.hpp"
+#include "training/fake_cluster.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+class Idle final : public Scheme {
+ public:
+  Process worker(Node&) const override { co_return; }
+};
+
+}  // namespace
+
+TEST_CASE("a late part from a worker that was not asked leaves nothing in a collection") {
+  const Idle idle;
+  FakeCluster cluster(idle, 2, false);
+  Node& node = cluster.node(0);
+  const auto from = [&](Rank sender) { return From<Weights>(node.initial_weights(), {sender, 0}); };
+
+  Gathering<Weights> next(node, node.initial_weights()->version + 1, {0});
+  next.take(from(1));  // of the version before
+  CHECK(!next.complete(GatherUntil::one_at_least));
+  CHECK(next.parts().empty());
+
+  Gathering<Weights> now(node, node.initial_weights()->version, {0});
+  now.take(from(1));  // nobody asked, but it fits
+  CHECK(!now.complete(GatherUntil::one_at_least));
+  now.take(from(0));
+  REQUIRE(now.complete(GatherUntil::one_at_least));
+  CHECK(now.parts().size() == 2);
+}
