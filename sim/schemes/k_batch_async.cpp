@@ -49,17 +49,22 @@ const Register<SchemeEntry> entry({
     .name = "k_batch_async",
     .summary = "asynchronous SGD on the mean of k gradients from anybody",
     .reference = "Dutta et al. 2018",
-    .parameters =
-        {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
-         on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .parameters = {{.name = "k",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "gradients of an update",
+                    .range = Range::between(1, 1e6)},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,
     .plain_sgd_alone = {{{"k", "1"}}},
-    .updates_per_epoch = [](const Parameters& parameters,
-                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(parameters.count("k"));
+        },
     .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,
 });

@@ -44,16 +44,17 @@ class Gathering {
   }
   void take(From<T> arrived) {
     if (version_of(arrived) != version_) return;
-    std::optional<T>& part = part_of(arrived.sender);
+    const auto i = place_of(arrived.sender);
+    std::optional<T>& part = i < from_.size() ? parts_[i] : others_[arrived.sender];
     if (part) return;
     part.emplace(std::move(static_cast<T&>(arrived)));
-    --missing_;
+    if (i < from_.size()) --missing_;
   }
   /// `until`: who is waited for.
   bool complete(GatherUntil until) {
     if (until == GatherUntil::first_lives) forget_the_dead();
     if (missing_ == 0) return true;
-    if (!node_.members_change() || (missing_ == expected_ && until == GatherUntil::one_at_least)) return false;
+    if (!node_.members_change() || (none_came() && until == GatherUntil::one_at_least)) return false;
     for (std::size_t i = 0; i < from_.size(); ++i)
       if (!dead(i) && !parts_[i] && node_.awaits(from_[i])) return false;
     return true;
@@ -88,11 +89,13 @@ class Gathering {
   std::uint64_t version_;
   std::vector<Rank> from_;  // ascending
   bool dead(std::size_t i) const { return i < dead_.size() && dead_[i]; }
-  std::optional<T>& part_of(Rank sender) {
-    auto i = index_of(sender);
-    if (i >= from_.size() || from_[i] != sender)
-      i = static_cast<std::size_t>(std::lower_bound(from_.begin(), from_.end(), sender) - from_.begin());
-    return i < from_.size() && from_[i] == sender ? parts_[i] : others_[sender];
+  bool none_came() const { return missing_ == expected_ && others_.empty(); }
+  /// Its index in `from`; from.size(): it was not asked.
+  std::size_t place_of(Rank sender) const {
+    const auto guess = index_of(sender);
+    if (guess < from_.size() && from_[guess] == sender) return guess;
+    const auto found = std::lower_bound(from_.begin(), from_.end(), sender);
+    return found != from_.end() && *found == sender ? static_cast<std::size_t>(found - from_.begin()) : from_.size();
   }
   std::vector<std::optional<T>> parts_;      // [from]
   std::vector<bool> dead_;                   // [from]: forgotten; empty: none

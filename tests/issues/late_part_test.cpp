@@ -1,4 +1,4 @@
-// A worker that sent weights of an older round, and had not been asked in this one, left an empty place. Collecting read it.
+// What a worker sent that was not asked: a late part left an empty place, which was read; one in time counted for a worker that was asked.
 #include <doctest/doctest.h>
 
 #include "sim/training/gather.hpp"
@@ -16,7 +16,7 @@ class Idle final : public Scheme {
 
 }  // namespace
 
-TEST_CASE("a late part from a worker that was not asked leaves nothing in a collection") {
+TEST_CASE("a collection waits for those who were asked, whatever others send") {
   const Idle idle;
   FakeCluster cluster(idle, 2, false);
   Node& node = cluster.node(0);
