@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/kernels/kernels.hpp"
+#include "models/optimizers/rate_scaling.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/lineage/update_rule.hpp"
@@ -107,7 +108,7 @@ class Schedule {
  public:
   /// Multiplier of the rate at `epochs`, without warmup and scaling.
   using Shape = std::function<double(double epochs)>;
-  enum class Scaling { none, linear, square_root };
+  using Scaling = RateScaling;
   Schedule() = default;
   Schedule(Shape shape, Scaling scaling, double warmup_epochs)
       : shape_(std::move(shape)), scaling_(scaling), warmup_epochs_(warmup_epochs) {}

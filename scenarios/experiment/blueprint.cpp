@@ -17,8 +17,8 @@ namespace {
 Numerics numerics_of(const Scenario& scenario) {
   const WorkloadSpec& spec = scenario.workload;
   Numerics numerics;
-  if (spec.precision == "fp16" || spec.precision == "mixed") numerics.precision = Precision::fp16;
-  if (spec.precision == "bf16") numerics.precision = Precision::bf16;
+  if (spec.precision == NumberFormat::fp16 || spec.precision == NumberFormat::mixed) numerics.precision = Precision::fp16;
+  if (spec.precision == NumberFormat::bf16) numerics.precision = Precision::bf16;
   numerics.loss_scale = static_cast<float>(spec.loss_scale);
   numerics.growth_every = static_cast<std::uint32_t>(spec.growth_every);
   const auto registers_of = [](const std::string& kind) { return Registry<OptimizerEntry>::instance().at(kind).registers; };
@@ -109,7 +109,7 @@ void Blueprint::resolve_data(const Scenario& scenario) {
     const Parameters& parameters = scenario.workload.data.parameters;
     return data_entry->inspect_seeded ? data_entry->inspect_seeded(parameters, base, scenario.seed) : data_entry->inspect(parameters, base);
   });
-  if (scenario.training.evaluate.split == "validation" && has_data())
+  if (scenario.training.evaluate.split == EvaluateSpec::Split::validation && has_data())
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);
   augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
@@ -236,7 +236,8 @@ void Blueprint::resolve_training(const Scenario& scenario) {
     throw_error(scenario, "training.scheme",
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
-  if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty()) throw_error(scenario, "training.scheme", why);
+  if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
+    throw_error(scenario, "training.scheme", why);
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
@@ -269,16 +270,13 @@ void Blueprint::resolve_training(const Scenario& scenario) {
 
   const auto& schedule = training.schedule;
   const double total = training.stop.epochs.value_or(std::numeric_limits<double>::infinity());
-  const auto scaling = schedule.scale_with_workers == "linear"        ? Schedule::Scaling::linear
-                       : schedule.scale_with_workers == "square_root" ? Schedule::Scaling::square_root
-                                                                      : Schedule::Scaling::none;
   const Schedule::Shape shape = at_place(scenario, "training.schedule", [&] {
     return Registry<ScheduleEntry>::instance().at(schedule.kind.name).make(schedule.kind.parameters, total);
   });
   optimizer = at_place(scenario, "training.optimizer", [&] {
     return Registry<OptimizerEntry>::instance()
         .at(training.optimizer.name)
-        .make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
+        .make(training.optimizer.parameters, Schedule(shape, schedule.scale_with_workers, schedule.warmup_epochs));
   });
   plan.optimizer = optimizer.get();
   if (const std::optional<OptimizerChoice> outer = scheme_entry->outer_optimizer(training.scheme.parameters)) {
@@ -295,7 +293,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
 
   stop.epochs = training.stop.epochs;
   stop.target_accuracy = training.stop.target_accuracy;
-  stop.at_target = training.stop.on_target == "stop";
+  stop.at_target = training.stop.on_target == StopSpec::OnTarget::stop;
   if (training.stop.updates) stop.updates = static_cast<std::uint64_t>(*training.stop.updates);
   if (training.stop.simulated_time) stop.simulated_time = Time::from_seconds(*training.stop.simulated_time);
   const EvaluateSpec& evaluate = training.evaluate;
@@ -304,7 +302,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   if (evaluate.every_simulated_time) evaluation.every_time = Time::from_seconds(*evaluate.every_simulated_time);
   evaluation.thresholds = evaluate.thresholds;
   evaluation.sustain = evaluate.sustain;
-  evaluation.set = evaluate.split == "validation" ? EvaluationSet::validation : EvaluationSet::test;
+  evaluation.set = evaluate.split == EvaluateSpec::Split::validation ? EvaluationSet::validation : EvaluationSet::test;
 }
 
 template <class Part>
@@ -332,7 +330,7 @@ void Blueprint::for_root(const Scenario& scenario, const std::optional<Key>& con
   // Nothing of these in fp32, so that keys stay what they were.
   const bool narrow = numerics.precision != Precision::fp32;
   part("workload.precision", [&](Hasher& to) {
-    if (narrow) to.add(std::string_view(spec.precision));
+    if (narrow) to.add(precision_choice.name_of(spec.precision));
   });
   part("workload.loss_scale", [&](Hasher& to) {
     if (narrow) to.add(spec.loss_scale).add(std::uint64_t{numerics.growth_every});

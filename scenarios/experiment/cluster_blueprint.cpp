@@ -194,8 +194,8 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.all_reduce_parameters = scenario.cluster.network.collective.parameters;
   out.shape = shape;
   out.uniform = uniform;
-  out.stepwise = spec.network.collective.fidelity == "stepwise";
-  out.as_they_come = spec.network.collective.start == "as_they_come";
+  out.stepwise = spec.network.collective.fidelity == CollectiveSpec::Fidelity::stepwise;
+  out.as_they_come = spec.network.collective.start == CollectiveSpec::Start::as_they_come;
   if (spec.network.collective.eager_up_to) out.eager_most = static_cast<std::uint64_t>(*spec.network.collective.eager_up_to);
   out.reduce_seconds_per_byte = inverse(spec.network.collective.reduce_rate);
   out.buckets = buckets;

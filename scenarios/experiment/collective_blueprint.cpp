@@ -50,10 +50,10 @@ std::vector<Bucket> filled_buckets(const Scenario& scenario, const CostTable& co
 /// What only messages of their own can show, and what they cannot.
 void Blueprint::check_stepwise(const Scenario& scenario) const {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (scenario.cluster.network.protocol.cores && spec.fidelity != "stepwise")
+  if (scenario.cluster.network.protocol.cores && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     throw_error(scenario, "cluster.network.protocol.cores",
                 "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
-  if (spec.start != "as_they_come") return;
+  if (spec.start != CollectiveSpec::Start::as_they_come) return;
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i)
     if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)

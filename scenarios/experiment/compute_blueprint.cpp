@@ -76,7 +76,8 @@ WorkerCompute compute_of(const Blueprint& blueprint, const Scenario& scenario, s
   std::unique_ptr<Jitter> jitter;
   if (device.jitter.name != "none")
     jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, worker);
-  return WorkerCompute(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed, worker);
+  return WorkerCompute(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed,
+                       worker);
 }
 
 void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {

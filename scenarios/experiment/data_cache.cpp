@@ -23,7 +23,7 @@ DataCache::Source DataCache::source_of(const Blueprint& blueprint, const Scenari
   Hasher files;
   for (const std::filesystem::path& file : blueprint.data_files(scenario)) add_state(files, file);
   Source source{scenario.workload.data, blueprint.base, {}, scenario.training.evaluate.split, files.key()};
-  if (blueprint.data_entry->seeded || source.split == "validation") source.seed = scenario.seed;
+  if (blueprint.data_entry->seeded || source.split == EvaluateSpec::Split::validation) source.seed = scenario.seed;
   return source;
 }
 

@@ -28,7 +28,7 @@ class DataCache {
     Kind data;
     std::filesystem::path base;
     std::optional<std::uint64_t> seed;  // none: it does not matter
-    std::string split;
+    EvaluateSpec::Split split;
     Key files;  // what the system says of them: another when one was written or replaced
     bool operator==(const Source&) const = default;
   };

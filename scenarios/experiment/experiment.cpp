@@ -286,14 +286,14 @@ namespace {
 
 /// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
 void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
-  const std::string& precision = scenario.workload.precision;
-  if (precision == "fp32") return;
+  const NumberFormat precision = scenario.workload.precision;
+  if (precision == NumberFormat::fp32) return;
   std::set<std::string> told;
   for (const WorkerGroup& group : scenario.cluster.workers) {
     const ComputeSpec& compute = scenario.devices.at(group.device).compute;
     if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
       continue;
-    const std::string format = precision == "bf16" ? "bf16" : "fp16";
+    const std::string format = precision == NumberFormat::bf16 ? "bf16" : "fp16";
     warnings.push_back("device " + group.device + " has no " + format +
                        " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
                        format + ": {peak: ..., efficiency: ...}, or measured times as a table");

@@ -29,8 +29,8 @@ double Blueprint::fixed_bytes() const {
 
 double Blueprint::sample_bytes() const { return static_cast<double>(number_bytes()) / 4 * (cost.activation_bytes() + cost.input_bytes); }
 
-// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker. Where workers are invited, each round may invite
-// others than the rounds before.
+// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker. Where workers are invited, each round may
+// invite others than the rounds before.
 std::size_t Blueprint::timing_bytes() const {
   const auto workers = static_cast<std::size_t>(plan.workers);
   std::size_t active = workers;
@@ -54,9 +54,7 @@ std::size_t Blueprint::math_bytes() const {
          model->workspace_bytes(batch);
 }
 
-double Blueprint::device_bytes() const {
-  return fixed_bytes() + static_cast<double>(plan.minibatch_of(0)) * sample_bytes();
-}
+double Blueprint::device_bytes() const { return fixed_bytes() + static_cast<double>(plan.minibatch_of(0)) * sample_bytes(); }
 
 double Blueprint::largest_batch(double memory) const {
   const double left = memory - fixed_bytes();

@@ -108,7 +108,7 @@ void RaceReader::resolve_finishes(const Scenario& scenario) {
     const Finish finish{name, is_target ? "time_to_target_s" : "time_to_" + name + "_s", accuracy, is_target};
     const bool beyond = stop.target_accuracy && accuracy > *stop.target_accuracy;
     if (!beyond) levels_.push_back(finish);
-    if (beyond && stop.on_target == "stop")
+    if (beyond && stop.on_target == StopSpec::OnTarget::stop)
       notes_.push_back(
           fmt::format("{} is beyond the target, at which runs end: it is not raced (training.stop.on_target=continue would)", name));
     else

@@ -164,7 +164,7 @@ void add_workload(RunResult& run) {
   try {
     const Scenario scenario = read_scenario(run.folder / "scenario.yaml");
     run.data = kind_text(scenario.workload.data);
-    if (scenario.training.evaluate.split != "test") run.data += " split=" + scenario.training.evaluate.split;
+    if (scenario.training.evaluate.split == EvaluateSpec::Split::validation) run.data += " split=validation";
     if (scenario.workload.data.parameters.has("path")) run.data_path = scenario.workload.data.parameters.text("path");
     run.model = kind_text(scenario.workload.model);
     run.waited_for = waited_for(scenario, idle_of_groups(run.folder / "workers.csv", scenario.cluster.workers.size()));

@@ -14,60 +14,111 @@ namespace {
 
 constexpr double most_servers = 1e6;
 
-/// What all groups of workers are read with.
-struct GroupContext {
-  std::map<std::string, DeviceSpec>& devices;
-  bool devices_given;
-  const NetworkSpec& network;
-  std::uint64_t memory;
-};
-
-void read_device_name(Section& group, const GroupContext& with, WorkerGroup& spec) {
-  const YamlNode* node = group.require("device", "write the name of an entry of devices, or of a built-in device");
-  spec.device = group.word("device");
-  if (node == nullptr || node->type != YamlNode::Type::scalar || with.devices.contains(spec.device)) return;
-  ReadContext& context = group.context();
-  if (const std::optional<DeviceSpec> built_in = built_in_device(context, spec.device)) {
-    with.devices[spec.device] = *built_in;
-    return;
-  }
-  if (!with.devices_given) {
-    const std::vector<std::string> built_in = context.vocabulary.names(KindGroup::device);
-    const std::string meant = nearest_name(spec.device, built_in);
-    // Unless just its case is wrong, it is the devices that are missing.
-    std::string lower = spec.device;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (lower != meant) return;
-    context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, built_in));
-    with.devices[spec.device] = *built_in_device(context, meant);
-    return;
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, device] : with.devices) names.push_back(name);
-  for (const std::string& name : context.vocabulary.names(KindGroup::device))
-    if (!with.devices.contains(name)) names.push_back(name);
-  context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, names));
+Field<WorkerGroup> device_name_field() {
+  Field<WorkerGroup> made = field(&WorkerGroup::device, {.name = "device",
+                                                         .type = ValueType::text,
+                                                         .meaning = "an entry of `devices`, or a built-in device",
+                                                         .required = true,
+                                                         .remedy = "write the name of an entry of devices, or of a built-in device",
+                                                         .form = "name"});
+  made.read = [read = made.read](Section& group, WorkerGroup& spec) {
+    read(group, spec);
+    const YamlNode* node = group.find("device");
+    ReadContext& context = group.context();
+    std::map<std::string, DeviceSpec>& devices = *context.devices;
+    if (node == nullptr || node->type != YamlNode::Type::scalar || devices.contains(spec.device)) return;
+    if (const std::optional<DeviceSpec> built_in = built_in_device(context, spec.device)) {
+      devices[spec.device] = *built_in;
+      return;
+    }
+    const std::vector<std::string> all_built_in = context.vocabulary.names(KindGroup::device);
+    if (!context.devices_given) {
+      const std::string meant = nearest_name(spec.device, all_built_in);
+      // Unless just its case is wrong, it is the devices that are missing.
+      std::string lower = spec.device;
+      for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (lower != meant) return;
+      context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, all_built_in));
+      devices[spec.device] = *built_in_device(context, meant);
+      return;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, device] : devices) names.push_back(name);
+    for (const std::string& name : all_built_in)
+      if (!devices.contains(name)) names.push_back(name);
+    context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, names));
+  };
+  return made;
 }
 
-void read_rows(Section& group, const GroupContext& with, WorkerGroup& spec) {
-  Parameter parameter;
-  parameter.name = "population";
-  parameter.type = ValueType::path;
-  const std::optional<Value> file = group.value(parameter);
-  if (!file) return;
-  spec.population = std::get<std::string>(*file);
+/// The `link` of a group or of the servers, on top of the network's.
+template <class Spec>
+Field<Spec> link_field(std::optional<LinkSpec> Spec::*member, std::string meaning) {
+  Field<Spec> made;
+  made.key = {.name = "link",
+              .meaning = std::move(meaning),
+              .otherwise = "the network's",
+              .form = "map of any keys of `network.link` but `duplex`",
+              .shape = ScenarioKey::Shape::map,
+              .keys = link_override_keys()};
+  made.read = [member](Section& owner, Spec& spec) { spec.*member = read_link_override(owner, *owner.context().network); };
+  made.write = [member](Texts& out, const Spec& spec, const WriteContext& context) {
+    if (spec.*member) out.emplace_back("link", link_override_text(*(spec.*member), context));
+  };
+  made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
+  return made;
+}
+
+Part<WorkerGroup> group_part() {
+  return Part<WorkerGroup>({
+      field(&WorkerGroup::count, {.name = "count",
+                                  .type = ValueType::count,
+                                  .range = Range::between(1, 0x1p62),
+                                  .meaning = "workers in the group; refused beyond what memory holds (1 kB each)",
+                                  .otherwise = "`1`, or the rows of `population`"}),
+      device_name_field(),
+      field(&WorkerGroup::slowdown,
+            {.name = "slowdown", .type = ValueType::number, .range = any_slowdown(), .meaning = "times slower than the device"}),
+      written_if<WorkerGroup>(
+          [](const WorkerGroup& spec) { return spec.same_host; },
+          field(&WorkerGroup::same_host,
+                {.name = "same_host", .meaning = "`true`: this group first fills the last host of the group before, below"})),
+      // What belongs to the host is the group's before.
+      written_if<WorkerGroup>([](const WorkerGroup& spec) { return !spec.same_host; },
+                              link_field(&WorkerGroup::link, "link of these workers' hosts")),
+      field(&WorkerGroup::per_host, {.name = "per_host",
+                                     .type = ValueType::count,
+                                     .range = Range::between(1, 1e6),
+                                     .meaning = "workers that share a host, its link and its cores; the last host may have fewer"}),
+      field(&WorkerGroup::cores_per_host, {.name = "cores_per_host",
+                                           .type = ValueType::count,
+                                           .range = Range::between(1, 1e6),
+                                           .meaning = "when more workers compute than there are cores, they share them equally",
+                                           .otherwise = "one a worker"}),
+      two_words(&WorkerGroup::busy_waiting, {.name = "waiting", .meaning = "`busy`: a worker that waits for messages occupies a core"},
+                "busy", "yield"),
+      field(&WorkerGroup::population, {.name = "population",
+                                       .type = ValueType::path,
+                                       .meaning = "one device a row, below",
+                                       .otherwise = "all alike",
+                                       .form = "path of a CSV file"}),
+  });
+}
+
+void read_rows(Section& group, WorkerGroup& spec) {
+  if (spec.population.empty()) return;
+  const ReadContext& context = group.context();
   PopulationBase base;
-  if (const auto device = with.devices.find(spec.device); device != with.devices.end()) base.compute = device->second.compute;
-  base.link = spec.link.value_or(with.network.link);
-  base.half_duplex = with.network.half_duplex;
-  base.memory = with.memory;
+  if (const auto device = context.devices->find(spec.device); device != context.devices->end()) base.compute = device->second.compute;
+  base.link = spec.link.value_or(context.network->link);
+  base.half_duplex = context.network->half_duplex;
+  base.memory = context.memory;
   spec.rows = read_population(group.context(), *group.find("population"), group.path_of("population"), spec.population, base);
 }
 
 /// With `same_host` the link, the number of workers and the cores of a host are those of the group before, whatever is left out here.
 /// `before`: null for the first group.
 void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
-  spec.same_host = group.flag("same_host", false);
   if (!spec.same_host) return;
   if (before == nullptr) {
     group.problem("same_host", "there is no group before this one whose last host it could fill; remove it, or move the group down");
@@ -88,45 +139,55 @@ void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   spec.busy_waiting = before->busy_waiting;
 }
 
-WorkerGroup read_group(Section group, const GroupContext& with, const WorkerGroup* before) {
-  WorkerGroup spec;
-  const std::optional<std::int64_t> count = group.count("count", Range::between(1, 0x1p62));
-  read_device_name(group, with, spec);
-  spec.slowdown = group.measure("slowdown", ValueType::number, any_slowdown()).value_or(1);
-  spec.link = read_link_override(group, with.network);
-  spec.per_host = group.count("per_host", Range::between(1, 1e6)).value_or(1);
-  spec.cores_per_host = group.count("cores_per_host", Range::between(1, 1e6));
-  spec.busy_waiting = group.choice("waiting", {"busy", "yield"}, "yield") == "busy";
-  share_host(group, spec, before);
-  read_rows(group, with, spec);
-  group.finish();
-  spec.count = count.value_or(std::max<std::int64_t>(1, static_cast<std::int64_t>(spec.rows.size())));
-  return spec;
+void complete_group(Section& group, WorkerGroup& spec, const std::vector<WorkerGroup>& before) {
+  share_host(group, spec, before.empty() ? nullptr : &before.back());
+  read_rows(group, spec);
+  if (!group.has("count")) spec.count = std::max<std::int64_t>(1, static_cast<std::int64_t>(spec.rows.size()));
 }
 
-ServerSpec read_servers(Section servers, const NetworkSpec& network) {
-  ServerSpec spec;
-  spec.count = servers.count("count", Range::between(0, most_servers)).value_or(servers.given() ? 1 : 0);
-  spec.update = servers.measure("update", ValueType::rate, any_rate());
-  spec.per_message = servers.measure("per_message", ValueType::time, any_time()).value_or(0);
-  spec.link = read_link_override(servers, network);
-  Section host = servers.section("host");
-  if (host.given()) {
-    host.require("worker", "write the rank of a worker such as 0");
-    spec.host_of_worker = host.count("worker", Range::at_least(0));
-  }
-  host.finish();
-  servers.finish();
+Part<ServerSpec> servers_part() {
+  const Part<ServerSpec> host(
+      {field(&ServerSpec::host_of_worker, {.name = "worker",
+                                           .type = ValueType::count,
+                                           .range = Range::at_least(0),
+                                           .meaning = "the servers live on that worker's host, behind its link (so no `servers.link`); "
+                                                      "without `host`, on hosts of their own",
+                                           .required = true,
+                                           .remedy = "write the rank of a worker such as 0"})});
+  return Part<ServerSpec>({
+      field(&ServerSpec::count,
+            {.name = "count",
+             .type = ValueType::count,
+             .range = Range::between(0, most_servers),
+             .meaning = "parameter servers, an equal part of the model on each; one server to the scheme "
+                        "([model.md](model.md#servers)). A scheme without a server leaves them idle, but for the all-reduce "
+                        "`parameter_server`",
+             .otherwise = "`0`, or `1` if `servers` is there"}),
+      field(&ServerSpec::update,
+            {.name = "update",
+             .type = ValueType::rate,
+             .range = any_rate(),
+             .meaning = "a server applies a gradient in (its part of the model's bytes) / `update`; averaging weights is free",
+             .otherwise = "free"}),
+      field(&ServerSpec::per_message, {.name = "per_message",
+                                       .type = ValueType::time,
+                                       .range = any_time(),
+                                       .meaning = "time for each message that is taken or sent, one at a time, whatever `count` is"}),
+      link_field(&ServerSpec::link, "link of the servers, as of a group"),
+      map<ServerSpec>({.name = "host"}, host),
+  });
+}
+
+void check_servers(Section& servers, ServerSpec& spec) {
+  if (servers.given() && !servers.has("count")) spec.count = 1;
   if (servers.has("host") && servers.has("link"))
     servers.problem("link", "is of no use, since host puts the servers behind a worker's own link; remove one of the two");
-  return spec;
 }
 
 std::string digits(double whole) { return whole < 1e18 ? std::to_string(static_cast<std::int64_t>(whole)) : format_number(whole); }
 
-void check_memory(ReadContext& context, const YamlNode& list, const std::string& path, const std::vector<WorkerGroup>& groups,
-                  const ReadOptions& options) {
-  const double memory = static_cast<double>(memory_of(options)), each = static_cast<double>(options.bytes_per_worker);
+void check_memory(ReadContext& context, const YamlNode& list, const std::string& path, const std::vector<WorkerGroup>& groups) {
+  const double memory = static_cast<double>(context.memory), each = static_cast<double>(context.bytes_per_worker);
   const double most = std::min(memory / each, static_cast<double>(std::numeric_limits<std::uint32_t>::max() - 1));
   double workers = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -140,22 +201,34 @@ void check_memory(ReadContext& context, const YamlNode& list, const std::string&
   }
 }
 
-std::vector<WorkerGroup> read_workers(ReadContext& context, const YamlNode& list, const std::string& path, const GroupContext& with,
-                                      const ReadOptions& options) {
-  std::vector<WorkerGroup> groups;
-  if (list.type != YamlNode::Type::sequence || list.items.empty()) {
-    context.problems.add(list.place, path,
-                         "is " + (list.type == YamlNode::Type::sequence ? "an empty list" : what_stands(list)) +
-                             "; write a list of groups such as [{count: 4, device: node}]");
-    return groups;
-  }
-  for (std::size_t i = 0; i < list.items.size(); ++i) {
-    const WorkerGroup* const before = groups.empty() ? nullptr : &groups.back();
-    Section section(context, &list.items[i], path + "[" + std::to_string(i) + "]", list.items[i].place);
-    groups.push_back(read_group(std::move(section), with, before));
-  }
-  check_memory(context, list, path, groups, options);
-  return groups;
+Field<ClusterSpec> workers_field() {
+  Field<ClusterSpec> made = list(&ClusterSpec::workers,
+                                 {.name = "workers",
+                                  .meaning = "ranks are given in this order, from 0",
+                                  .required = true,
+                                  .remedy = "write a list of groups such as [{count: 4, device: node}]",
+                                  .otherwise = "required"},
+                                 group_part(), {.check = complete_group});
+  made.read = [read = made.read, remedy = made.key.remedy](Section& cluster, ClusterSpec& spec) {
+    const YamlNode* node = cluster.require("workers", "write a list such as [{count: 4, device: node}]");
+    if (node == nullptr) return;
+    if (node->type == YamlNode::Type::sequence && node->items.empty()) {
+      cluster.context().problems.add(node->place, cluster.path_of("workers"), "is an empty list; " + remedy);
+      return;
+    }
+    read(cluster, spec);
+    if (node->type == YamlNode::Type::sequence) check_memory(cluster.context(), *node, cluster.path_of("workers"), spec.workers);
+  };
+  return made;
+}
+
+/// Groups and servers stand on it: it is read before all others, and written after them.
+const Field<ClusterSpec>& network_field() {
+  static const Field<ClusterSpec> made =
+      map(&ClusterSpec::network,
+          {.name = "network", .required = true, .remedy = "write network: {link: {bandwidth: 1Gbps, latency: 50us}}", .block = true},
+          network_part());
+  return made;
 }
 
 /// What is wrong with the name of an end point; empty: nothing.
@@ -173,8 +246,6 @@ std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_
 }
 
 }  // namespace
-
-std::uint64_t memory_of(const ReadOptions& options) { return options.memory != 0 ? options.memory : usable_memory(); }
 
 std::string amount(double bytes) {
   static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -204,16 +275,22 @@ void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
   }
 }
 
-ClusterSpec read_cluster(Section cluster, std::map<std::string, DeviceSpec>& devices, bool devices_given, const ReadOptions& options) {
+const Part<ClusterSpec>& cluster_part() {
+  static const Part<ClusterSpec> part = [] {
+    Field<ClusterSpec> network = network_field();
+    network.read = [](Section&, ClusterSpec&) {};
+    return Part<ClusterSpec>(
+        {workers_field(), map(&ClusterSpec::servers, {.name = "servers"}, servers_part(), check_servers), network, faults_field()});
+  }();
+  return part;
+}
+
+ClusterSpec read_cluster(Section cluster) {
   ClusterSpec spec;
-  ReadContext& context = cluster.context();
-  if (const YamlNode* network = cluster.require("network", "write network: {link: {bandwidth: 1Gbps, latency: 50us}}"))
-    spec.network = read_network(Section(context, network, cluster.path_of("network"), cluster.place_of("network")));
-  const GroupContext with{devices, devices_given, spec.network, memory_of(options)};
-  if (const YamlNode* workers = cluster.require("workers", "write a list such as [{count: 4, device: node}]"))
-    spec.workers = read_workers(context, *workers, cluster.path_of("workers"), with, options);
-  spec.servers = read_servers(cluster.section("servers"), spec.network);
-  spec.faults = read_faults(context, cluster.find("faults"), cluster.path_of("faults"));
+  network_field().read(cluster, spec);
+  cluster.context().network = &spec.network;
+  cluster_part().read(cluster, spec);
+  cluster.context().network = nullptr;
   cluster.finish();
   return spec;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scenarios/schema/other_names.hpp"
+#include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -8,10 +9,19 @@ namespace straggler {
 
 namespace {
 
+Part<ComputeSpec> affine_part() {
+  return Part<ComputeSpec>({
+      field(&ComputeSpec::overhead, {.name = "overhead",
+                                     .type = ValueType::time,
+                                     .range = any_time(),
+                                     .meaning = "a mini-batch of b samples takes `overhead + b * per_sample`; not both may be 0"}),
+      field(&ComputeSpec::per_sample, {.name = "per_sample", .type = ValueType::time, .range = any_time(), .meaning = "per sample"}),
+  });
+}
+
 ComputeSpec read_affine(Section affine) {
   ComputeSpec compute;
-  compute.overhead = affine.measure("overhead", ValueType::time, any_time()).value_or(0);
-  compute.per_sample = affine.measure("per_sample", ValueType::time, any_time()).value_or(0);
+  affine_part().read(affine, compute);
   affine.finish();
   const bool both_read = affine.has("overhead") || affine.has("per_sample");
   if (compute.overhead < 1e-12 && compute.per_sample < 1e-12 && (affine.node()->items.empty() || both_read) &&
@@ -59,18 +69,77 @@ ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::st
 
 Range any_peak() { return Range::between(1e6, 1e24); }
 
-/// What `key` (fp16 or bf16) says over `base`; without it, `base`. Efficiency and launch are `roofline`'s where nothing says otherwise.
-std::optional<HalfRates> read_half_rates(Section& roofline, const char* key, const std::optional<HalfRates>& base,
-                                         const ComputeSpec& whole) {
-  Section half = roofline.section(key);
-  if (!half.given()) return base;
-  HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch});
-  if (!base) half.require("peak", "write a compute rate such as 125TFLOPS: dense, without sparsity");
-  rates.peak = half.measure("peak", ValueType::flops, any_peak()).value_or(rates.peak);
-  rates.efficiency = half.measure("efficiency", ValueType::fraction, Range::above_to(0, 1)).value_or(rates.efficiency);
-  rates.launch = half.measure("launch", ValueType::time, any_time()).value_or(rates.launch);
-  half.finish();
-  return rates;
+ScenarioKey launch_key() {
+  return {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "only beside `table`: no computation takes less"};
+}
+ScenarioKey forward_key() {
+  return {.name = "forward_fraction",
+          .type = ValueType::fraction,
+          .range = Range{0, 1, true, true},
+          .meaning = "forward's part of a batch's time; the rest is backward, which readies gradients layer by layer",
+          .otherwise = "1/3"};
+}
+
+Part<HalfRates> half_part() {
+  const std::string otherwise = "the profile's, or the roofline's";
+  return Part<HalfRates>({
+      field(&HalfRates::peak, {.name = "peak",
+                               .type = ValueType::flops,
+                               .range = any_peak(),
+                               .meaning = "dense, without sparsity",
+                               .otherwise = "required, or the profile's"}),
+      field(&HalfRates::efficiency, {.name = "efficiency",
+                                     .type = ValueType::fraction,
+                                     .range = Range::above_to(0, 1),
+                                     .meaning = "of that peak",
+                                     .otherwise = otherwise}),
+      field(&HalfRates::launch,
+            {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "per computation", .otherwise = otherwise}),
+  });
+}
+
+/// What `key` (fp16 or bf16) says over what the spec has. Efficiency and launch are the roofline's where nothing says otherwise.
+Field<ComputeSpec> half_field(const char* key, const char* when, std::optional<HalfRates> ComputeSpec::*member) {
+  Field<ComputeSpec> made = map(member, {.name = key, .meaning = when, .otherwise = "the profile's, or none"}, half_part());
+  made.read = [key, member](Section& roofline, ComputeSpec& whole) {
+    Section half = roofline.section(key);
+    if (!half.given()) return;
+    const std::optional<HalfRates>& base = whole.*member;
+    HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch});
+    if (!base) half.require("peak", "write a compute rate such as 125TFLOPS: dense, without sparsity");
+    half_part().read(half, rates);
+    half.finish();
+    whole.*member = rates;
+  };
+  return made;
+}
+
+Part<ComputeSpec> roofline_part() {
+  return Part<ComputeSpec>({
+      field(&ComputeSpec::peak, {.name = "peak",
+                                 .type = ValueType::flops,
+                                 .range = any_peak(),
+                                 .meaning = "FP32 operations a second; a batch takes `launch + max(FLOPs / (peak * efficiency), bytes / "
+                                            "memory_bandwidth)`, counted from the model's layers",
+                                 .otherwise = "required, or the profile's"}),
+      field(&ComputeSpec::efficiency, {.name = "efficiency",
+                                       .type = ValueType::fraction,
+                                       .range = Range::above_to(0, 1),
+                                       .meaning = "of the peak that training reaches",
+                                       .otherwise = "`1`, or the profile's"}),
+      field(&ComputeSpec::memory_bandwidth, {.name = "memory_bandwidth",
+                                             .type = ValueType::rate,
+                                             .range = any_rate(),
+                                             .meaning = "of the device's memory",
+                                             .otherwise = "required, or the profile's"}),
+      field(&ComputeSpec::launch, {.name = "launch",
+                                   .type = ValueType::time,
+                                   .range = any_time(),
+                                   .meaning = "per computation",
+                                   .otherwise = "`0s`, or the profile's"}),
+      half_field("fp16", "instead of the above with `precision: fp16` or `mixed`", &ComputeSpec::fp16),
+      half_field("bf16", "the same with `precision: bf16`", &ComputeSpec::bf16),
+  });
 }
 
 /// `base`: a roofline (a built-in device's), whose figures stand where none is written; null: peak and memory_bandwidth must be.
@@ -82,14 +151,33 @@ ComputeSpec read_roofline(Section roofline, const ComputeSpec* base) {
     roofline.require("peak", "write a compute rate such as 14TFLOPS");
     roofline.require("memory_bandwidth", "write a rate such as 900GB/s");
   }
-  compute.peak = roofline.measure("peak", ValueType::flops, any_peak()).value_or(compute.peak);
-  compute.efficiency = roofline.measure("efficiency", ValueType::fraction, Range::above_to(0, 1)).value_or(compute.efficiency);
-  compute.memory_bandwidth = roofline.measure("memory_bandwidth", ValueType::rate, any_rate()).value_or(compute.memory_bandwidth);
-  compute.launch = roofline.measure("launch", ValueType::time, any_time()).value_or(compute.launch);
-  compute.fp16 = read_half_rates(roofline, "fp16", compute.fp16, compute);
-  compute.bf16 = read_half_rates(roofline, "bf16", compute.bf16, compute);
+  roofline_part().read(roofline, compute);
   roofline.finish();
   return compute;
+}
+
+/// Its keys and its text. Which of the three forms stands there, and what a profile gives, is read by hand.
+Part<ComputeSpec> compute_part() {
+  const auto form = [](ComputeSpec::Form form) { return [form](const ComputeSpec& spec) { return spec.form == form; }; };
+  Field<ComputeSpec> table;
+  table.key = {.name = "table",
+               .meaning = "measured times by batch size, as `{32: 13ms, 128: 45ms}`; sizes 1 to 1e9, times above 0",
+               .otherwise = "one of `affine`, `table` and `roofline`, or `profile`",
+               .form = "map: count to time",
+               .shape = ScenarioKey::Shape::other};
+  table.write = [](Texts& out, const ComputeSpec& spec, const WriteContext&) {
+    Texts texts;
+    for (const auto& [samples, seconds] : spec.table) texts.emplace_back(std::to_string(samples), text_of_value(ValueType::time, seconds));
+    out.emplace_back("table", flow_map(texts));
+  };
+  table.same = [](const ComputeSpec& a, const ComputeSpec& b) { return a.table == b.table; };
+  return Part<ComputeSpec>({
+      written_if<ComputeSpec>(form(ComputeSpec::Form::affine), map<ComputeSpec>({.name = "affine"}, affine_part())),
+      written_if<ComputeSpec>(form(ComputeSpec::Form::table), table),
+      written_if<ComputeSpec>(form(ComputeSpec::Form::table), field(&ComputeSpec::launch, launch_key())),
+      written_if<ComputeSpec>(form(ComputeSpec::Form::roofline), map<ComputeSpec>({.name = "roofline"}, roofline_part())),
+      field(&ComputeSpec::forward_fraction, forward_key()),
+  });
 }
 
 /// `base`: a built-in device's roofline; null: there is none.
@@ -100,8 +188,7 @@ ComputeSpec read_compute(Section compute, const ComputeSpec* base) {
   std::string forms;
   for (const char* form : {"affine", "table", "roofline"})
     if (compute.find(form) != nullptr) forms += (forms.empty() ? "" : " and ") + std::string(form);
-  const std::optional<double> forward = compute.measure("forward_fraction", ValueType::fraction, Range{0, 1, true, true});
-  const std::optional<double> launch = compute.measure("launch", ValueType::time, any_time());
+  const std::optional<Value> forward = compute.value(forward_key().parameter()), launch = compute.value(launch_key().parameter());
   compute.finish();
   ComputeSpec spec;
   if (base != nullptr) spec = *base;
@@ -119,8 +206,8 @@ ComputeSpec read_compute(Section compute, const ComputeSpec* base) {
   if (compute.has("launch") && !compute.has("table") && !compute.misspelt({"table"}))
     compute.problem("launch", "stands beside a table only; with affine write it as overhead, with a roofline inside that");
   else if (launch)
-    spec.launch = *launch;
-  if (forward) spec.forward_fraction = *forward;
+    spec.launch = std::get<double>(*launch);
+  if (forward) spec.forward_fraction = std::get<double>(*forward);
   return spec;
 }
 
@@ -149,16 +236,56 @@ JitterEvery read_every(ReadContext& context, const YamlNode* node, const std::st
   return every;
 }
 
-std::optional<LoaderSpec> read_loader(Section loader) {
-  if (!loader.given()) return std::nullopt;
-  LoaderSpec spec;
-  spec.per_sample = loader.required_measure("per_sample", ValueType::time, some_time(), "write a time such as 100us");
-  spec.workers = loader.count("workers", Range::between(0, 1e6)).value_or(spec.workers);
-  spec.prefetch = loader.count("prefetch", Range::between(1, 1e6)).value_or(spec.prefetch);
-  spec.start = loader.measure("start", ValueType::time, any_time()).value_or(0);
-  spec.hand_over = loader.measure("hand_over", ValueType::time, any_time()).value_or(0);
-  loader.finish();
-  return spec;
+Field<DeviceSpec> every_field() {
+  Field<DeviceSpec> made;
+  made.key = {.name = "every",
+              .meaning = "how much work shares one factor",
+              .fallback = "batch",
+              .form = "`batch`, `call`, `{samples: 32}` or `{time: 100ms}`",
+              .choices = {"batch", "call"},
+              .shape = ScenarioKey::Shape::other,
+              .keys = {{.name = "samples", .type = ValueType::count, .range = Range::between(1, 1e12)},
+                       {.name = "time", .type = ValueType::time, .range = Range::between(1e-9, longest_time)}}};
+  made.read = [](Section& jitter, DeviceSpec& spec) {
+    spec.every = read_every(jitter.context(), jitter.find("every"), jitter.path_of("every"));
+  };
+  made.write = [](Texts& out, const DeviceSpec& spec, const WriteContext&) {
+    const JitterEvery& every = spec.every;
+    std::string text = every.unit == JitterEvery::Unit::call ? "call" : "batch";
+    if (every.unit == JitterEvery::Unit::time) text = flow_map({{"time", text_of_value(ValueType::time, every.seconds)}});
+    if (every.unit == JitterEvery::Unit::samples) text = flow_map({{"samples", std::to_string(every.samples)}});
+    out.emplace_back("every", text);
+  };
+  made.same = [](const DeviceSpec& a, const DeviceSpec& b) { return a.every == b.every; };
+  return made;
+}
+
+Part<LoaderSpec> loader_part() {
+  return Part<LoaderSpec>({
+      field(&LoaderSpec::per_sample, {.name = "per_sample",
+                                      .type = ValueType::time,
+                                      .range = some_time(),
+                                      .meaning = "of one loader process",
+                                      .required = true,
+                                      .remedy = "write a time such as 100us"}),
+      field(&LoaderSpec::workers, {.name = "workers",
+                                   .type = ValueType::count,
+                                   .range = Range::between(0, 1e6),
+                                   .meaning = "loader processes of a worker; `0`: it prepares each batch itself, when it needs it"}),
+      field(&LoaderSpec::prefetch, {.name = "prefetch",
+                                    .type = ValueType::count,
+                                    .range = Range::between(1, 1e6),
+                                    .meaning = "batches that each prepares ahead of what was taken"}),
+      field(&LoaderSpec::start,
+            {.name = "start",
+             .type = ValueType::time,
+             .range = any_time(),
+             .meaning = "to start one process; if given, all are started anew each epoch, one after the other, with nothing prepared"}),
+      field(&LoaderSpec::hand_over, {.name = "hand_over",
+                                     .type = ValueType::time,
+                                     .range = any_time(),
+                                     .meaning = "the worker's own time to take a batch from a process"}),
+  });
 }
 
 /// Fills in what the device has from its profile. False: it names none that is known.
@@ -181,14 +308,9 @@ DeviceSpec read_device(Section device) {
   DeviceSpec spec;
   ReadContext& context = device.context();
   const bool profile = read_profile(device, spec);
-  const YamlNode* compute = device.find("compute");
-  spec.jitter = read_kind(context, device.find("jitter"), device.path_of("jitter"), device.place_of("jitter"), KindGroup::jitter, "none",
-                          [&](Section& jitter) { spec.every = read_every(context, jitter.find("every"), jitter.path_of("every")); });
-  spec.update = device.measure("update", ValueType::rate, any_rate());
-  spec.loader = read_loader(device.section("loader"));
-  if (const auto copy = device.measure("host_to_device", ValueType::rate, any_rate())) spec.host_to_device = copy;
-  if (const auto memory = device.measure("memory", ValueType::bytes, Range::at_least(1))) spec.memory = memory;
+  device_part().read(device, spec);
   device.finish();
+  const YamlNode* compute = device.find("compute");
   const bool meant_profile = profile || device.has("profile") || device.misspelt({"profile"});
   if (compute != nullptr) {
     const ComputeSpec base = spec.compute;
@@ -204,9 +326,49 @@ DeviceSpec read_device(Section device) {
 
 }  // namespace
 
-const HalfRates* ComputeSpec::half_rates(std::string_view precision) const {
-  if (form != Form::roofline || precision == "fp32") return nullptr;
-  const std::optional<HalfRates>& rates = precision == "bf16" ? bf16 : fp16;
+/// `profile` and `compute` are read around it: one gives what the others stand on, the other needs all of them.
+const Part<DeviceSpec>& device_part() {
+  static const Part<DeviceSpec> part = [] {
+    Field<DeviceSpec> profile =
+        field(&DeviceSpec::profile, {.name = "profile",
+                                     .type = ValueType::text,
+                                     .meaning = "takes compute, memory and copy from it; keys beside it replace single figures",
+                                     .otherwise = "none",
+                                     .form = "name of a built-in device"});
+    profile.read = [](Section& device, DeviceSpec&) { device.find("profile"); };
+    Field<DeviceSpec> compute = map(&DeviceSpec::compute, {.name = "compute"}, compute_part());
+    compute.read = [](Section& device, DeviceSpec&) { device.find("compute"); };
+    return Part<DeviceSpec>({
+        profile,
+        compute,
+        kind(&DeviceSpec::jitter,
+             {.name = "jitter", .meaning = "factor on compute times, below", .kind = KindGroup::jitter, .fallback_kind = "none"},
+             Part<DeviceSpec>({every_field()})),
+        field(&DeviceSpec::update, {.name = "update",
+                                    .type = ValueType::rate,
+                                    .range = any_rate(),
+                                    .meaning = "bytes of parameters per second while this worker takes an optimizer step of its own",
+                                    .otherwise = "free"}),
+        map(&DeviceSpec::loader, {.name = "loader", .otherwise = "batches are there at once"}, loader_part()),
+        field(&DeviceSpec::host_to_device, {.name = "host_to_device",
+                                            .type = ValueType::rate,
+                                            .range = any_rate(),
+                                            .meaning = "copying a batch's inputs",
+                                            .otherwise = "free, or the profile's"}),
+        field(&DeviceSpec::memory,
+              {.name = "memory",
+               .type = ValueType::bytes,
+               .range = Range::at_least(1),
+               .meaning = "a batch that does not fit is refused, and the largest one that does is named; `check` tells what is used",
+               .otherwise = "unlimited, or the profile's"}),
+    });
+  }();
+  return part;
+}
+
+const HalfRates* ComputeSpec::half_rates(NumberFormat precision) const {
+  if (form != Form::roofline || precision == NumberFormat::fp32) return nullptr;
+  const std::optional<HalfRates>& rates = precision == NumberFormat::bf16 ? bf16 : fp16;
   return rates ? &*rates : nullptr;
 }
 

@@ -9,38 +9,106 @@ namespace straggler {
 
 namespace {
 
-constexpr std::pair<const char*, FaultSpec::Kind> kinds[] = {{"crash", FaultSpec::Kind::crash},
-                                                             {"slow", FaultSpec::Kind::slow},
-                                                             {"link", FaultSpec::Kind::link},
-                                                             {"join", FaultSpec::Kind::join},
-                                                             {"leave", FaultSpec::Kind::leave}};
+using Kind = FaultSpec::Kind;
+
+constexpr ChoiceTable<Kind> fault_choice(
+    "kind", {{Kind::crash, "crash"}, {Kind::slow, "slow"}, {Kind::link, "link"}, {Kind::join, "join"}, {Kind::leave, "leave"}});
 
 std::string time(double seconds) { return format_quantity(seconds, Dimension::time); }
 
-void read_span(Section& fault, FaultSpec& spec) {
-  fault.require("from", "write a time such as 5s");
-  fault.require("to", "write a time such as 8s");
-  const std::optional<double> from = fault.measure("from", ValueType::time, any_time());
-  const std::optional<double> to = fault.measure("to", ValueType::time, any_time());
-  spec.from = from.value_or(0);
-  spec.to = to.value_or(0);
-  if (from && to && *from >= *to)
-    fault.context().problems.add(fault.path_of("to"), time(*to) + " is not after from, " + time(*from) + "; write a later time");
+std::function<bool(const FaultSpec&)> is(std::initializer_list<Kind> kinds) {
+  return [all = std::vector<Kind>(kinds)](const FaultSpec& spec) { return std::find(all.begin(), all.end(), spec.kind) != all.end(); };
 }
 
-void read_worker(Section& fault, FaultSpec& spec) {
-  fault.require("worker", "write the rank of a worker such as 3");
-  spec.worker = fault.count("worker", Range::at_least(0)).value_or(-1);
+Field<FaultSpec> kind_field() {
+  Field<FaultSpec> made = field(&FaultSpec::kind, fault_choice,
+                                {.meaning = "below", .required = true, .remedy = "write one of: crash, slow, link, join, leave"});
+  made.read = [key = made.key](Section& fault, FaultSpec& spec) {
+    const YamlNode* kind = fault.require("kind", key.remedy);
+    const std::string name = fault.word("kind");
+    const std::optional<Kind> found = fault_choice.find(name);
+    spec.kind = found.value_or(Kind::none);
+    if (found) return;
+    if (kind != nullptr && kind->type == YamlNode::Type::scalar)
+      fault.context().problems.add(kind->place, fault.path_of("kind"), unknown_name("fault", name, fault_choice.names()));
+    for (const char* other : {"worker", "server", "link", "at", "restart_after", "from", "to", "times_slower", "bandwidth_factor"})
+      fault.find(other);
+  };
+  return made;
 }
 
-void read_link_fault(Section& fault, FaultSpec& spec) {
-  spec.worker = fault.count("worker", Range::at_least(0)).value_or(-1);
-  spec.server = fault.count("server", Range::at_least(0)).value_or(-1);
-  spec.link = fault.word("link");
-  read_span(fault, spec);
-  fault.require("bandwidth_factor", "write a share such as 0.1, or 0 for a link that is down");
-  spec.bandwidth_factor = fault.measure("bandwidth_factor", ValueType::fraction, Range::between(0, 1)).value_or(1);
-  fault.finish();
+ScenarioKey hidden(ScenarioKey key) {
+  key.meaning.clear();
+  return key;
+}
+
+Part<FaultSpec> fault_part() {
+  const ScenarioKey worker{.name = "worker",
+                           .type = ValueType::count,
+                           .range = Range::at_least(0),
+                           .meaning = "whom it strikes; of `link`: whose link",
+                           .otherwise = "required, but for `link`"};
+  ScenarioKey struck = hidden(worker);
+  struck.required = true;
+  struck.remedy = "write the rank of a worker such as 3";
+  const auto rank_written = [](std::int64_t FaultSpec::*member) { return [member](const FaultSpec& spec) { return spec.*member >= 0; }; };
+  const auto moment = [](const char* name, const char* meaning, const char* otherwise, const char* remedy) {
+    return ScenarioKey{.name = name,
+                       .type = ValueType::time,
+                       .range = any_time(),
+                       .meaning = meaning,
+                       .required = true,
+                       .remedy = remedy,
+                       .otherwise = otherwise};
+  };
+  return Part<FaultSpec>({
+      kind_field(),
+      only_if<FaultSpec>(is({Kind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::worker), field(&FaultSpec::worker, worker))),
+      only_if<FaultSpec>(is({Kind::crash, Kind::slow, Kind::join, Kind::leave}), field(&FaultSpec::worker, struck)),
+      only_if<FaultSpec>(is({Kind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::server),
+                                                                 field(&FaultSpec::server, {.name = "server",
+                                                                                            .type = ValueType::count,
+                                                                                            .range = Range::at_least(0),
+                                                                                            .meaning = "of `link`: whose link",
+                                                                                            .otherwise = "none"}))),
+      only_if<FaultSpec>(
+          is({Kind::link}),
+          field(&FaultSpec::link,
+                {.name = "link", .type = ValueType::text, .meaning = "of `link`: a link by its name in `links.csv`", .otherwise = "none"})),
+      only_if<FaultSpec>(is({Kind::slow, Kind::link}), field(&FaultSpec::from, moment("from", "of `slow` and `link`: its beginning",
+                                                                                      "required there", "write a time such as 5s"))),
+      only_if<FaultSpec>(is({Kind::slow, Kind::link}),
+                         field(&FaultSpec::to, moment("to", "of `slow` and `link`: its end", "required there", "write a time such as 8s"))),
+      only_if<FaultSpec>(
+          is({Kind::crash, Kind::join, Kind::leave}),
+          field(&FaultSpec::at, moment("at", "of `crash`, `join` and `leave`", "required there", "write a time such as 10s"))),
+      only_if<FaultSpec>(is({Kind::crash}), field(&FaultSpec::restart_after, {.name = "restart_after",
+                                                                              .type = ValueType::time,
+                                                                              .range = some_time(),
+                                                                              .meaning = "of `crash`: when it is back",
+                                                                              .otherwise = "never"})),
+      only_if<FaultSpec>(is({Kind::slow}), field(&FaultSpec::times_slower, {.name = "times_slower",
+                                                                            .type = ValueType::number,
+                                                                            .range = Range::between(1, 1e6),
+                                                                            .meaning = "of `slow`; spells that overlap multiply",
+                                                                            .required = true,
+                                                                            .remedy = "write a number such as 4",
+                                                                            .otherwise = "required there"})),
+      only_if<FaultSpec>(is({Kind::link}),
+                         field(&FaultSpec::bandwidth_factor, {.name = "bandwidth_factor",
+                                                              .type = ValueType::fraction,
+                                                              .range = Range::between(0, 1),
+                                                              .meaning = "of `link`: 0 is down",
+                                                              .required = true,
+                                                              .remedy = "write a share such as 0.1, or 0 for a link that is down",
+                                                              .otherwise = "required there"})),
+  });
+}
+
+void check_fault(Section& fault, FaultSpec& spec, const std::vector<FaultSpec>&) {
+  if ((spec.kind == Kind::slow || spec.kind == Kind::link) && fault.understood("from") && fault.understood("to") && spec.from >= spec.to)
+    fault.context().problems.add(fault.path_of("to"), time(spec.to) + " is not after from, " + time(spec.from) + "; write a later time");
+  if (spec.kind != Kind::link) return;
   const int named = fault.has("worker") + fault.has("server") + fault.has("link");
   if (named != 1 && !fault.misspelt({"worker", "server", "link"}))
     fault.context().problems.add(fault.place(), fault.path(),
@@ -48,39 +116,6 @@ void read_link_fault(Section& fault, FaultSpec& spec) {
                                      "; write one of worker: 2, server: 0 (both directions of its own link) and link: NAME (of links.csv)");
   else if (fault.has("link") && spec.link.empty() && fault.find("link")->type == YamlNode::Type::scalar)
     fault.problem("link", "is empty; write the name of a link as in links.csv");
-}
-
-FaultSpec read_fault(Section fault) {
-  FaultSpec spec;
-  const YamlNode* kind = fault.require("kind", "write one of: crash, slow, link, join, leave");
-  const std::string name = fault.word("kind");
-  const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& known) { return name == known.first; });
-  if (found == std::end(kinds)) {
-    std::vector<std::string> names;
-    for (const auto& known : kinds) names.emplace_back(known.first);
-    if (kind != nullptr && kind->type == YamlNode::Type::scalar)
-      fault.context().problems.add(kind->place, fault.path_of("kind"), unknown_name("fault", name, names));
-    for (const char* key : {"worker", "server", "link", "at", "restart_after", "from", "to", "times_slower", "bandwidth_factor"})
-      fault.find(key);
-    fault.finish();
-    return spec;
-  }
-  spec.kind = found->second;
-  if (spec.kind == FaultSpec::Kind::link) {
-    read_link_fault(fault, spec);
-    return spec;
-  }
-  read_worker(fault, spec);
-  if (spec.kind == FaultSpec::Kind::slow) {
-    read_span(fault, spec);
-    fault.require("times_slower", "write a number such as 4");
-    spec.times_slower = fault.measure("times_slower", ValueType::number, Range::between(1, 1e6)).value_or(1);
-  } else {
-    spec.at = fault.required_measure("at", ValueType::time, any_time(), "write a time such as 10s");
-    if (spec.kind == FaultSpec::Kind::crash) spec.restart_after = fault.measure("restart_after", ValueType::time, some_time());
-  }
-  fault.finish();
-  return spec;
 }
 
 /// When one worker comes, crashes and goes: indices of faults.
@@ -174,16 +209,10 @@ class FaultCheck {
 
 }  // namespace
 
-std::vector<FaultSpec> read_faults(ReadContext& context, const YamlNode* node, const std::string& path) {
-  std::vector<FaultSpec> faults;
-  if (node == nullptr) return faults;
-  if (node->type != YamlNode::Type::sequence) {
-    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write a list such as [{kind: crash, worker: 3, at: 10s}]");
-    return faults;
-  }
-  for (std::size_t i = 0; i < node->items.size(); ++i)
-    faults.push_back(read_fault(Section(context, &node->items[i], path + "[" + std::to_string(i) + "]", node->items[i].place)));
-  return faults;
+Field<ClusterSpec> faults_field() {
+  return list(&ClusterSpec::faults,
+              {.name = "faults", .meaning = "what goes wrong, below", .remedy = "write a list such as [{kind: crash, worker: 3, at: 10s}]"},
+              fault_part(), {.check = check_fault});
 }
 
 void check_faults(ReadContext& context, const ClusterSpec& cluster) {

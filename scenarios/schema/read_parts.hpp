@@ -1,5 +1,6 @@
 // The parts of a scenario, one reader each. Problems go to the context; what could not be read keeps its default.
 #pragma once
+#include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_options.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/section.hpp"
@@ -11,19 +12,28 @@ std::map<std::string, DeviceSpec> read_devices(Section devices);
 /// A built-in device as it is; nothing if there is none of that name.
 std::optional<DeviceSpec> built_in_device(ReadContext& context, const std::string& name);
 
-/// `devices`: those that workers may name; built-in ones that they name without an entry there are added. `devices_given` false: any
-/// name will do, since the caller says what is missing.
-ClusterSpec read_cluster(Section cluster, std::map<std::string, DeviceSpec>& devices, bool devices_given, const ReadOptions& options);
-NetworkSpec read_network(Section network);
+/// Without `devices_given` any name of a device will do, since the caller says what is missing.
+ClusterSpec read_cluster(Section cluster);
 /// The `link` of `owner`, on top of the network's; nothing if it has none.
 std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network);
-std::vector<FaultSpec> read_faults(ReadContext& context, const YamlNode* node, const std::string& path);
+Field<ClusterSpec> faults_field();
 /// What the parts of a cluster say about each other. Once all of them could be read.
 void check_cluster(ReadContext& context, const ClusterSpec& cluster);
 void check_faults(ReadContext& context, const ClusterSpec& cluster);
 
 WorkloadSpec read_workload(Section workload);
 TrainingSpec read_training(Section training);
+
+/// The keys of a link of a group or of the servers, which stands on the network's, and its text (WriteContext::link: the network's).
+std::vector<ScenarioKey> link_override_keys();
+std::string link_override_text(const LinkSpec& link, const WriteContext& context);
+
+/// The declarations.
+const Part<DeviceSpec>& device_part();  // of an entry of `devices`
+const Part<ClusterSpec>& cluster_part();
+const Part<NetworkSpec>& network_part();
+const Part<WorkloadSpec>& workload_part();
+const Part<TrainingSpec>& training_part();
 
 /// `bandwidth` (both directions), `up` and `down`, as they stand somewhere: the more special one counts.
 struct LinkRates {
@@ -47,8 +57,6 @@ struct PopulationBase {
 std::vector<DeviceRow> read_population(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file,
                                        const PopulationBase& base);
 
-/// Bytes that a run may fill.
-std::uint64_t memory_of(const ReadOptions& options);
 /// "1.5 GB": rounded down, for messages.
 std::string amount(double bytes);
 /// Letters, digits, - and _; at most 100 of them.

@@ -9,6 +9,7 @@
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -100,7 +101,13 @@ void require_devices(Section& top) {
 
 Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
   const Vocabulary& vocabulary = options.vocabulary == nullptr ? Vocabulary::from_registries() : *options.vocabulary;
-  ReadContext context{vocabulary, problems, file.parent_path(), options.sets_of_file, options.sets_folder};
+  ReadContext context{.vocabulary = vocabulary,
+                      .problems = problems,
+                      .folder = file.parent_path(),
+                      .sets_of_file = options.sets_of_file,
+                      .sets_folder = options.sets_folder,
+                      .memory = options.memory != 0 ? options.memory : usable_memory(),
+                      .bytes_per_worker = options.bytes_per_worker};
   Scenario scenario;
   scenario.file = file;
   Section top(context, &root, "", Place{});
@@ -112,8 +119,10 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
   };
   const YamlNode* devices = top.find("devices");
   if (devices != nullptr) scenario.devices = read_devices(Section(context, devices, "devices", top.place_of("devices")));
+  context.devices = &scenario.devices;
+  context.devices_given = devices != nullptr;
   if (auto [given, section] = part("cluster", "write cluster: {workers: [...], network: {...}}"); given)
-    scenario.cluster = read_cluster(section, scenario.devices, devices != nullptr, options);
+    scenario.cluster = read_cluster(section);
   if (devices == nullptr && !all_built_in(scenario)) require_devices(top);
   if (auto [given, section] = part("workload", "write workload: {model: ..., data: ...}"); given)
     scenario.workload = read_workload(section);

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/optimizers/rate_scaling.hpp"
 #include "scenarios/schema/errors.hpp"
+#include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
 
 namespace straggler {
@@ -22,13 +24,20 @@ struct Kind {
   bool operator==(const Kind&) const = default;
 };
 
-/// Seconds for a mini-batch of b samples on a device, before jitter and slowdown.
+/// What is computed and sent in. mixed: FP16 with dynamic loss scaling.
+enum class NumberFormat { fp32, fp16, bf16, mixed };
+inline constexpr ChoiceTable<NumberFormat> precision_choice("precision", {{NumberFormat::fp32, "fp32"},
+                                                                          {NumberFormat::fp16, "fp16"},
+                                                                          {NumberFormat::bf16, "bf16"},
+                                                                          {NumberFormat::mixed, "mixed"}});
+
 /// The rates of a roofline in one 16-bit format.
 struct HalfRates {
   double peak = 0, efficiency = 1, launch = 0;  // FLOP per second; share; seconds
   bool operator==(const HalfRates&) const = default;
 };
 
+/// Seconds for a mini-batch of b samples on a device, before jitter and slowdown.
 struct ComputeSpec {
   enum class Form { affine, table, roofline } form = Form::affine;
   double overhead = 0, per_sample = 0;                 // affine: overhead + b · per_sample
@@ -39,7 +48,7 @@ struct ComputeSpec {
   std::optional<HalfRates> fp16 = {}, bf16 = {};          // in those precisions, with half the bytes; none: as in fp32
   double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
   /// Those of a workload.precision, of a roofline; null: it has none, or is in fp32.
-  const HalfRates* half_rates(std::string_view precision) const;
+  const HalfRates* half_rates(NumberFormat precision) const;
   bool operator==(const ComputeSpec&) const = default;
 };
 
@@ -112,10 +121,12 @@ struct ServerSpec {
 };
 
 struct CollectiveSpec {
+  enum class Fidelity { fluid, stepwise };
+  enum class Start { together, as_they_come };
   std::string algorithm = "auto";
-  Parameters parameters;               // of the algorithm
-  std::string fidelity = "fluid";      // or "stepwise"
-  std::string start = "together";      // or "as_they_come", stepwise only
+  Parameters parameters;  // of the algorithm
+  Fidelity fidelity = Fidelity::fluid;
+  Start start = Start::together;       // as_they_come: stepwise only
   std::optional<double> eager_up_to;   // bytes of messages that leave before their receiver has come; none: all; as_they_come only
   std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
@@ -176,15 +187,15 @@ struct BatchSpec {
 struct ScheduleSpec {
   Kind kind;
   double warmup_epochs = 0;
-  std::string scale_with_workers = "none";  // none | linear | square_root
+  RateScaling scale_with_workers = RateScaling::none;
   bool operator==(const ScheduleSpec&) const = default;
 };
 
 /// Whichever comes first; at least one of the bounds (not the target alone) is given.
 struct StopSpec {
   std::optional<double> epochs, simulated_time, target_accuracy;
-  std::optional<std::int64_t> updates;  // `rounds` is another word for it: the smaller counts
-  std::string on_target = "stop";       // stop | continue: whether a target that was reached ends the run
+  std::optional<std::int64_t> updates;                             // `rounds` is another word for it: the smaller counts
+  enum class OnTarget { stop, go_on } on_target = OnTarget::stop;  // whether a target that was reached ends the run
   bool operator==(const StopSpec&) const = default;
 };
 
@@ -193,14 +204,14 @@ struct EvaluateSpec {
   std::optional<std::int64_t> every_updates;  // none of the three: at the end only
   std::vector<double> thresholds;             // accuracies, ascending
   std::int64_t sustain = 2;
-  std::string split = "test";           // test | validation
+  enum class Split { test, validation } split = Split::test;
   std::int64_t train_samples = 10'000;  // the fixed subset for the training loss
   bool operator==(const EvaluateSpec&) const = default;
 };
 
 /// What goes wrong. Times in seconds of simulated time.
 struct FaultSpec {
-  enum class Kind { crash, slow, link, join, leave } kind = Kind::crash;
+  enum class Kind { none, crash, slow, link, join, leave } kind = Kind::none;  // none: not read
   std::int64_t worker = -1;             // whom it strikes; -1: no worker (of Kind::link: a server's link, or a named one)
   std::int64_t server = -1;             // Kind::link
   std::string link;                     // Kind::link: a link by its name in links.csv, instead of a rank's two
@@ -246,16 +257,16 @@ inline constexpr const char* no_data = "none";
 
 struct WorkloadSpec {
   Kind model, data, partition;  // model: its name is empty where there is neither data nor a model
-  std::string weights;  // path of the file that the model starts from; empty: its weights come from the seed
+  std::string weights;          // path of the file that the model starts from; empty: its weights come from the seed
   bool reshuffle = true;
   AugmentSpec augment;
   bool fuse = true;                  // gradients at the same weights that are averaged are evaluated as one batch
   bool exchange_statistics = false;  // batch norm's running statistics travel beside gradients and weights, and are averaged
   CostSpec cost;
-  double serial_per_epoch = 0;     // seconds for which all workers pause when the epoch counter passes
-  std::string precision = "fp32";  // fp16, bf16, mixed
-  double loss_scale = 1;           // at the start; a power of two
-  std::int64_t growth_every = 0;   // good updates after which it doubles; 0: it is fixed
+  double serial_per_epoch = 0;  // seconds for which all workers pause when the epoch counter passes
+  NumberFormat precision = NumberFormat::fp32;
+  double loss_scale = 1;          // at the start; a power of two
+  std::int64_t growth_every = 0;  // good updates after which it doubles; 0: it is fixed
   bool operator==(const WorkloadSpec&) const = default;
 };
 

@@ -152,12 +152,18 @@ Section Section::section(const std::string& key) {
 
 std::optional<Value> Section::value(const Parameter& parameter) {
   const YamlNode* node = find(parameter.name);
-  if (node != nullptr) return read_value(context_, *node, path_of(parameter.name), parameter);
+  if (node != nullptr) {
+    std::optional<Value> value = read_value(context_, *node, path_of(parameter.name), parameter);
+    if (value) understood_.push_back(parameter.name);
+    return value;
+  }
   if (parameter.required)
     missing(parameter.name, "write " + example(parameter) + (parameter.meaning.empty() ? "" : " (" + parameter.meaning + ")"));
   if (parameter.fallback) return parse_value(parameter, *parameter.fallback);
   return std::nullopt;
 }
+
+bool Section::understood(std::string_view key) const { return std::find(understood_.begin(), understood_.end(), key) != understood_.end(); }
 
 namespace {
 Parameter declared(const std::string& key, ValueType type, const Range& range) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ struct ReadContext {
   // The first so many --sets stand in a file of that folder; relative paths in the others start from the current one.
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};
+  // What workers and servers stand on, once it has been read.
+  std::map<std::string, DeviceSpec>* devices = nullptr;  // those that workers may name; built-in ones that they name are added
+  bool devices_given = false;
+  const NetworkSpec* network = nullptr;
+  std::uint64_t memory = 0;            // bytes that a run may fill
+  std::uint64_t bytes_per_worker = 0;  // at least
 };
 
 /// "a number", "a list", "a map", "empty": what stands there, for messages.
@@ -56,6 +63,8 @@ class Section {
   Section section(const std::string& key);
 
   std::optional<Value> value(const Parameter& parameter);
+  /// value() was asked for it, it is there, and nothing was wrong with it.
+  bool understood(std::string_view key) const;
   std::optional<double> measure(const std::string& key, ValueType type, const Range& range);
   std::optional<std::int64_t> count(const std::string& key, const Range& range);
   /// 0 if absent, and a problem at finish().
@@ -91,7 +100,7 @@ class Section {
   bool no_map_ = false;  // said; what it should hold need not be
   std::string path_;
   Place place_;
-  std::vector<std::string> known_, excused_;
+  std::vector<std::string> known_, excused_, understood_;
   std::vector<std::string> meant_;                            // nearest to the unknown keys
   std::vector<std::pair<std::string, std::string>> missing_;  // (key, what to say)
 };

@@ -60,7 +60,7 @@ void Trials::check(const std::vector<Trial>& trials) {
 bool Trials::timing_alone(const Scenario& scenario) const {
   if (options_.timing_only || sweep_.timing_only) return true;
   const auto& stop = scenario.training.stop;
-  return !metric_needs_math(metric_.name) && !(stop.target_accuracy && stop.on_target == "stop");
+  return !metric_needs_math(metric_.name) && !(stop.target_accuracy && stop.on_target == StopSpec::OnTarget::stop);
 }
 
 PointRequest Trials::request(const Trial& trial, std::int64_t repeat) const {

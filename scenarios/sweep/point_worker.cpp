@@ -38,7 +38,7 @@ void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, D
     if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::vector<SummaryField> fields = point_fields(record);
-    if (point.scenario.training.evaluate.split == "validation") fields.push_back(validation_loss(record));
+    if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) fields.push_back(validation_loss(record));
     desk.finish(point.ticket, {std::move(fields), wall}, asked);
   };
   RunOptions options;

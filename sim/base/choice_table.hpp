@@ -2,10 +2,12 @@
 #pragma once
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "sim/base/parameters.hpp"
 
@@ -44,21 +46,31 @@ class ChoiceTable {
       if (rows_[i].value == value) return rows_[i].name;
     throw std::logic_error("this choice has no name in its table");
   }
+  constexpr std::string_view parameter_name() const { return parameter_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < count_; ++i) all.emplace_back(rows_[i].name);
+    return all;
+  }
+  /// None: no choice has that name.
+  constexpr std::optional<Enumerator> find(std::string_view name) const {
+    for (std::size_t i = 0; i < count_; ++i)
+      if (rows_[i].name == name) return rows_[i].value;
+    return std::nullopt;
+  }
   /// The declaration.
   Parameter parameter(Enumerator fallback, std::string meaning) const {
-    Parameter declared{.name = std::string(parameter_),
-                       .type = ValueType::choice,
-                       .fallback = std::string(name_of(fallback)),
-                       .meaning = std::move(meaning)};
-    for (std::size_t i = 0; i < count_; ++i) declared.choices.emplace_back(rows_[i].name);
-    return declared;
+    return {.name = std::string(parameter_),
+            .type = ValueType::choice,
+            .fallback = std::string(name_of(fallback)),
+            .meaning = std::move(meaning),
+            .choices = names()};
   }
   /// What was chosen. Throws std::logic_error if the parameter is absent or has a text that is not in the table, which complete() and
   /// parse_value() refuse.
   Enumerator of(const Parameters& parameters) const {
     const std::string& text = parameters.text(parameter_);
-    for (std::size_t i = 0; i < count_; ++i)
-      if (rows_[i].name == text) return rows_[i].value;
+    if (const auto found = find(text)) return *found;
     throw std::logic_error(std::string(parameter_) + ": '" + text + "' is not in its table");
   }
 

@@ -211,9 +211,9 @@ TEST_CASE("collectives: buckets, and those of DistributedDataParallel where only
   CHECK_FALSE(late.overlap);
   CHECK(of("{}") == CollectiveSpec{});
   const CollectiveSpec skewed = of("{fidelity: stepwise, start: as_they_come, eager_up_to: 64KiB}");
-  CHECK(skewed.start == "as_they_come");
+  CHECK(skewed.start == CollectiveSpec::Start::as_they_come);
   CHECK(skewed.eager_up_to == 64 * 1024.0);
-  CHECK(of("{fidelity: stepwise}").start == "together");
+  CHECK(of("{fidelity: stepwise}").start == CollectiveSpec::Start::together);
 }
 
 TEST_CASE("faults") {

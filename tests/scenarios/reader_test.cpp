@@ -56,7 +56,7 @@ TEST_CASE("a scenario is read in SI units, defaults filled in") {
   CHECK(s.training.scheme == Kind{"nonblocking", {{"minibatch", 32}}});
   CHECK(s.training.batch == BatchSpec{256, {}, false});
   CHECK(s.training.optimizer == Kind{"sgd", {{"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 1e-4}}});
-  CHECK(s.training.schedule == ScheduleSpec{{"constant", {}}, 1, "linear"});
+  CHECK(s.training.schedule == ScheduleSpec{{"constant", {}}, 1, RateScaling::linear});
   CHECK(s.training.stop.epochs == 5.0);
   CHECK(s.training.stop.target_accuracy == 0.95);
   CHECK(s.training.evaluate.every_epochs == 0.25);
@@ -91,7 +91,7 @@ training:
   CHECK(s.training.scheme == Kind{"ssgd", {{"on_failure", std::string("abort")}, {"via", std::string("all_reduce")}}});
   CHECK(s.training.batch == BatchSpec{{}, 64, false});
   CHECK(s.training.optimizer.parameters.number("momentum") == 0);
-  CHECK(s.training.schedule == ScheduleSpec{{"constant", {}}, 0, "none"});
+  CHECK(s.training.schedule == ScheduleSpec{{"constant", {}}, 0, RateScaling::none});
   CHECK(s.training.stop.updates == 7);  // rounds is another word for it, and the smaller counts
   CHECK_FALSE(s.training.evaluate.every_epochs);
   CHECK(s.training.evaluate.thresholds.empty());

@@ -125,8 +125,9 @@ void print_data(const Scenario& scenario, const Explanation& explanation) {
 
 std::string described_precision(const Scenario& scenario) {
   const WorkloadSpec& workload = scenario.workload;
-  const std::string format = workload.precision == "bf16" ? "bfloat16" : "FP16";
-  std::string text = fmt::format("{}: computing and messages in {}, weights and updates in FP32", workload.precision, format);
+  const std::string format = workload.precision == NumberFormat::bf16 ? "bfloat16" : "FP16";
+  std::string text =
+      fmt::format("{}: computing and messages in {}, weights and updates in FP32", precision_choice.name_of(workload.precision), format);
   if (workload.growth_every > 0)
     text +=
         fmt::format("; loss scale {} at first, doubled after {} good updates", format_number(workload.loss_scale), workload.growth_every);
@@ -151,7 +152,7 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   line("all-reduce", explanation.collective);
   print_data(scenario, explanation);
   if (explanation.learns) line("parameters", readable_count(explanation.parameters));
-  if (scenario.workload.precision != "fp32") line("precision", described_precision(scenario));
+  if (scenario.workload.precision != NumberFormat::fp32) line("precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
     line("costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
   if (!explanation.bucket_bytes.empty()) {
@@ -166,9 +167,9 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
                                    readable_bytes(static_cast<double>(explanation.compressed_bytes)), explanation.compression));
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
-  line("memory", explanation.learns
-                     ? fmt::format("about {} with the math, {}", readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
-                     : "about " + timing_alone);
+  line("memory", explanation.learns ? fmt::format("about {} with the math, {}",
+                                                  readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
+                                    : "about " + timing_alone);
   print_layers(explanation);
   for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
   if (timing_only || !explanation.learns) return;

@@ -54,7 +54,7 @@ std::optional<double> metric_of(const RunRecord& record, const std::string& metr
 
 /// Its times come from the gradients, too.
 bool stops_at_accuracy(const Scenario& scenario) {
-  return scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop";
+  return scenario.training.stop.target_accuracy && scenario.training.stop.on_target == StopSpec::OnTarget::stop;
 }
 
 /// "devices.NAME.…"; empty if it is not.

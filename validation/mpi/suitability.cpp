@@ -33,8 +33,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
                 blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
-  if (scenario.workload.precision != "fp32")
-    throw_error(scenario, "workload.precision", "real messages are in fp32, not " + scenario.workload.precision + "; remove it");
+  if (scenario.workload.precision != NumberFormat::fp32)
+    throw_error(scenario, "workload.precision", "real messages are in fp32, not " + std::string(precision_choice.name_of(scenario.workload.precision)) + "; remove it");
   if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
     throw_error(scenario, "workload.batch_norm.exchange",
                 "real messages carry batch norm's running statistics with the weights, and their means are taken; write true");

@@ -1,0 +1,41 @@
+// What a scenario may say under one key, known before any scenario is read: for messages, `straggler list keys`, the tables of
+// docs/scenario.md and the JSON Schema.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/vocabulary.hpp"
+#include "sim/base/parameters.hpp"
+
+namespace straggler {
+
+struct ScenarioKey {
+  /// scalar: `type` says which. values: a list of those. map: of `keys`. kind: `{kind: NAME, …}` of `kind`, with `keys` beside the kind's
+  /// own parameters, or NAME alone. list: of maps of `keys`. entries: a map from names of the user's choice to maps of `keys`. other: as
+  /// `form` says.
+  enum class Shape { scalar, values, map, kind, list, entries, other };
+
+  std::string name = {};
+  ValueType type = ValueType::number;
+  Range range = {};
+  std::string meaning = {};  // one line of Markdown; empty: no document lists the key
+  bool required = false;
+  std::string remedy = {};     // of a required one, where it is missing: "write a rate such as 1Gbps"
+  std::string fallback = {};   // the value where it is absent, as a scenario writes it
+  std::string otherwise = {};  // what holds where it is absent, if no value says it: "free", "the network's"
+  std::string form = {};       // what may stand there, where type and shape do not say it: "list of shares"
+  std::vector<std::string> choices = {};
+  /// It decides which values are computed or in what order they are summed, and no root key holds it: a replay compares it.
+  bool decides = false;
+  bool block = false;  // scenario.yaml has it over several lines
+  Shape shape = Shape::scalar;
+  std::optional<KindGroup> kind = {};
+  std::string fallback_kind = {};
+  std::vector<ScenarioKey> keys = {};
+
+  /// For reading its value.
+  Parameter parameter() const;
+};
+
+}  // namespace straggler

@@ -1,0 +1,434 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/schema/part.hpp"
+#include "scenarios/schema/read_parts.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr double mebi = 1 << 20;
+
+std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
+
+/// The keys of a link. What they say together is read by hand, since a link may stand on another one.
+Part<LinkSpec> link_keys(const std::string& otherwise) {
+  const auto rate_key = [&](const char* name, const char* meaning, const char* unless) {
+    return ScenarioKey{.name = name,
+                       .type = ValueType::rate,
+                       .range = any_rate(),
+                       .meaning = meaning,
+                       .otherwise = otherwise.empty() ? unless : otherwise};
+  };
+  const auto by_hand = [](ScenarioKey key, auto write) {
+    Field<LinkSpec> field;
+    field.key = std::move(key);
+    field.read = [](Section&, LinkSpec&) {};
+    field.write = [write](Texts& out, const LinkSpec& spec, const WriteContext& context) { write(out, spec, context); };
+    field.same = [](const LinkSpec& a, const LinkSpec& b) { return a == b; };
+    return field;
+  };
+  const auto rate_text = [](double value) { return text_of_value(ValueType::rate, value); };
+  return Part<LinkSpec>({
+      by_hand(rate_key("bandwidth", "of each direction", "required, or `up` and `down`"),
+              [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
+                if (spec.up == spec.down) out.emplace_back("bandwidth", rate_text(spec.up));
+              }),
+      by_hand(rate_key("up", "of one direction: out of the host", "`bandwidth`"),
+              [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
+                if (spec.up != spec.down) out.emplace_back("up", rate_text(spec.up));
+              }),
+      by_hand(rate_key("down", "of the other one: into the host", "`bandwidth`"),
+              [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
+                if (spec.up != spec.down) out.emplace_back("down", rate_text(spec.down));
+              }),
+      by_hand({.name = "latency",
+               .type = ValueType::time,
+               .range = any_time(),
+               .meaning = "of one link; in a star a message crosses two, so it takes twice that",
+               .required = otherwise.empty(),
+               .otherwise = otherwise},
+              [](Texts& out, const LinkSpec& spec, const WriteContext&) {
+                out.emplace_back("latency", text_of_value(ValueType::time, spec.latency));
+              }),
+      // On top of the network's link: what it has not, but that has, is written too.
+      by_hand({.name = "burst",
+               .type = ValueType::bytes,
+               .range = Range::between(0, 1e15),
+               .meaning = "that may pass at `peak` when a link was idle (token bucket); `0B`: none",
+               .otherwise = otherwise.empty() ? "no bucket" : otherwise},
+              [](Texts& out, const LinkSpec& spec, const WriteContext& context) {
+                if (spec.burst || (context.link != nullptr && context.link->burst))
+                  out.emplace_back("burst", text_of_value(ValueType::bytes, spec.burst.value_or(0)));
+              }),
+      by_hand(rate_key("peak", "above the bandwidth: how fast a burst passes", "practically at once"),
+              [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
+                if (spec.peak) out.emplace_back("peak", rate_text(*spec.peak));
+              }),
+  });
+}
+
+/// The value of one of these keys; nothing if it is absent or wrong.
+std::optional<double> link_value(Section& link, const char* name) {
+  static const std::vector<ScenarioKey> keys = link_keys("").keys();
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const ScenarioKey& each) { return each.name == name; });
+  const std::optional<Value> value = link.value(key->parameter());
+  return value ? std::optional(std::get<double>(*value)) : std::nullopt;
+}
+
+/// `base`: what a link takes from the network's where it says nothing itself; null: it is the network's.
+void read_rates(Section& link, const LinkSpec* base, LinkRates& rates) {
+  if (base == nullptr && !link.has("up") && !link.has("down")) link.require("bandwidth", "write a rate such as 1Gbps");
+  if (base == nullptr && !link.has("bandwidth") && link.has("up") != link.has("down"))
+    link.require(link.has("up") ? "down" : "up", "write a rate such as 1Gbps, or bandwidth for both directions");
+  rates.both = link_value(link, "bandwidth");
+  rates.up = link_value(link, "up");
+  rates.down = link_value(link, "down");
+}
+
+/// A burst of its own comes with a peak of its own, or none. `burst: 0B`: no bucket. False: what stands there could not be read.
+bool read_burst(Section& link, LinkSpec& spec) {
+  const std::optional<double> burst = link_value(link, "burst");
+  const std::optional<double> peak = link_value(link, "peak");
+  if (burst) {
+    spec.burst = *burst > 0 ? burst : std::nullopt;
+    spec.peak = std::nullopt;
+  }
+  if (peak) spec.peak = peak;
+  return burst.has_value() == link.has("burst") && peak.has_value() == link.has("peak");
+}
+
+bool peak_fits(const LinkSpec& link) { return !link.peak || (link.burst && *link.peak > std::max(link.up, link.down)); }
+
+void check_link(Section& link, const LinkRates& rates, const LinkSpec& spec, bool half_duplex, bool burst_read) {
+  if (const std::string what = rates.conflict(spec, half_duplex); !what.empty()) {
+    link.context().problems.add(link.place(), link.path(), what);
+    return;
+  }
+  if (!burst_read || !spec.peak || (!rates.any() && !link.has("burst") && !link.has("peak"))) return;
+  if (peak_fits(spec)) return;
+  if (!spec.burst && !link.misspelt({"burst"}))
+    link.problem("peak", "says how fast a burst passes, and there is none; add burst: 128KiB or the like, or remove peak");
+  else if (spec.burst)
+    link.problem("peak",
+                 rate(*spec.peak) + " is not above the bandwidth of the link; write a peak above " + rate(std::max(spec.up, spec.down)));
+}
+
+const ScenarioKey& duplex_key() {
+  static const ScenarioKey key{.name = "duplex",
+                               .type = ValueType::choice,
+                               .meaning = "`half`: both directions of every cable share one bandwidth",
+                               .fallback = "full",
+                               .choices = {"full", "half"}};
+  return key;
+}
+
+void read_network_link(Section link, NetworkSpec& network) {
+  LinkSpec& spec = network.link;
+  LinkRates rates;
+  read_rates(link, nullptr, rates);
+  rates.apply(spec);
+  link.require("latency", "write a time such as 50us");
+  spec.latency = link_value(link, "latency").value_or(0);
+  const bool burst_read = read_burst(link, spec);
+  const std::optional<Value> duplex = link.value(duplex_key().parameter());
+  network.half_duplex = duplex && std::get<std::string>(*duplex) == "half";
+  link.finish();
+  if (rates.any()) check_link(link, rates, spec, network.half_duplex, burst_read);
+}
+
+Field<NetworkSpec> network_link_field() {
+  Field<NetworkSpec> field;
+  field.key = {.name = "link", .required = true, .shape = ScenarioKey::Shape::map, .keys = link_keys("").keys()};
+  field.key.keys.push_back(duplex_key());
+  field.read = [](Section& network, NetworkSpec& spec) {
+    if (const YamlNode* link = network.require("link", "write link: {bandwidth: 1Gbps, latency: 50us}"))
+      read_network_link(Section(network.context(), link, network.path_of("link"), network.place_of("link")), spec);
+  };
+  field.write = [](Texts& out, const NetworkSpec& spec, const WriteContext& context) {
+    Texts texts = link_keys("").texts(spec.link, {context.vocabulary});
+    texts.emplace_back("duplex", spec.half_duplex ? "half" : "full");
+    out.emplace_back("link", flow_map(texts));
+  };
+  field.same = [](const NetworkSpec& a, const NetworkSpec& b) { return a.link == b.link && a.half_duplex == b.half_duplex; };
+  return field;
+}
+
+Part<LinkSpec> intra_part() {
+  Field<LinkSpec> bandwidth = field(&LinkSpec::up, {.name = "bandwidth",
+                                                    .type = ValueType::rate,
+                                                    .range = any_rate(),
+                                                    .meaning = "between workers of one host; without `intra` their messages take no time",
+                                                    .required = true,
+                                                    .remedy = "write a rate such as 12GB/s"});
+  bandwidth.read = [read = bandwidth.read](Section& intra, LinkSpec& spec) {
+    read(intra, spec);
+    spec.down = spec.up;
+  };
+  return Part<LinkSpec>({
+      bandwidth,
+      field(&LinkSpec::latency, {.name = "latency",
+                                 .type = ValueType::time,
+                                 .range = any_time(),
+                                 .meaning = "of the whole way",
+                                 .required = true,
+                                 .remedy = "write a time such as 5us"}),
+  });
+}
+
+/// One flow for the whole has one beginning.
+void check_start(Section& collective, const CollectiveSpec& spec) {
+  if (collective.context().problems.any()) return;  // what stands there may not have been read
+  const bool skewed = spec.start == CollectiveSpec::Start::as_they_come;
+  if (skewed && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
+    collective.problem(
+        "start", "as_they_come lets every worker begin its part when it comes, and fluid is one flow for all; add fidelity: stepwise");
+  if (!skewed && spec.eager_up_to)
+    collective.problem("eager_up_to",
+                       "says which messages leave before their receiver has come, and all start together; add start: as_they_come");
+}
+
+constexpr ChoiceTable<CollectiveSpec::Fidelity> fidelity_choice("fidelity", {{CollectiveSpec::Fidelity::fluid, "fluid"},
+                                                                             {CollectiveSpec::Fidelity::stepwise, "stepwise"}});
+constexpr ChoiceTable<CollectiveSpec::Start> start_choice("start", {{CollectiveSpec::Start::together, "together"},
+                                                                    {CollectiveSpec::Start::as_they_come, "as_they_come"}});
+
+/// A name alone, `auto` among them, or a kind with parameters.
+Field<CollectiveSpec> algorithm_field() {
+  Field<CollectiveSpec> field;
+  field.key = {.name = "algorithm",
+               .meaning = "of an all-reduce: `straggler list collectives`; `auto`: the fastest for the largest bucket",
+               .fallback = "auto",
+               .form = "`auto`, a name, or `{kind: NAME, …}` with its parameters",
+               .choices = {"auto"},
+               .shape = ScenarioKey::Shape::kind,
+               .kind = KindGroup::collective};
+  field.read = [](Section& collective, CollectiveSpec& spec) {
+    if (const YamlNode* algorithm = collective.find("algorithm"); algorithm != nullptr && algorithm->type == YamlNode::Type::map) {
+      Kind kind = read_kind(collective.context(), algorithm, collective.path_of("algorithm"), collective.place_of("algorithm"),
+                            KindGroup::collective, "");
+      spec.algorithm = std::move(kind.name);
+      spec.parameters = std::move(kind.parameters);
+    } else {
+      std::vector<std::string> algorithms = collective.context().vocabulary.names(KindGroup::collective);
+      algorithms.insert(algorithms.begin(), "auto");
+      spec.algorithm = collective.choice("algorithm", algorithms, "auto");
+    }
+  };
+  field.write = [](Texts& out, const CollectiveSpec& spec, const WriteContext& context) {
+    out.emplace_back("algorithm", spec.parameters.all().empty()
+                                      ? yaml_scalar(spec.algorithm)
+                                      : flow_map(kind_texts({spec.algorithm, spec.parameters}, KindGroup::collective, context.vocabulary)));
+  };
+  field.same = [](const CollectiveSpec& a, const CollectiveSpec& b) { return a.algorithm == b.algorithm && a.parameters == b.parameters; };
+  return field;
+}
+
+Part<CollectiveSpec> collective_part() {
+  const auto stepwise = [](const CollectiveSpec& spec) { return spec.fidelity == CollectiveSpec::Fidelity::stepwise; };
+  return Part<CollectiveSpec>({
+      algorithm_field(),
+      field(&CollectiveSpec::fidelity, fidelity_choice,
+            {.meaning = "one flow for the whole, or every message a flow of its own (more events, and right beside other traffic too)"}),
+      written_if<CollectiveSpec>(stepwise,
+                                 field(&CollectiveSpec::start, start_choice,
+                                       {.meaning = "with `stepwise`: all ranks begin when the last has come, or each when it comes "
+                                                   "([model.md](model.md#all-reduce))"})),
+      field(&CollectiveSpec::eager_up_to,
+            {.name = "eager_up_to",
+             .type = ValueType::bytes,
+             .range = Range::at_least(0),
+             .meaning = "with `as_they_come`: a message up to that size leaves although its receiver has not come",
+             .otherwise = "any size"}),
+      field(&CollectiveSpec::reduce_rate, {.name = "reduce_rate",
+                                           .type = ValueType::rate,
+                                           .range = any_rate(),
+                                           .meaning = "reduction arithmetic of an all-reduce, bytes per second",
+                                           .otherwise = "free"}),
+      field(&CollectiveSpec::bucket, {.name = "bucket",
+                                      .type = ValueType::bytes,
+                                      .range = Range::between(1, 1e15),
+                                      .meaning = "gradients leave in buckets that are full at this size, last layers first",
+                                      .otherwise = "one bucket"}),
+      field(&CollectiveSpec::first_bucket, {.name = "first_bucket",
+                                            .type = ValueType::bytes,
+                                            .range = Range::between(1, 1e15),
+                                            .meaning = "the same for the first one",
+                                            .otherwise = "as `bucket`"}),
+      field(&CollectiveSpec::overlap,
+            {.name = "overlap",
+             .meaning = "buckets leave while backward goes on; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
+                        "DistributedDataParallel"}),
+  });
+}
+
+/// Where `overlap` alone is asked for, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and
+/// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
+void check_collective(Section& collective, CollectiveSpec& spec) {
+  check_start(collective, spec);
+  if (collective.has("bucket")) return;
+  if (spec.overlap) {
+    spec.bucket = 25 * mebi;
+    if (!spec.first_bucket) spec.first_bucket = mebi;
+  } else if (collective.has("first_bucket") && !collective.misspelt({"bucket", "overlap"})) {
+    collective.problem("first_bucket", "is the first of several buckets, and there is one; add bucket: 25MiB");
+  }
+}
+
+Part<SegmentSpec> segment_part() {
+  Field<SegmentSpec> up_to;  // infinite: any size
+  up_to.key = {.name = "up_to",
+               .type = ValueType::bytes,
+               .range = Range::at_least(1),
+               .meaning = "for messages of at most this size; only the last segment may leave it out",
+               .otherwise = "any size"};
+  up_to.read = [key = up_to.key](Section& section, SegmentSpec& spec) {
+    const std::optional<Value> value = section.value(key.parameter());
+    spec.up_to = value ? std::get<double>(*value) : std::numeric_limits<double>::infinity();
+  };
+  up_to.write = [](Texts& out, const SegmentSpec& spec, const WriteContext&) {
+    if (std::isfinite(spec.up_to)) out.emplace_back("up_to", text_of_value(ValueType::bytes, spec.up_to));
+  };
+  up_to.same = [](const SegmentSpec& a, const SegmentSpec& b) { return a.up_to == b.up_to; };
+  return Part<SegmentSpec>({
+      up_to,
+      field(&SegmentSpec::latency_factor, {.name = "latency_factor",
+                                           .type = ValueType::number,
+                                           .range = Range::between(0, 1e6),
+                                           .meaning = "times the latency of the links"}),
+      field(
+          &SegmentSpec::bandwidth_factor,
+          {.name = "bandwidth_factor", .type = ValueType::number, .range = Range::between(1e-6, 1e6), .meaning = "times their bandwidth"}),
+  });
+}
+
+void check_segment(Section& section, SegmentSpec& segment, const std::vector<SegmentSpec>& before) {
+  if (std::isfinite(segment.up_to) && !before.empty() && before.back().up_to >= segment.up_to && std::isfinite(before.back().up_to))
+    section.context().problems.add(section.path_of("up_to"),
+                                   format_quantity(segment.up_to, Dimension::bytes) + " is not above that of the segment before, " +
+                                       format_quantity(before.back().up_to, Dimension::bytes) + "; write the segments in ascending order");
+}
+
+Part<ProtocolSpec> protocol_part() {
+  const auto up_to_but_last = [](Section& section, std::size_t i, std::size_t n) {
+    if (i + 1 < n) section.require("up_to", "write a size such as 64KiB; only the last segment is for any size");
+  };
+  return Part<ProtocolSpec>({
+      field(&ProtocolSpec::per_message,
+            {.name = "per_message", .type = ValueType::time, .range = any_time(), .meaning = "processor time of a message, on each side"}),
+      field(&ProtocolSpec::copy_rate,
+            {.name = "copy_rate",
+             .type = ValueType::rate,
+             .range = any_rate(),
+             .meaning = "bytes a second that this processor copies, packs or checks, on each side, on top of `per_message`",
+             .otherwise = "free"}),
+      field(&ProtocolSpec::cores,
+            {.name = "cores",
+             .type = ValueType::count,
+             .range = Range::between(1, 1e6),
+             .meaning = "of one machine that carries the whole cluster, as namespaces or virtual machines do: that many messages are "
+                        "handled at a time, whoever's; with an all-reduce `stepwise` only",
+             .otherwise = "each rank its own"}),
+      list(&ProtocolSpec::segments,
+           {.name = "segments",
+            .meaning = "measured behaviour by size of message, below",
+            .remedy = "write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]"},
+           segment_part(), {.before = up_to_but_last, .check = check_segment}),
+  });
+}
+
+Part<BackgroundSpec> background_part() {
+  const std::string remedy = "write the name of an end point such as worker/0 or server/0";
+  return Part<BackgroundSpec>({
+      field(&BackgroundSpec::from, {.name = "from",
+                                    .type = ValueType::text,
+                                    .meaning = "an end point that the cluster has",
+                                    .required = true,
+                                    .remedy = remedy,
+                                    .form = "`worker/N` or `server/N`"}),
+      field(&BackgroundSpec::to, {.name = "to",
+                                  .type = ValueType::text,
+                                  .meaning = "another one",
+                                  .required = true,
+                                  .remedy = remedy,
+                                  .form = "`worker/N` or `server/N`"}),
+      field(&BackgroundSpec::on, {.name = "on",
+                                  .type = ValueType::time,
+                                  .range = some_time(),
+                                  .meaning = "for how long it flows",
+                                  .required = true,
+                                  .remedy = "write for how long it flows, a time such as 2s"}),
+      field(&BackgroundSpec::off,
+            {.name = "off", .type = ValueType::time, .range = any_time(), .meaning = "and then pauses; again and again"}),
+      field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "of the first"}),
+      field(&BackgroundSpec::random, {.name = "random", .meaning = "`on` and `off` are means of exponential draws"}),
+      field(&BackgroundSpec::rate,
+            {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "at most that", .otherwise = "its fair share"}),
+  });
+}
+
+}  // namespace
+
+void LinkRates::apply(LinkSpec& link) const {
+  link.up = up.value_or(both.value_or(link.up));
+  link.down = down.value_or(both.value_or(link.down));
+}
+
+std::string LinkRates::conflict(const LinkSpec& link, bool half_duplex) const {
+  if (both && up && down) return "has bandwidth beside up and down, which leave it nothing to say; keep bandwidth, or up and down";
+  if (half_duplex && link.up != link.down)
+    return "has up " + rate(link.up) + " and down " + rate(link.down) +
+           ", and with duplex: half both directions share one bandwidth; write bandwidth alone";
+  return {};
+}
+
+std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network) {
+  const YamlNode* node = owner.find("link");
+  if (node == nullptr) return std::nullopt;
+  Section link(owner.context(), node, owner.path_of("link"), owner.place_of("link"));
+  LinkSpec spec = network.link;
+  LinkRates rates;
+  read_rates(link, &network.link, rates);
+  rates.apply(spec);
+  spec.latency = link_value(link, "latency").value_or(spec.latency);
+  const bool burst_read = read_burst(link, spec);
+  if (link.find("duplex") != nullptr) link.problem("duplex", "holds for the whole network; write it in cluster.network.link");
+  if (link.node()->items.empty() && node->type == YamlNode::Type::map)
+    link.context().problems.add(link.place(), link.path(), "overrides nothing; write bandwidth, latency or both");
+  link.finish();
+  if (network.link.up > 0 && network.link.down > 0)
+    check_link(link, rates, spec, network.half_duplex, burst_read && peak_fits(network.link));
+  return spec;
+}
+
+std::vector<ScenarioKey> link_override_keys() { return link_keys("the network's").keys(); }
+
+std::string link_override_text(const LinkSpec& link, const WriteContext& context) { return flow_map(link_keys("").texts(link, context)); }
+
+const Part<NetworkSpec>& network_part() {
+  static const Part<NetworkSpec> part({
+      kind(&NetworkSpec::topology, {.name = "topology",
+                                    .meaning = "who is connected how: `straggler list topologies`",
+                                    .kind = KindGroup::topology,
+                                    .fallback_kind = "star"}),
+      network_link_field(),
+      map(&NetworkSpec::intra, {.name = "intra", .otherwise = "free"}, intra_part()),
+      kind(&NetworkSpec::sharing, {.name = "sharing",
+                                   .meaning = "how flows share links: `straggler list sharing`",
+                                   .kind = KindGroup::sharing,
+                                   .fallback_kind = "max_min"}),
+      map(&NetworkSpec::protocol, {.name = "protocol", .block = true}, protocol_part()),
+      list(&NetworkSpec::background,
+           {.name = "background",
+            .meaning = "other traffic, below",
+            .remedy = "write a list such as [{from: worker/0, to: worker/1, on: 2s, off: 3s}]"},
+           background_part()),
+      map(&NetworkSpec::collective, {.name = "collective"}, collective_part(), check_collective),
+  });
+  return part;
+}
+
+}  // namespace straggler

@@ -1,0 +1,65 @@
+#include "scenarios/schema/part.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace straggler {
+
+std::string yaml_scalar(const std::string& text) {
+  static constexpr const char* taken[] = {"true", "false", "null",  "yes",  "no",   "on",   "off",  "y",
+                                          "n",    "True",  "False", "Null", "NULL", "TRUE", "FALSE"};
+  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const bool plain = !text.empty() && std::string_view(letters).find(text[0]) != std::string_view::npos &&
+                     text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == std::string::npos &&
+                     std::find(std::begin(taken), std::end(taken), text) == std::end(taken);
+  if (plain) return text;
+  std::string out = "\"";
+  static constexpr char digits[] = "0123456789abcdef";
+  for (const char c : text) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += "\\x";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string flow_map(const Texts& texts) { return "{" + flow_text(texts) + "}"; }
+
+std::string block_map(const Texts& texts, const std::string& indent) {
+  std::string out;
+  for (const auto& [key, text] : texts) out += "\n" + indent + key + (text.starts_with('\n') ? ":" : ": ") + text;
+  return out;
+}
+
+std::string text_of_value(ValueType type, const Value& value) {
+  const std::string text = format_value(type, value);
+  const bool words = type == ValueType::text || type == ValueType::path || type == ValueType::choice;
+  return words ? yaml_scalar(text) : text;
+}
+
+Texts kind_texts(const Kind& kind, KindGroup group, const Vocabulary& vocabulary) {
+  Texts texts{{"kind", yaml_scalar(kind.name)}};
+  const Word* word = vocabulary.find(group, kind.name);
+  for (const auto& [name, value] : kind.parameters.all()) {
+    const auto matches = [&, key = &name](const Parameter& parameter) { return parameter.name == *key; };
+    if (word == nullptr || std::none_of(word->parameters.begin(), word->parameters.end(), matches))
+      throw std::logic_error("write_scenario: " + kind.name + " has no parameter " + name);
+  }
+  if (word == nullptr) return texts;
+  for (const Parameter& parameter : word->parameters)
+    if (kind.parameters.has(parameter.name))
+      texts.emplace_back(parameter.name, text_of_value(parameter.type, kind.parameters.all().at(parameter.name)));
+  return texts;
+}
+
+Parameter ScenarioKey::parameter() const { return {.name = name, .type = type, .range = range, .choices = choices}; }
+
+}  // namespace straggler
