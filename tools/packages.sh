@@ -4,7 +4,7 @@ straggler_packages=(
   g++ cmake ninja-build ccache
   libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev
   libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev libnlopt-cxx-dev libdnnl-dev
-  doctest-dev dataset-fashion-mnist
+  doctest-dev dataset-fashion-mnist python3-jsonschema python3-yaml
   libopenmpi-dev openmpi-bin
 )
 

@@ -8,28 +8,23 @@
 
 #include "models/data/dataset.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/schema/scenario_keys.hpp"
 
 namespace straggler {
 
 namespace {
 
 /// What decides which values are computed, in what order they are summed, and so on: all that is not in the root key, which is compared
-/// as a whole.
-const char* difference(const Scenario& a, const Scenario& b) {
+/// as a whole. Empty: nothing differs.
+std::string difference(const Scenario& a, const Scenario& b) {
   if (a.workers() != b.workers()) return "number of workers";
-  if (a.training.scheme != b.training.scheme) return "training.scheme";
-  if (a.training.batch != b.training.batch) return "training.batch";
-  if (a.training.optimizer != b.training.optimizer) return "training.optimizer";
-  if (a.training.schedule != b.training.schedule) return "training.schedule";
-  if (a.workload.fuse != b.workload.fuse) return "workload.fuse";
-  if (a.training.evaluate.split != b.training.evaluate.split) return "training.evaluate.split";
-  return nullptr;
+  return deciding_difference(a, b);
 }
 
-/// The first part of the root keys in which the two differ; null: none.
-const char* difference(const std::vector<RootPart>& a, const std::vector<RootPart>& b) {
+/// The first part of the root keys in which the two differ; empty: none.
+std::string difference(const std::vector<RootPart>& a, const std::vector<RootPart>& b) {
   const auto [one, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  if (one == a.end() && other == b.end()) return nullptr;
+  if (one == a.end() && other == b.end()) return {};
   return one == a.end() ? other->place : one->place;
 }
 
@@ -101,8 +96,9 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   std::ifstream in(file);
   if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
   const Scenario earlier = read_scenario(described);
-  const auto refuse_if_other = [&](const char* what) {
-    if (what) throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+  const auto refuse_if_other = [&](const std::string& what) {
+    if (!what.empty())
+      throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
   };
   refuse_if_other(difference(earlier, scenario));
   const std::string kernels(blueprint.kernels->name);

@@ -28,12 +28,15 @@ struct ScenarioKey {
   std::vector<std::string> choices = {};
   /// It decides which values are computed or in what order they are summed, and no root key holds it: a replay compares it.
   bool decides = false;
-  bool block = false;  // scenario.yaml has it over several lines
+  bool conditional = false;  // `required` holds only where keys beside it say so
+  bool own_table = false;    // documents list its keys apart
+  bool block = false;        // scenario.yaml has it over several lines
   Shape shape = Shape::scalar;
   std::optional<KindGroup> kind = {};
   std::string fallback_kind = {};
   std::vector<ScenarioKey> keys = {};
 
+  bool listed() const { return !meaning.empty() || !keys.empty(); }
   /// For reading its value.
   Parameter parameter() const;
 };

@@ -335,7 +335,8 @@ Part<ProtocolSpec> protocol_part() {
       list(&ProtocolSpec::segments,
            {.name = "segments",
             .meaning = "measured behaviour by size of message, below",
-            .remedy = "write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]"},
+            .remedy = "write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]",
+            .own_table = true},
            segment_part(), {.before = up_to_but_last, .check = check_segment}),
   });
 }
@@ -424,7 +425,8 @@ const Part<NetworkSpec>& network_part() {
       list(&NetworkSpec::background,
            {.name = "background",
             .meaning = "other traffic, below",
-            .remedy = "write a list such as [{from: worker/0, to: worker/1, on: 2s, off: 3s}]"},
+            .remedy = "write a list such as [{from: worker/0, to: worker/1, on: 2s, off: 3s}]",
+            .own_table = true},
            background_part()),
       map(&NetworkSpec::collective, {.name = "collective"}, collective_part(), check_collective),
   });

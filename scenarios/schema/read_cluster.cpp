@@ -226,7 +226,12 @@ Field<ClusterSpec> workers_field() {
 const Field<ClusterSpec>& network_field() {
   static const Field<ClusterSpec> made =
       map(&ClusterSpec::network,
-          {.name = "network", .required = true, .remedy = "write network: {link: {bandwidth: 1Gbps, latency: 50us}}", .block = true},
+          {.name = "network",
+           .meaning = "below",
+           .required = true,
+           .remedy = "write network: {link: {bandwidth: 1Gbps, latency: 50us}}",
+           .own_table = true,
+           .block = true},
           network_part());
   return made;
 }

@@ -164,7 +164,8 @@ Part<ComputeSpec> compute_part() {
                .meaning = "measured times by batch size, as `{32: 13ms, 128: 45ms}`; sizes 1 to 1e9, times above 0",
                .otherwise = "one of `affine`, `table` and `roofline`, or `profile`",
                .form = "map: count to time",
-               .shape = ScenarioKey::Shape::other};
+               .shape = ScenarioKey::Shape::other,
+               .keys = {{.name = "*", .type = ValueType::time, .range = some_time()}}};
   table.write = [](Texts& out, const ComputeSpec& spec, const WriteContext&) {
     Texts texts;
     for (const auto& [samples, seconds] : spec.table) texts.emplace_back(std::to_string(samples), text_of_value(ValueType::time, seconds));

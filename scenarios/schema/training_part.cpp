@@ -286,9 +286,16 @@ const Part<TrainingSpec>& training_part() {
                                         .fallback_kind = "none"}),
       not_yet<TrainingSpec>("initial_broadcast", "false"),
       not_yet<TrainingSpec>("report_from_epoch"),
-      map(&TrainingSpec::stop, {.name = "stop", .required = true, .remedy = "write stop: {epochs: 5} or the like; a run must end"},
+      map(&TrainingSpec::stop,
+          {.name = "stop",
+           .meaning = "when the run ends, below",
+           .required = true,
+           .remedy = "write stop: {epochs: 5} or the like; a run must end",
+           .own_table = true},
           stop_part(), check_stop),
-      map(&TrainingSpec::evaluate, {.name = "evaluate"}, evaluate_part()),
+      map(&TrainingSpec::evaluate,
+          {.name = "evaluate", .meaning = "when accuracies are taken, below", .otherwise = "at the end only", .own_table = true},
+          evaluate_part()),
   });
   return part;
 }

@@ -14,9 +14,10 @@ namespace straggler::cli {
 namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
-  static const std::vector<const Command*> all{&init_command,     &run_command,       &sweep_command, &race_command,     &compare_command,
-                                               &validate_command, &calibrate_command, &check_command, &quantize_command, &words_command,
-                                               &store_command,    &report_command,    &list_command,  &allreduce_command};
+  static const std::vector<const Command*> all{&init_command,     &run_command,      &sweep_command,     &race_command,
+                                               &compare_command,  &validate_command, &calibrate_command, &check_command,
+                                               &quantize_command, &words_command,    &store_command,     &report_command,
+                                               &list_command,     &schema_command,   &allreduce_command};
   return all;
 }
 
@@ -31,7 +32,8 @@ constexpr unsigned help_width = 110;
 Arguments::Arguments(const Command& command, po::options_description own)
     : command_(command), own_(std::move(own)), shared_("Common options", help_width), all_(help_width) {
   auto add = shared_.add_options();
-  add("threads", po::value<std::string>()->value_name("N"), "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
+  add("threads", po::value<std::string>()->value_name("N"),
+      "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
   add("quiet", "nothing on standard error but errors");
   add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
   add("help,h", "this page");

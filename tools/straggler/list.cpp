@@ -5,6 +5,7 @@
 
 #include "models/compression/compressor.hpp"
 #include "models/zoo/cost_model.hpp"
+#include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/registry.hpp"
@@ -220,6 +221,34 @@ nlohmann::ordered_json json_of(const Group& group) {
   return all;
 }
 
+/// The keys of a part of the scenario, one a line.
+int list_keys(const std::string& part, const Arguments& arguments) {
+  std::vector<KeyRow> rows;
+  try {
+    rows = key_rows(part);
+  } catch (const std::invalid_argument& unknown) {
+    throw UsageError(unknown.what());
+  }
+  if (arguments.flag("markdown")) {
+    fmt::print("{}", key_table(rows));
+  } else if (arguments.flag("json")) {
+    auto all = nlohmann::ordered_json::array();
+    for (const KeyRow& row : rows)
+      all.push_back({{"key", row.path}, {"value", row.value}, {"default", row.absent}, {"meaning", row.meaning}});
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    std::size_t path_width = 0, value_width = 0;
+    for (const KeyRow& row : rows) {
+      path_width = std::max(path_width, row.path.size());
+      value_width = std::max(value_width, std::min<std::size_t>(row.value.size(), 30));
+    }
+    for (const KeyRow& row : rows)
+      fmt::print("{:<{}}  {:<{}}  {} (default: {})\n", row.path, path_width, plain_text(row.value), value_width, plain_text(row.meaning),
+                 plain_text(row.absent));
+  }
+  return Exit::done;
+}
+
 const Group& group_called(const std::string& name) {
   std::vector<std::string> known;
   for (const Group& group : groups()) {
@@ -231,10 +260,17 @@ const Group& group_called(const std::string& name) {
 
 int execute(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
-  own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays");
+  own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
+      "markdown", "of keys: as the table that docs/scenario.md has");
   Arguments arguments(list_command, own);
-  if (!arguments.parse(given, 0, 1)) return Exit::done;
+  if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
+  if (!arguments.positional().empty() && arguments.positional().front() == "keys")
+    return list_keys(arguments.positional().size() > 1 ? arguments.positional()[1] : std::string(), arguments);
+  if (arguments.flag("markdown")) throw UsageError("--markdown is for keys: straggler list keys --markdown");
+  if (arguments.positional().size() > 1)
+    throw UsageError("'" + arguments.positional()[1] +
+                     "' is one argument too many: only keys take a part, as in straggler list keys cluster");
   if (!arguments.positional().empty()) {
     const Group& group = group_called(arguments.positional().front());
     json ? fmt::print("{}\n", json_of(group).dump(2)) : print_group(group, true);
@@ -248,10 +284,12 @@ int execute(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command list_command{"list", "[GROUP]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
-                           "  straggler list\n"
-                           "  straggler list schemes\n"
-                           "  straggler list jitter --json\n",
-                           execute};
+const Command list_command{
+    "list", "[GROUP [PART]]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
+    "  straggler list\n"
+    "  straggler list schemes\n"
+    "  straggler list jitter --json\n"
+    "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n",
+    execute};
 
 }  // namespace straggler::cli

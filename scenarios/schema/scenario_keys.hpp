@@ -1,0 +1,38 @@
+// All keys of a scenario, and what is made of them for people and editors.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/key.hpp"
+#include "scenarios/schema/scenario.hpp"
+
+namespace straggler {
+
+/// The keys of the top level; those of its parts are below them.
+const std::vector<ScenarioKey>& scenario_keys();
+
+/// The path of the first key that decides which values are computed, beyond what root keys hold, and differs; empty: none.
+std::string deciding_difference(const Scenario& a, const Scenario& b);
+
+/// One row of a table of keys.
+struct KeyRow {
+  std::string path;     // below the key that the table is of: "link.bandwidth", "workers[i].count"
+  std::string value;    // what may stand there: "rate", "`full` or `half`"
+  std::string absent;   // what holds without it: "required", "`0s`", "free"
+  std::string meaning;  // Markdown
+};
+
+/// The keys below `path` ("", "cluster", "cluster.network.background"), maps and lists written out, those that have a table of their own as
+/// one row. Throws std::invalid_argument, with what is known, if there is no such key or it has none below it.
+std::vector<KeyRow> key_rows(const std::string& path);
+/// Markdown without its marks, for terminals and editors.
+std::string plain_text(const std::string& markdown);
+/// As a table of Markdown, header included.
+std::string key_table(const std::vector<KeyRow>& rows);
+
+/// The JSON Schema (draft 7) of a scenario: what an editor may complete and check. What several keys say together only `straggler check`
+/// tells.
+nlohmann::ordered_json scenario_schema(const Vocabulary& vocabulary = Vocabulary::from_registries());
+
+}  // namespace straggler
