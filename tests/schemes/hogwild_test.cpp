@@ -1,6 +1,7 @@
 // Hogwild against values found by hand: which version each chunk of a read is of, what additions come to, and how long it all takes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -274,4 +275,20 @@ TEST_CASE("Hogwild is refused where workers are on several hosts") {
       doctest::Contains("training.scheme: hogwild shares weights in the memory of one host, and the workers are on 3 hosts; write "
                         "per_host: 3 in cluster.workers[0]"));
   CHECK_NOTHROW(run_timing(cluster(3), {"training.scheme=hogwild", "cluster.workers[0].per_host=3"}));
+}
+
+TEST_CASE("check warns where the shared memory takes no time") {
+  const auto told = [](std::vector<std::string> sets) {
+    sets.insert(sets.begin(), {"training.scheme=hogwild", "cluster.workers=[{count: 2, device: node, per_host: 2}]"});
+    RunOptions options;
+    options.timing_only = true;
+    const Explanation explained = Experiment(read_scenario_text(cluster(2), "/scenario.yaml", sets), options).explain();
+    return std::count_if(explained.warnings.begin(), explained.warnings.end(), [](const std::string& warning) {
+      return warning.find("in no time without cluster.network.intra") != std::string::npos;
+    });
+  };
+  CHECK(told({}) == 1);
+  CHECK(told({"cluster.network.intra={bandwidth: 1GB/s, latency: 0s}"}) == 0);
+  CHECK(told({"cluster.workers[0].count=1"}) == 0);
+  CHECK(told({scheme_of_chunks(1)}) == 0);
 }
