@@ -43,13 +43,16 @@ void SharedCell::cancel(const CellReadOperation& operation) noexcept { books_.en
 /// latency. What passes at the same instant is seen.
 void SharedCell::read(CellReadOperation& operation, Time began) {
   settle_abandoned();
-  std::vector<Handle> seen;
   std::size_t count = under_way_.size();
-  for (std::uint64_t chunk = 0; count > 0 && chunk < chunks(); ++chunk) {
+  if (count == 0) {
+    operation.weights = weights_of(after(0).value);
+    return;
+  }
+  std::vector<Handle> seen;
+  for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
     while (count > 0 && under_way_[count - 1].begin + to_end_of(chunk) > began) --count;
     seen.push_back(after(count).value);
   }
-  if (seen.size() < chunks()) seen.resize(chunks(), after(0).value);
   operation.weights = weights_of(workers_.algebra().mixture(seen));
 }
 
