@@ -61,7 +61,7 @@ Numbers mixed(const Numbers& newer, const Numbers& older, std::size_t chunks) {
   return out;
 }
 
-double farthest(const Numbers& one, const Numbers& other) {
+double farthest_number(const Numbers& one, const Numbers& other) {
   REQUIRE(one.size() == other.size());
   double most = 0;
   for (std::size_t i = 0; i < one.size(); ++i) most = std::max(most, std::abs(one[i] - other[i]));
@@ -113,7 +113,7 @@ const Register<SchemeEntry> constant_additions({
 });
 
 /// `workers` of one host, on which a read takes 30 ms and 1 ms, an addition 60 ms and 1 ms.
-std::vector<std::string> on_one_host(int workers, std::vector<std::string> more = {}) {
+std::vector<std::string> on_hogwild_host(int workers, std::vector<std::string> more = {}) {
   std::vector<std::string> sets = {"training.scheme=hogwild",
                                    "cluster.workers=[{count: " + std::to_string(workers) + ", device: node, per_host: 64}]",
                                    "cluster.network.intra={bandwidth: 100kB/s, latency: 1ms}", "workload.cost.bytes=3000B"};
@@ -135,12 +135,12 @@ TEST_CASE("Hogwild, two workers by hand: a read meets an addition and takes two 
   const Numbers read = mixed(third, bowl.second, 2);
   const Numbers fifth = stepped(fourth, read, bowl.mean1);
   const Result result = run(shared_bowl(four_chunks, 5));
-  CHECK(farthest(final_numbers(run(shared_bowl(four_chunks, 3))), third) < few_roundings);
-  CHECK(farthest(final_numbers(run(shared_bowl(four_chunks, 4))), fourth) < few_roundings);
-  CHECK(farthest(final_numbers(result), fifth) < few_roundings);
+  CHECK(farthest_number(final_numbers(run(shared_bowl(four_chunks, 3))), third) < few_roundings);
+  CHECK(farthest_number(final_numbers(run(shared_bowl(four_chunks, 4))), fourth) < few_roundings);
+  CHECK(farthest_number(final_numbers(result), fifth) < few_roundings);
   // That tells it from a read of one version, in either half.
   for (const std::size_t chunks : {0u, 1u, 3u, 4u})
-    CHECK(farthest(final_numbers(result), stepped(fourth, mixed(third, bowl.second, chunks), bowl.mean1)) > 10 * few_roundings);
+    CHECK(farthest_number(final_numbers(result), stepped(fourth, mixed(third, bowl.second, chunks), bowl.mean1)) > 10 * few_roundings);
   const std::vector<double> seconds = {13, 20.5, 26, 39, 41};
   const std::vector<Rank> workers = {0, 1, 0, 0, 1};
   const std::vector<std::uint64_t> read_versions = {0, 0, 1, 3, 2};
@@ -161,7 +161,7 @@ TEST_CASE("Hogwild, two workers by hand: a read meets an addition and takes two 
 TEST_CASE("Hogwild: no addition is lost, however they overlap") {
   // All draw the whole pool, whose gradient at the initial weights is the same for everybody: n additions change the weights by n times
   // what the first one does.
-  std::vector<std::string> sets = on_one_host(
+  std::vector<std::string> sets = on_hogwild_host(
       6, {"training.scheme=constant_additions", "workload.model={kind: quadratic, condition: 1, start: 8}",
           "workload.data={kind: gaussian, features: 9, classes: 1, samples: 100, test_samples: 10}", "workload.data.partition=shared",
           "devices.node.jitter={kind: exponential}", "training.optimizer.learning_rate=0.001", "training.stop.updates=1"});
@@ -176,7 +176,7 @@ TEST_CASE("Hogwild: no addition is lost, however they overlap") {
 
 TEST_CASE("Hogwild, equal workers: each update takes X + U + 3 n b + 2 a, and p updates come at once") {
   const int p = 3, rounds = 10;
-  const Result result = run_timing(cluster(p), on_one_host(p, {"devices.node.update=30kB/s", "training.stop.updates=30"}));
+  const Result result = run_timing(cluster(p), on_hogwild_host(p, {"devices.node.update=30kB/s", "training.stop.updates=30"}));
   const double compute = 0.1 + 0.1, memory = 3 * 0.03 + 2 * 0.001;
   CHECK(std::abs(result.record.end.seconds() - rounds * (compute + memory)) < 1e-9);
   for (const WorkerRecord& worker : result.record.workers) {
@@ -193,7 +193,7 @@ TEST_CASE("Hogwild: chunks change what is read, not when") {
   std::vector<Result> results;
   std::set<std::string> keys;
   for (const int chunks : {1, 2, 16, 1000}) {
-    std::vector<std::string> sets = on_one_host(4, jitter);
+    std::vector<std::string> sets = on_hogwild_host(4, jitter);
     sets.push_back(scheme_of_chunks(chunks));
     results.push_back(run(cluster(4), sets));
     CHECK(results.back().sink.order == results.front().sink.order);
@@ -219,7 +219,7 @@ TEST_CASE("Hogwild on memory that takes no time is asynchronous SGD with a free 
 }
 
 TEST_CASE("Hogwild, one worker: as long as plain SGD but for its memory, which takes 3 n b + 2 a an update") {
-  std::vector<std::string> sets = on_one_host(1, {"devices.node.update=30kB/s", "training.optimizer.momentum=0.9"});
+  std::vector<std::string> sets = on_hogwild_host(1, {"devices.node.update=30kB/s", "training.optimizer.momentum=0.9"});
   const Result hogwild = run(cluster(1), sets);
   sets.push_back("training.scheme=sequential");
   const Result sequential = run(cluster(1), sets);
@@ -233,9 +233,9 @@ TEST_CASE("Hogwild: a worker that crashes in an addition leaves the chunks that 
   const Bowl bowl;
   const Numbers left = mixed(bowl.first, bowl.start, 2);
   const Result result = run(shared_bowl(four_chunks, 1), {hogwild_crash("")});
-  CHECK(farthest(final_numbers(result), stepped(left, bowl.start, bowl.mean1)) < few_roundings);
-  CHECK(farthest(final_numbers(result), stepped(bowl.start, bowl.start, bowl.mean1)) > 10 * few_roundings);
-  CHECK(farthest(final_numbers(result), stepped(bowl.first, bowl.start, bowl.mean1)) > 10 * few_roundings);
+  CHECK(farthest_number(final_numbers(result), stepped(left, bowl.start, bowl.mean1)) < few_roundings);
+  CHECK(farthest_number(final_numbers(result), stepped(bowl.start, bowl.start, bowl.mean1)) > 10 * few_roundings);
+  CHECK(farthest_number(final_numbers(result), stepped(bowl.first, bowl.start, bowl.mean1)) > 10 * few_roundings);
   CHECK(result.record.end == Time::from_seconds(20.5));
   CHECK(result.record.samples == 5);  // it is in no version
   CHECK(result.record.workers[0].updates == 0);
@@ -251,7 +251,7 @@ TEST_CASE("Hogwild: the optimizer's state is shared, and changed in the same chu
     const double before = i < 2 ? bowl.start[i] - bowl.mean0[i] : 0;
     expected.push_back(left[i] - hogwild_rate * (0.5 * before + bowl.start[i] - bowl.mean1[i]));
   }
-  CHECK(farthest(final_numbers(result), expected) < few_roundings);
+  CHECK(farthest_number(final_numbers(result), expected) < few_roundings);
 }
 
 TEST_CASE("Hogwild: a worker that comes back reads the shared weights at once") {
@@ -260,7 +260,7 @@ TEST_CASE("Hogwild: a worker that comes back reads the shared weights at once") 
   const Bowl bowl;
   const Numbers left = mixed(bowl.first, bowl.start, 2), first = stepped(left, bowl.start, bowl.mean1);
   const Result result = run(shared_bowl(four_chunks, 2), {hogwild_crash(", restart_after: 1s")});
-  CHECK(farthest(final_numbers(result), stepped(first, left, bowl.mean0)) < few_roundings);
+  CHECK(farthest_number(final_numbers(result), stepped(first, left, bowl.mean0)) < few_roundings);
   CHECK(result.record.end == Time::from_seconds(24));
   CHECK(result.record.workers[0].split[Phase::down] == Time::from_seconds(1));
   REQUIRE(result.sink.order.size() == 2);
