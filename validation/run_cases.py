@@ -26,6 +26,9 @@ training:
   evaluate: {every: {epochs: 0.5}, thresholds: [0.3]}
 """
 ALONE = "cluster.workers=[{count: 1, device: node}]"
+# For workers that share a host's memory.
+ONE_HOST = ["cluster.workers=[{count: 3, device: node, per_host: 5}, {count: 2, device: node, slowdown: 3, same_host: true}]",
+            "cluster.network.intra={bandwidth: 100kB/s, latency: 50us}"]
 
 # A message takes as long as a computation, so that a fault may strike in either, as in tests/backend/faults_contract_test.cpp.
 FAULTS = """straggler: 1

@@ -18,12 +18,16 @@ struct Piece {
   std::size_t begin, end;
 };
 
-/// Fragment (index, count), the last two scalars: equal pieces of the parameters; the last one takes what stands behind them too.
-Piece piece_of(const Extent& extent, const std::vector<double>& scalars) {
-  const auto index = static_cast<std::size_t>(scalars[scalars.size() - 2]);
-  const std::size_t count = std::max<std::size_t>(1, static_cast<std::size_t>(scalars.back()));
+/// Equal pieces of the parameters; the last one takes what stands behind them too.
+Piece piece_of(const Extent& extent, std::size_t index, std::size_t count) {
   const std::size_t parameters = std::min(extent.own, extent.n);
   return {parameters * index / count, index + 1 == count ? extent.n : parameters * (index + 1) / count};
+}
+
+/// Fragment (index, count), the last two scalars.
+Piece piece_of(const Extent& extent, const std::vector<double>& scalars) {
+  return piece_of(extent, static_cast<std::size_t>(scalars[scalars.size() - 2]),
+                  std::max<std::size_t>(1, static_cast<std::size_t>(scalars.back())));
 }
 
 void clear_outside(const Piece& piece, std::size_t n, float* out) {
@@ -104,6 +108,15 @@ void apply_blend(const Kernels& kernels, const Extent& extent, const std::vector
   kernels.weighted_sum(piece.end - piece.begin, 2, terms, shares, out + piece.begin);
 }
 
+void apply_mixture(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                   float* out) {
+  for (std::size_t k = 0; k < scalars.size(); ++k) {
+    const float* const from = inputs[static_cast<std::size_t>(scalars[k])];
+    const Piece piece = piece_of(extent, k, scalars.size());
+    if (from != out) std::copy(from + piece.begin, from + piece.end, out + piece.begin);
+  }
+}
+
 void apply_with_statistics(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                            float* out) {
   if (inputs[0] == out) return;
@@ -153,6 +166,8 @@ const Register<ElementwiseEntry> difference_entry({.name = "difference",
                                                    .apply = apply_difference});
 const Register<ElementwiseEntry> blend_entry(
     {.name = "blend", .summary = "two vectors, blended", .parameters = {}, .in_place = 0, .apply = apply_blend});
+const Register<ElementwiseEntry> mixture_entry(
+    {.name = "mixture", .summary = "chunks of several vectors", .parameters = {}, .in_place = 0, .apply = apply_mixture});
 const Register<ElementwiseEntry> with_statistics_entry({.name = "with_statistics",
                                                         .summary = "weights with the running statistics of another vector",
                                                         .parameters = {},

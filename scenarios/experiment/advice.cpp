@@ -156,6 +156,14 @@ void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
         "the inputs of a batch have no bytes without data, so that copying them takes no time; write workload.cost: {model: NAME}");
 }
 
+/// Weights that workers share in their host's memory.
+void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  if (blueprint.plan.cell_chunks > 1 && blueprint.plan.workers > 1 && !scenario.cluster.network.intra)
+    out.push_back(scenario.training.scheme.name +
+                  " reads the memory of its host in no time without cluster.network.intra, so that no read mixes versions; write intra: "
+                  "{bandwidth: 10GB/s, latency: 1us}");
+}
+
 }  // namespace
 
 std::vector<std::string> advice(const Scenario& scenario, const Blueprint& blueprint) {
@@ -167,6 +175,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   of_different_workers(scenario, blueprint, out);
   of_rounds(scenario, blueprint, out);
   of_inputs(scenario, blueprint, out);
+  of_shared_memory(scenario, blueprint, out);
   return out;
 }
 

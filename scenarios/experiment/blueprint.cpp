@@ -242,6 +242,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
   plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
   plan.minibatch = scheme_entry->minibatch(training.scheme.parameters).value_or(0);
+  plan.cell_chunks = scheme_entry->cell_chunks(training.scheme.parameters).value_or(0);
   plan.versions = scheme_entry->versions(training.scheme.parameters);
   plan.drop_last = training.batch.drop_last;
   const bool whole = numerics.precision == Precision::fp32;

@@ -127,6 +127,7 @@ struct Blueprint {
   void resolve_training(const Scenario& scenario);
   void resolve_compression(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);
+  void require_one_host(const Scenario& scenario) const;
   void resolve_collective(const Scenario& scenario);
   void check_stepwise(const Scenario& scenario) const;
   void check_memory(const Scenario& scenario) const;

@@ -62,6 +62,16 @@ Placement Blueprint::placement(const Scenario& scenario) const {
   return out;
 }
 
+/// Throws ScenarioErrors unless all workers are on one host.
+void Blueprint::require_one_host(const Scenario& scenario) const {
+  const std::uint32_t hosts = fabric->host(plan.workers - 1) - fabric->host(0) + 1;
+  if (hosts == 1) return;
+  throw_error(scenario, "training.scheme",
+              scheme_entry->name + " shares weights in the memory of one host, and the workers are on " + std::to_string(hosts) +
+                  " hosts; write per_host: " + std::to_string(plan.workers) +
+                  " in cluster.workers[0], and same_host: true in the groups after it, or take another scheme");
+}
+
 void Blueprint::resolve_cluster(const Scenario& scenario) {
   const ClusterSpec& spec = scenario.cluster;
   const bool with_server = scheme_entry->needs_server(scenario.training.scheme.parameters);
@@ -89,6 +99,7 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
     return std::make_shared<const Fabric>(Registry<TopologyEntry>::instance().at(kind.name), kind.parameters, placement(scenario), core,
                                           Time::from_seconds(spec.network.link.latency));
   });
+  if (plan.cell_chunks > 0) require_one_host(scenario);
   const Kind& kind = spec.network.sharing;
   sharing =
       at_place(scenario, "cluster.network.sharing", [&] { return Registry<SharingEntry>::instance().at(kind.name).make(kind.parameters); });
@@ -184,6 +195,10 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.message_cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
+  if (const auto& intra = spec.network.intra) {
+    out.memory_seconds_per_byte = inverse(intra->up);
+    out.memory_latency = Time::from_seconds(intra->latency);
+  }
   out.servers = servers;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);

@@ -161,7 +161,7 @@ Part<LinkSpec> intra_part() {
   Field<LinkSpec> bandwidth = field(&LinkSpec::up, {.name = "bandwidth",
                                                     .type = ValueType::rate,
                                                     .range = any_rate(),
-                                                    .meaning = "between workers of one host; without `intra` their messages take no time",
+                                                    .meaning = "between workers of one host, or to weights in its memory; without `intra` both are free",
                                                     .required = true,
                                                     .remedy = "write a rate such as 12GB/s"});
   bandwidth.read = [read = bandwidth.read](Section& intra, LinkSpec& spec) {

@@ -12,6 +12,7 @@ const Rule add{"add"};
 const Rule corrected{"corrected"};
 const Rule difference{"difference"};
 const Rule blend{"blend"};
+const Rule mixture{"mixture"};
 const Rule with_statistics{"with_statistics"};
 const Rule residual{"residual"};
 const Rule as_fp16{"as_fp16"};

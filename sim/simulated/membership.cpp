@@ -144,7 +144,7 @@ void Membership::fetch_state(Rank worker) {
 void Membership::state_lost(Rank worker) {
   if (workers_.state(worker) != State::coming) return;
   const Rank source = world_.has_server() ? world_.workers : workers_.first_member();
-  if (source == anyone) return state_arrived(worker);
+  if (source == anyone || workers_.plan().cell_chunks > 0) return state_arrived(worker);
   Weights weights = publications_.state_of(source);
   if (!world_.has_server())
     for (const Handle& state : optimizer_of(source)) weights.edit().more.edit().attached.push_back({"optimizer", state});

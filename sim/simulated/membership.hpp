@@ -12,7 +12,8 @@
 namespace straggler {
 
 /// A worker that comes (back) is first sent the state it needs: the weights, by the server, or by the first member where there is none
-/// (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, at no time. It starts from the
+/// (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, at no time, and where workers share
+/// their host's memory, all that it needs is there. It starts from the
 /// version that is the latest when it starts, where workers have weights of their own from the latest ones of that first member; among
 /// workers that reduce together, when Reduction says.
 class Membership final : private StateTransferWatch {

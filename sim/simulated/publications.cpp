@@ -82,6 +82,7 @@ void Publications::run_ended() {
 bool Publications::is_recorded(const PublishOperation& operation) const {
   const Rank rank = operation.node().self();
   if (world_.has_server()) return !world_.is_worker(rank);
+  if (workers_.plan().cell_chunks > 0) return true;  // each worker publishes what it added to shared memory
   return workers_.change() ? operation.weights()->version > latest()->version : rank == 0;
 }
 

@@ -29,7 +29,7 @@ class Publications {
     last,      // the run ends: whoever published it waits for ever
   };
   /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail. Of
-  /// workers with weights of their own each is recorded, in one version or another (OwnVersions).
+  /// workers with weights of their own each is recorded, in one version or another (OwnVersions); of workers that share memory each is.
   Result publish(const PublishOperation& operation);
   void evaluate_every(Time span);
 

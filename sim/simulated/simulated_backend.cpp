@@ -17,7 +17,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       post_office_(world_, books_, workers_),
       reductions_(world_, books_, workers_, post_office_),
       computations_(world_.simulation, recorder.times(), std::move(world_.cluster.compute)),
-      updates_(world_, books_, post_office_.processors(), computations_),
+      updates_(world_, books_, post_office_.processors(), computations_, workers_),
       publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
@@ -85,6 +85,10 @@ bool SimulatedBackend::start(Operation& operation) {
       return false;
     case Operation::Kind::step:
       return updates_.start(static_cast<StepOperation&>(operation));
+    case Operation::Kind::cell_read:
+      return updates_.cell().start(static_cast<CellReadOperation&>(operation));
+    case Operation::Kind::cell_step:
+      return updates_.start(static_cast<CellStepOperation&>(operation));
     case Operation::Kind::send: {
       auto& send = static_cast<SendOperation&>(operation);
       post_office_.dispatch(send.node().self(), send.to(), send.take_payload(), &send);
@@ -124,6 +128,10 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     }
     case Operation::Kind::step:
       return updates_.cancel(static_cast<StepOperation&>(operation));
+    case Operation::Kind::cell_read:
+      return updates_.cell().cancel(static_cast<CellReadOperation&>(operation));
+    case Operation::Kind::cell_step:
+      return updates_.cancel(static_cast<CellStepOperation&>(operation));
     case Operation::Kind::send:
       return PostOffice::forget(static_cast<SendOperation&>(operation));
     case Operation::Kind::receive:
@@ -156,6 +164,10 @@ void SimulatedBackend::due(Operation& operation) {
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
     case Operation::Kind::step:
       return updates_.due(static_cast<StepOperation&>(operation));
+    case Operation::Kind::cell_read:
+      return updates_.cell().due(static_cast<CellReadOperation&>(operation));
+    case Operation::Kind::cell_step:
+      return updates_.due(static_cast<CellStepOperation&>(operation));
     case Operation::Kind::load:
       computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
       return operation.complete_from_event();

@@ -52,6 +52,9 @@ struct SimulatedCluster {
   double handling_seconds_per_byte = 0;  // the same, for each byte
   std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
 
+  double memory_seconds_per_byte = 0;  // of a host, for weights that its workers share
+  Time memory_latency;                 // of each access
+
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message

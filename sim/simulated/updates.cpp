@@ -9,8 +9,8 @@ bool Updates::start(StepOperation& operation) {
   const SimulatedCluster& cluster = world_.cluster;
   const bool server = !world_.is_worker(rank);
   // Each server steps on its own shard.
-  const double per_byte = server ? cluster.server_update_seconds_per_byte / static_cast<double>(cluster.servers)
-                                 : cluster.update_seconds_per_byte[computations_.class_number(rank)];
+  const double per_byte =
+      server ? cluster.server_update_seconds_per_byte / static_cast<double>(cluster.servers) : worker_seconds_per_byte(rank);
   if (per_byte == 0) return true;
   const Time now = world_.now();
   const Time begin = server ? std::max(now, processors_.server_free()) : now;
@@ -33,6 +33,30 @@ void Updates::due(StepOperation& operation) {
 void Updates::cancel(StepOperation& operation) noexcept {
   const Rank rank = operation.node().self();
   if (world_.is_worker(rank)) books_.times().discard_compute(rank, world_.now());
+}
+
+bool Updates::start(CellStepOperation& operation) {
+  const Rank rank = operation.node().self();
+  const Time span = Time::from_seconds(worker_seconds_per_byte(rank) * static_cast<double>(world_.cluster.state_bytes));
+  if (span == Time()) {
+    operation.begin_adding();
+    return cell_.start(operation);
+  }
+  books_.times().begin_compute(rank, world_.now());
+  world_.queue().after(span, operation);
+  return false;
+}
+
+void Updates::due(CellStepOperation& operation) {
+  if (operation.is_adding()) return cell_.due(operation);
+  books_.times().end_compute(operation.node().self(), world_.now());
+  operation.begin_adding();
+  if (cell_.start(operation)) operation.complete_from_event();
+}
+
+void Updates::cancel(CellStepOperation& operation) noexcept {
+  if (operation.is_adding()) return cell_.cancel(operation);
+  books_.times().discard_compute(operation.node().self(), world_.now());
 }
 
 }  // namespace straggler

@@ -1,27 +1,36 @@
-// The time that an optimizer step takes, on a worker or on the servers.
+// Optimizer steps: the time that they take on a worker or on the servers, and those on weights that workers share in memory.
 #pragma once
 #include "sim/simulated/books.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/processors.hpp"
+#include "sim/simulated/shared_cell.hpp"
 
 namespace straggler {
 
 class Updates {
  public:
   /// All outlive this.
-  Updates(World& world, Books& books, Processors& processors, const Computations& computations)
-      : world_(world), books_(books), processors_(processors), computations_(computations) {}
+  Updates(World& world, Books& books, Processors& processors, const Computations& computations, Workers& workers)
+      : world_(world), books_(books), processors_(processors), computations_(computations), cell_(world, books, workers) {}
 
   /// True: it takes no time.
   bool start(StepOperation& operation);
   void due(StepOperation& operation);
   void cancel(StepOperation& operation) noexcept;
 
+  bool start(CellStepOperation& operation);
+  void due(CellStepOperation& operation);
+  void cancel(CellStepOperation& operation) noexcept;
+  SharedCell& cell() { return cell_; }
+
  private:
+  double worker_seconds_per_byte(Rank worker) const { return world_.cluster.update_seconds_per_byte[computations_.class_number(worker)]; }
+
   World& world_;
   Books& books_;
   Processors& processors_;
   const Computations& computations_;
+  SharedCell cell_;
 };
 
 }  // namespace straggler

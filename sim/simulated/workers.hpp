@@ -35,6 +35,7 @@ class Workers {
   Weights initial_weights() { return node(world_.has_server() ? world_.workers : 0).initial_weights(); }
   const TrainingPlan& plan() const { return context_.plan; }
   Algebra& algebra() { return context_.algebra; }
+  Lineage& lineage() { return context_.lineage; }
   /// Samples drawn by all.
   std::uint64_t drawn() const;
 

@@ -281,6 +281,19 @@ Weights Algebra::blend(const Weights& mine, const Weights& other, double share, 
   return out;
 }
 
+Handle Algebra::mixture(const std::vector<Handle>& chunks) const {
+  // The last chunk's vector comes first: running statistics that stay where they are come from the first input.
+  std::vector<Handle> vectors;
+  std::vector<double> which(chunks.size());
+  for (std::size_t k = chunks.size(); k-- > 0;) {
+    const auto same = [&](const Handle& vector) { return vector.key() == chunks[k].key(); };
+    const auto found = std::find_if(vectors.begin(), vectors.end(), same);
+    which[k] = static_cast<double>(found - vectors.begin());
+    if (found == vectors.end()) vectors.push_back(chunks[k]);
+  }
+  return vectors.size() == 1 ? vectors.front() : lineage_.elementwise(rules::mixture, vectors, which);
+}
+
 Weights Algebra::with_statistics(const Weights& stepped, const Gradient& from) const {
   if (!plan_.statistics) return stepped;
   Weights out = stepped;

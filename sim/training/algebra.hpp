@@ -54,6 +54,9 @@ class Algebra {
   Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
   /// (1 - share) mine + share · other in that fragment; elsewhere mine. What has been contributed to it is mine; its version is `other`'s.
   Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {}) const;
+  /// The vector of which chunk k is that of chunks[k], all of one length; the chunks are equal pieces. Each vector is one input, however
+  /// many chunks are its; if all are, the result is that vector. Not empty.
+  Handle mixture(const std::vector<Handle>& chunks) const;
   /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are a mean already.
   Weights with_statistics(const Weights& stepped, const Gradient& from) const;
   /// Contributions leave, weights stay: without them nothing counts twice.

@@ -65,6 +65,13 @@ class Node final : public Participant {
   Pending<StepOperation> step(Optimizer& optimizer, const Weights& weights, const Gradient& gradient) {
     return Pending<StepOperation>(slot_, *this, optimizer, weights, gradient);
   }
+  /// The weights that workers share in their host's memory, read without a lock: each chunk (SchemeEntry::cell_chunks) is as it is when the
+  /// read comes to it. Takes as long as the bytes do over network.intra. Their version is the latest one at the end of the read.
+  Pending<CellReadOperation> read_cell() { return Pending<CellReadOperation>(slot_, *this); }
+  /// A step of the run's optimizer on these weights, whatever they are by then: computed by the worker, then added chunk by chunk, each of
+  /// them at once. The optimizer's state is shared like the weights. Returns the weights after this addition and all that began before it;
+  /// publish them next.
+  Pending<CellStepOperation> step_cell(const Gradient& gradient) { return Pending<CellStepOperation>(slot_, *this, gradient); }
   /// A new outer optimizer (SchemeEntry::outer_optimizer). Throws std::logic_error if the entry names none.
   Optimizer outer_optimizer() const;
   /// Of this node's optimizer, at these weights.

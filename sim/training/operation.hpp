@@ -40,7 +40,9 @@ class Operation : public Event {
     all_gather,
     publish,
     load,
-    host
+    host,
+    cell_read,
+    cell_step
   };
   enum class State : std::uint8_t { idle, pending, woken, done };
 

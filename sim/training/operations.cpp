@@ -69,6 +69,12 @@ void CollectiveOperation::prepare() {
                                 " calls a collective over a group that is no ascending list of workers with itself among them");
 }
 
+void CellOperation::prepare() {
+  if (node().plan().cell_chunks == 0 || node().is_server())
+    throw UnsupportedOperation(
+        node().name() + " accesses weights in shared memory, which only workers have whose scheme says so; set SchemeEntry::cell_chunks");
+}
+
 void ReceiveOperationBase::prepare() {
   if (!anyone_) return;
   const std::int32_t forced = node().backend().forced_choice(node().self());

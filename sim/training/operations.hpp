@@ -194,6 +194,38 @@ class HostOperation final : public Operation {
   HostWork work_;
 };
 
+/// An access to the weights that workers share in their host's memory (SchemeEntry::cell_chunks). Not in a first_of.
+class CellOperation : public Operation {
+ public:
+  CellOperation(Participant& owner, Kind what) : Operation(owner, what) {}
+  Weights await_resume() { return std::move(weights); }
+  Weights weights;  // back end's own; out: what was read, or the weights of which this addition makes the next version
+
+ protected:
+  ~CellOperation() { give_up(); }
+
+ private:
+  /// Throws UnsupportedOperation where the run has no such weights.
+  void prepare() final;
+};
+
+class CellReadOperation final : public CellOperation {
+ public:
+  explicit CellReadOperation(Participant& owner) : CellOperation(owner, Kind::cell_read) {}
+};
+
+class CellStepOperation final : public CellOperation {
+ public:
+  CellStepOperation(Participant& owner, const Gradient& gradient) : CellOperation(owner, Kind::cell_step), gradient_(gradient) {}
+  const Gradient& gradient() const { return gradient_; }
+  /// Back end's own: the step is computed, and is being added.
+  bool is_adding() const { return count_ > 0; }
+  void begin_adding() { count_ = 1; }
+
+ private:
+  Gradient gradient_;
+};
+
 /// Workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
 using RankGroup = std::shared_ptr<const std::vector<Rank>>;
 

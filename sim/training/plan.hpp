@@ -18,6 +18,7 @@ struct TrainingPlan {
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
   std::int64_t larger_batches = 0;  // the first so many workers take one sample more
   std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
+  std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: they share none
   bool drop_last = false;
   Versions versions = Versions::shared;
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order

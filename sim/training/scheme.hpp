@@ -42,7 +42,7 @@ Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string
 
 /// How the workers of a scheme exchange what they have computed.
 enum class Exchange {
-  none,        // one worker, alone
+  none,        // no messages: one worker alone, or workers that share their host's memory
   server,      // with a parameter server, which the cluster must have
   all_reduce,  // by all-reduce: each worker publishes, worker 0's versions are recorded
   peers        // by messages to each other
@@ -88,6 +88,11 @@ struct SchemeEntry {
   std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  /// Workers share weights in the memory of their one host, in so many pieces (Node::read_cell, Node::step_cell), and each publishes its
+  /// own additions. None: they do not.
+  std::function<std::optional<std::int64_t>(const Parameters&)> cell_chunks = [](const Parameters&) {
+    return std::optional<std::int64_t>();
+  };
   /// Why it cannot run with these workers, and what would be right; empty: it can.
   std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) {
     return std::string();
@@ -125,6 +130,8 @@ struct SchemeVariant {
   Exchange exchange() const { return entry->exchange(parameters); }
   bool asynchronous() const { return entry->asynchronous(parameters); }
   Versions versions() const { return entry->versions(parameters); }
+  /// All workers must be on one host, since they share its memory.
+  bool one_host() const { return entry->cell_chunks(parameters).has_value(); }
   /// As a scenario writes it: "{kind: local_sgd, steps: 3, via: server}".
   std::string text() const;
 };

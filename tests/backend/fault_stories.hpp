@@ -11,6 +11,7 @@ namespace straggler::test {
 struct Variant {
   std::string scheme, on_failure;
   bool one_worker = false, all_reduce = false, by_server = false, synchronous = false, one_process = false, answers_hold_own = false;
+  bool one_host = false;
 };
 
 /// Every variant of every scheme, times each on_failure.
@@ -23,13 +24,13 @@ inline std::vector<Variant> variants() {
       given["on_failure"] = on_failure;
       all.push_back({variant_of(*each.entry, given).text(), on_failure, each.entry->only_workers.has_value(),
                      each.exchange() == Exchange::all_reduce, each.exchange() == Exchange::server, !each.asynchronous(),
-                     each.entry->one_process, each.entry->answers_hold_own && each.exchange() != Exchange::all_reduce});
+                     each.entry->one_process, each.entry->answers_hold_own && each.exchange() != Exchange::all_reduce, each.one_host()});
     }
   }
   return all;
 }
 
-/// Uneven workers; a message takes as long as a computation, so that a fault may strike in either.
+/// Uneven workers; a message, or a way to a host's memory, takes as long as a computation, so that a fault may strike in either.
 inline std::string text(const Variant& variant) {
   return R"(straggler: 1
 name: faults
@@ -42,10 +43,12 @@ devices:
 cluster:
   workers: )" +
          std::string(variant.one_worker ? "[{count: 1, device: node}]"
+                     : variant.one_host ? "[{count: 3, device: node, per_host: 4}, {count: 1, device: node, slowdown: 2, same_host: true}]"
                                         : "[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]") +
          R"(
   servers: {count: 1, update: 50MB/s, per_message: 20us}
-  network: {link: {bandwidth: 100Mbps, latency: 1ms}}
+  network: {link: {bandwidth: 100Mbps, latency: 1ms})" +
+         (variant.one_host ? ", intra: {bandwidth: 100Mbps, latency: 1ms}" : "") + R"(}
 workload:
   model: {kind: mlp, hidden: [16]}
   data: {kind: coordinates, samples: 400, test_samples: 100}

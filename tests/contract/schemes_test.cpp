@@ -94,7 +94,7 @@ TEST_CASE("every scheme is as synchronous as it says") {
   for (const SchemeVariant& variant : all_scheme_variants()) {
     const std::string scheme = variant.text();
     CAPTURE(scheme);
-    const Result result = run_timing(uneven({scheme, variant.entry->only_workers.has_value()}), {"training.stop.epochs=6"});
+    const Result result = run_timing(uneven(on_cluster(variant)), {"training.stop.epochs=6"});
     bool stale = false;
     std::set<std::pair<std::uint64_t, std::uint32_t>> seen;
     for (const OrderRow& row : result.sink.order)
@@ -178,7 +178,7 @@ TEST_CASE("examples of schemes: the first has what is required, all are read as 
       const std::string scheme = variant.text();
       CAPTURE(scheme);
       CHECK(written.insert(scheme).second);
-      const Scenario scenario = read_scenario_text(uneven({scheme, entry.only_workers.has_value()}), "test.yaml");
+      const Scenario scenario = read_scenario_text(uneven(on_cluster(variant)), "test.yaml");
       for (const auto& [name, value] : variant.parameters.all()) CHECK(scenario.training.scheme.parameters.all().at(name) == value);
     }
   }

@@ -11,16 +11,21 @@ namespace straggler::test {
 struct Variant {
   std::string scheme;
   bool one_worker;
+  bool one_host = false;
 };
+
+inline Variant on_cluster(const SchemeVariant& variant) {
+  return {variant.text(), variant.entry->only_workers.has_value(), variant.one_host()};
+}
 
 /// Every scheme with its defaults, with each choice of each of its parameters, and with its own examples.
 inline std::vector<Variant> variants() {
   std::vector<Variant> all;
-  for (const SchemeVariant& variant : all_scheme_variants()) all.push_back({variant.text(), variant.entry->only_workers.has_value()});
+  for (const SchemeVariant& variant : all_scheme_variants()) all.push_back(on_cluster(variant));
   return all;
 }
 
-/// Heterogeneous, jittered, with a network that matters and a server that takes time.
+/// Heterogeneous, jittered, with a network that matters and a server that takes time; on one host, a memory that matters.
 inline std::string uneven(const Variant& variant) {
   return std::string(R"(straggler: 1
 name: uneven
@@ -33,10 +38,12 @@ devices:
 cluster:
   workers: )") +
          (variant.one_worker ? "[{count: 1, device: node}]"
+          : variant.one_host ? "[{count: 3, device: node, per_host: 5}, {count: 2, device: node, slowdown: 3, same_host: true}]"
                              : "[{count: 3, device: node}, {count: 2, device: node, slowdown: 3, link: {bandwidth: 10Mbps}}]") +
          R"(
   servers: {count: 1, update: 5MB/s, per_message: 20us}
-  network: {link: {bandwidth: 100Mbps, latency: 100us}}
+  network: {link: {bandwidth: 100Mbps, latency: 100us})" +
+         (variant.one_host ? ", intra: {bandwidth: 100kB/s, latency: 50us}" : "") + R"(}
 workload:
   model: {kind: mlp, hidden: [16]}
   data: {kind: coordinates, samples: 2000, test_samples: 200}

@@ -106,6 +106,35 @@ TEST_CASE("with one gradient averaged, mean, scaling and weights of 1 change no 
   }
 }
 
+TEST_CASE("a mixture takes each chunk from the vector named for it; what stands behind the parameters is the last chunk's") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(kernels->name);
+    constexpr std::size_t size = 103, registers = 2;
+    HandleValues values(*kernels, size, registers);
+    std::vector<Handle> handles;
+    std::vector<std::vector<float>> inputs;
+    for (std::size_t i = 0; i < 3; ++i) {
+      inputs.push_back(numbers(size + registers, i + 1));
+      handles.push_back(values.leaf(inputs[i]));
+    }
+    for (const std::vector<double>& which :
+         {std::vector<double>{2, 0, 0, 1, 2}, std::vector<double>{1, 0, 2}, std::vector<double>(500, 1)}) {
+      const std::size_t chunks = which.size();
+      std::vector<float> expected(size + registers);
+      for (std::size_t k = 0; k < chunks; ++k)
+        for (std::size_t i = size * k / chunks; i < size * (k + 1) / chunks; ++i)
+          expected[i] = inputs[static_cast<std::size_t>(which[k])][i];
+      for (std::size_t i = size; i < size + registers; ++i) expected[i] = inputs[static_cast<std::size_t>(which.back())][i];
+      CHECK(values.of(values.lineage().elementwise(rules::mixture, handles, which)) == expected);
+      // In place: the first input's buffer serves the result.
+      std::vector<float> in_place = inputs[0];
+      Registry<ElementwiseEntry>::instance().at("mixture").apply(
+          *kernels, {size + registers, {}, size, registers}, {in_place.data(), inputs[1].data(), inputs[2].data()}, which, in_place.data());
+      CHECK(in_place == expected);
+    }
+  }
+}
+
 TEST_CASE("the rules of lineage have their arithmetic, each in its own order") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);

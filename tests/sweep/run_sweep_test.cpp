@@ -69,7 +69,7 @@ TEST_CASE("every scheme comes to the same by the store as by its math") {
     EvaluationFile store(":memory:");
     std::vector<std::string> sets{"training.scheme=" + variant_of(scheme, {}).text(), "training.stop.target_accuracy=0.5"};
     if (scheme.only_workers) sets.push_back("cluster.workers[0].count=" + std::to_string(*scheme.only_workers));
-    if (scheme.one_process) sets.push_back("cluster.workers[0].per_host=3");
+    if (scheme.one_process || variant_of(scheme, {}).one_host()) sets.push_back("cluster.workers[0].per_host=3");
     const Scenario scenario = read_scenario(files.folder() / "small.yaml", sets);
     RunOptions options;
     options.threads = 1;

@@ -6,6 +6,21 @@
 using namespace straggler;
 using namespace straggler::test;
 
+TEST_CASE("a mixture names each vector once, and one vector in all chunks is that vector") {
+  Lineage lineage(Math::lazy, Key{1, 3});
+  const TrainingPlan plan;
+  const Algebra algebra(lineage, plan);
+  const Handle a = lineage.initial(), b = lineage.gradient(a, {0, 0, 1}), c = lineage.gradient(a, {1, 0, 1});
+  const Handle mixed = algebra.mixture({a, a, b, a, c, c});
+  REQUIRE(mixed.node());
+  const std::vector<LineageNode*> inputs = {c.node(), a.node(), b.node()};  // the last chunk's first
+  CHECK(mixed.node()->inputs == inputs);
+  const std::vector<double> which = {1, 1, 2, 1, 0, 0};
+  CHECK(mixed.node()->formula.scalars == which);
+  CHECK(algebra.mixture({b, b, b}).key() == b.key());
+  CHECK(algebra.mixture({a, b}).key() != algebra.mixture({a, a, b}).key());
+}
+
 TEST_CASE("backup workers: the gradient that comes late is dropped, and its worker starts on the current weights") {
   const auto scheme = scheme_of("backup_workers", {{"backups", "1"}});
   FakeCluster cluster(*scheme, 3, true);

@@ -194,6 +194,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
   json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();
   json["one_process"] = scheme.one_process;
+  json["one_host"] = variants.front().one_host();
   json["variants"] = nlohmann::ordered_json::array();
   for (const SchemeVariant& variant : variants)
     json["variants"].push_back({{"parameters", json_of(variant.given)},

@@ -170,9 +170,12 @@ bool MpiBackend::start(Operation& operation) {
       return start_publish(static_cast<PublishOperation&>(operation));
     case Operation::Kind::load:
     case Operation::Kind::host:
+    case Operation::Kind::cell_read:
+    case Operation::Kind::cell_step:
       break;
   }
-  throw std::logic_error(operation.node().name() + " asks for what no scheme for real ranks has: loading, or work of one host's process");
+  throw std::logic_error(operation.node().name() +
+                         " asks for what no scheme for real ranks has: loading, work of one host's process, or shared memory");
 }
 
 void MpiBackend::cancel(Operation& operation) noexcept {

@@ -1,0 +1,45 @@
+// Hogwild!: the workers of one host step on weights in its memory, without locks,
+//   w_k ← w_k - lr g(ŵ)_k   in each chunk k, at once.
+// A read takes time, so that the chunks of ŵ may be of several versions. Additions may overlap; none is lost.
+// Niu, Recht, Ré, Wright, Hogwild!: A Lock-Free Approach to Parallelizing Stochastic Gradient Descent, 2011.
+// Optimizers with state (momentum, moments) keep it in the same memory: an addition changes both.
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+class Hogwild final : public Scheme {
+  Process worker(Node& node) const override {
+    for (;;) {
+      const Weights read = co_await node.read_cell();
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(read, batch);
+      const Weights stepped = co_await node.step_cell(gradient);
+      co_await node.publish(stepped);
+    }
+  }
+};
+
+const Register<SchemeEntry> entry({
+    .name = "hogwild",
+    .summary = "workers of one host step on weights in its memory, without locks",
+    .reference = "Niu et al. 2011",
+    .parameters = {{.name = "chunks",
+                    .type = ValueType::count,
+                    .fallback = "16",
+                    .meaning = "equal pieces of the weights; each is read, and added to, at once",
+                    .range = Range::between(1, 1e6)},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .examples = {{{"chunks", "1"}}},
+    .make = [](const Parameters&) { return std::make_unique<Hogwild>(); },
+    .exchange = [](const Parameters&) { return Exchange::none; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{}, {{"chunks", "1"}}},
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
+    .cell_chunks = [](const Parameters& parameters) { return std::optional(parameters.count("chunks")); },
+    .real = false,
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,147 @@
+#include "sim/simulated/shared_cell.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace straggler {
+
+Time SharedCell::to_end_of(std::uint64_t chunk) const {
+  const auto all = static_cast<std::uint64_t>(scan().ticks()), count = chunks();
+  return Time::from_ticks(static_cast<std::int64_t>(all / count * (chunk + 1) + all % count * (chunk + 1) / count));
+}
+
+Weights SharedCell::weights_of(const Handle& value) const {
+  Weights weights = workers_.initial_weights();
+  WeightsState& state = weights.edit();
+  state.value = value;
+  state.version = version_;
+  state.progress = progress_;
+  return weights;
+}
+
+bool SharedCell::start(CellReadOperation& operation) {
+  const Time now = world_.now();
+  if (read_time() == Time()) {
+    read(operation, now);
+    return true;
+  }
+  books_.begin_flight(operation.node().self());
+  world_.queue().at(now + read_time(), operation);
+  return false;
+}
+
+void SharedCell::due(CellReadOperation& operation) {
+  books_.end_flight(operation.node().self());
+  read(operation, world_.now() - read_time());
+  operation.complete_from_event();
+}
+
+void SharedCell::cancel(const CellReadOperation& operation) noexcept { books_.end_flight(operation.node().self()); }
+
+/// Chunk k is read to_end_of(k) after `began` and the latency; an addition that began at b has passed it 2 to_end_of(k) after b and the
+/// latency. What passes at the same instant is seen.
+void SharedCell::read(CellReadOperation& operation, Time began) {
+  settle_abandoned();
+  std::size_t count = under_way_.size();
+  if (count == 0) {
+    operation.weights = weights_of(after(0).value);
+    return;
+  }
+  std::vector<Handle> seen;
+  for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+    while (count > 0 && under_way_[count - 1].begin + to_end_of(chunk) > began) --count;
+    seen.push_back(after(count).value);
+  }
+  operation.weights = weights_of(workers_.algebra().mixture(seen));
+}
+
+bool SharedCell::start(CellStepOperation& operation) {
+  settle_abandoned();
+  Weights at;
+  at.edit().progress = begun_;
+  under_way_.push_back({&operation, operation.gradient(), operation.node().epochs_at(at), world_.now(), chunks()});
+  begun_ += operation.gradient()->samples();
+  if (addition_time() == Time()) {
+    added(operation);
+    return true;
+  }
+  books_.begin_flight(operation.node().self());
+  world_.queue().at(world_.now() + addition_time(), operation);
+  return false;
+}
+
+void SharedCell::due(CellStepOperation& operation) {
+  books_.end_flight(operation.node().self());
+  added(operation);
+  operation.complete_from_event();
+}
+
+void SharedCell::added(CellStepOperation& operation) {
+  settle_abandoned();
+  if (under_way_.empty() || under_way_.front().by != &operation)
+    throw std::logic_error(operation.node().name() +
+                           " has overtaken another addition to shared weights: the simulator contradicts itself; please report it with the "
+                           "scenario");
+  settle_first();
+  Weights weights = weights_of(settled_.value);
+  WeightsState& state = weights.edit();
+  state.local_samples = operation.gradient()->samples();
+  state.more.edit().made = operation.gradient()->made();
+  ++version_;
+  progress_ += operation.gradient()->samples();
+  operation.weights = std::move(weights);
+}
+
+void SharedCell::cancel(const CellStepOperation& operation) noexcept {
+  books_.end_flight(operation.node().self());
+  const auto at = std::find_if(under_way_.begin(), under_way_.end(), [&](const Addition& addition) { return addition.by == &operation; });
+  if (at == under_way_.end()) return;
+  begun_ -= at->gradient->samples();
+  const Time moved = world_.now() - at->begin - std::min(world_.cluster.memory_latency, world_.now() - at->begin);
+  at->by = nullptr;
+  at->chunks = 0;
+  while (at->chunks < chunks() && to_end_of(at->chunks) + to_end_of(at->chunks) <= moved) ++at->chunks;
+  // What was made of them held all of it. The chunks that anybody has read are the same.
+  for (auto later = at; later != under_way_.end(); ++later) later->after = {};
+}
+
+const SharedCell::Content& SharedCell::after(std::size_t count) {
+  if (settled_.value.empty()) settled_.value = workers_.initial_weights()->value;
+  for (std::size_t i = 0; i < count; ++i)
+    if (under_way_[i].after.value.empty()) under_way_[i].after = after(i == 0 ? settled_ : under_way_[i - 1].after, under_way_[i]);
+  return count == 0 ? settled_ : under_way_[count - 1].after;
+}
+
+SharedCell::Content SharedCell::after(const Content& before, const Addition& addition) const {
+  Content made = before;
+  if (addition.chunks == 0) return made;
+  made.value = workers_.plan().optimizer->step(workers_.lineage(), before.value, addition.gradient->value(), addition.epochs,
+                                               addition.gradient->averaged, made.optimizer);
+  if (addition.chunks == chunks()) return made;
+  made.value = partly(made.value, before.value, addition.chunks);
+  for (std::size_t k = 0; k < made.optimizer.size(); ++k) {
+    Handle& state = made.optimizer[k];
+    // An optimizer begins without state, which counts as zero.
+    const Handle old = k < before.optimizer.size() ? before.optimizer[k] : workers_.algebra().combination({{state, 0}});
+    state = partly(state, old, addition.chunks);
+  }
+  return made;
+}
+
+Handle SharedCell::partly(const Handle& changed, const Handle& before, std::uint64_t chunks_changed) const {
+  std::vector<Handle> parts(chunks(), before);
+  std::fill_n(parts.begin(), chunks_changed, changed);
+  return workers_.algebra().mixture(parts);
+}
+
+void SharedCell::settle_first() {
+  settled_ = after(1);
+  under_way_.pop_front();
+}
+
+void SharedCell::settle_abandoned() {
+  while (!under_way_.empty() && !under_way_.front().by && under_way_.front().begin + addition_time() <= world_.now()) settle_first();
+}
+
+}  // namespace straggler

@@ -1,0 +1,75 @@
+// The weights in the memory of a host that its workers share: read and added to chunk by chunk, without locks.
+//
+// A read moves every byte once, an addition twice: it reads and writes each weight. Both pass the chunks in order, at a steady pace. All
+// additions take equally long, so none overtakes another: in every chunk they follow each other in the order in which they began, and
+// after the first i of them the cell holds the vector S_i. A read takes each chunk from some S_i. Several vectors are mixed only where
+// additions were under way.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/simulated/books.hpp"
+#include "sim/simulated/workers.hpp"
+
+namespace straggler {
+
+class SharedCell {
+ public:
+  /// All outlive this. Nobody may access it where TrainingPlan::cell_chunks is 0.
+  SharedCell(World& world, Books& books, Workers& workers) : world_(world), books_(books), workers_(workers) {}
+
+  /// True: it takes no time.
+  bool start(CellReadOperation& operation);
+  /// The step is computed; it is added now.
+  bool start(CellStepOperation& operation);
+  void due(CellReadOperation& operation);
+  void due(CellStepOperation& operation);
+  void cancel(const CellReadOperation& operation) noexcept;
+  /// The chunks that it has passed stay changed; it makes no version.
+  void cancel(const CellStepOperation& operation) noexcept;
+
+ private:
+  /// What is in the memory.
+  struct Content {
+    Handle value;
+    std::vector<Handle> optimizer;  // its state
+  };
+  struct Addition {
+    const CellStepOperation* by;  // null: its worker has gone
+    Gradient gradient;
+    double epochs;  // that schedules count: those of all additions begun before
+    Time begin;
+    std::uint64_t chunks;  // that it passes
+    Content after = {};    // without a value until somebody asks
+  };
+
+  std::uint64_t chunks() const { return static_cast<std::uint64_t>(workers_.plan().cell_chunks); }
+  std::uint64_t bytes() const { return world_.cluster.state_bytes; }
+  Time scan() const { return Time::from_seconds(world_.cluster.memory_seconds_per_byte * static_cast<double>(bytes())); }
+  Time read_time() const { return world_.cluster.memory_latency + scan(); }
+  Time addition_time() const { return world_.cluster.memory_latency + scan() + scan(); }
+  /// How long a read has moved bytes when it comes to the end of this chunk. An addition takes twice as long.
+  Time to_end_of(std::uint64_t chunk) const;
+  void read(CellReadOperation& operation, Time began);
+  void added(CellStepOperation& operation);
+  /// After the first `count` of those under way.
+  const Content& after(std::size_t count);
+  Content after(const Content& before, const Addition& addition) const;
+  Handle partly(const Handle& changed, const Handle& before, std::uint64_t chunks_changed) const;
+  /// The oldest one under way is over.
+  void settle_first();
+  /// Those that were given up, and would be over now.
+  void settle_abandoned();
+  Weights weights_of(const Handle& value) const;
+
+  World& world_;
+  Books& books_;
+  Workers& workers_;
+  Content settled_;                           // empty until the first access
+  std::deque<Addition> under_way_;            // in the order in which they began
+  std::uint64_t version_ = 0, progress_ = 0;  // additions made, and their samples
+  std::uint64_t begun_ = 0;                   // samples of these and of those under way
+};
+
+}  // namespace straggler
