@@ -161,15 +161,15 @@ TEST_CASE("free-running versions: each publication is one, and the latest weight
   CHECK(run.last().weights->progress == 30);
   CHECK(run.last().made.front().read_version == 0);
   CHECK(run.next().empty());
-  const std::vector<Weights> current = run.versions().current();
+  const std::vector<Weights> current = run.versions().counted();
   REQUIRE(current.size() == 3);
   CHECK(current[1]->value.key() == key_of(1, 2));
   CHECK(current[2]->value.key() == key_of(8, 0));
   run.versions().went(1);
-  CHECK(run.versions().current().size() == 2);
+  CHECK(run.versions().counted().size() == 2);
   run.versions().went(0);
   run.versions().went(2);
-  CHECK(run.versions().current().size() == 1);  // of the last that was in
+  CHECK(run.versions().counted().size() == 1);  // of the last that was in
 }
 
 TEST_CASE("a free-running run: p updates a batch time, staleness p - 1, and the mean of what each worker alone has come to") {
