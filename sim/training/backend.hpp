@@ -11,9 +11,9 @@ class MailOperation;
 
 /// Two workers with weights of their own average them: atomically at `at`, with what `with` has sent it.
 struct Averaging {
-  Rank at, with;
-  std::uint64_t number;  // version of the weights of `with`
-  Weights mixed;         // of the one who says so
+  Rank at = 0, with = 0;
+  std::uint64_t number = 0;  // version of the weights of `with`
+  Weights mixed;             // of the one who says so
 };
 
 /// Carries out operations. An operation that `start` does not complete at once is completed later, from an event or a message.
