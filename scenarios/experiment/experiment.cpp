@@ -87,6 +87,7 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   hasher.add(write_scenario(scenario)).add(std::uint64_t{replay.real.has_value()});
   for (const std::vector<std::int32_t>& choices : replay.choices)
     hasher.add(std::uint64_t{choices.size()}).add_bytes(choices.data(), choices.size() * sizeof(std::int32_t));
+  if (!replay.makers.empty()) hasher.add_bytes(replay.makers.data(), replay.makers.size() * sizeof(Rank));
   CheckpointOptions settings;
   settings.file = request.file;
   settings.interval = request.interval;
@@ -102,6 +103,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
                                           const std::function<bool()>& busy) {
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
   if (!replay.choices.empty()) backend.replay(replay.choices);
+  backend.replay_versions(replay.makers);
   if (progress) {
     backend.simulation().set_pulse(256, [&] {
       ProgressListener::State state;

@@ -89,6 +89,32 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
   return choices;
 }
 
+/// Who made each version, where each is one worker's. Simulations may be replayed without it: then time decides.
+std::vector<Rank> read_makers(const std::filesystem::path& file, const Scenario& scenario, bool needed) {
+  std::ifstream in(file);
+  std::vector<Rank> makers;
+  if (!in) {
+    if (needed) throw DataError(file.string() + ": cannot be read; --replay takes the whole result folder of an earlier run");
+    return makers;
+  }
+  std::string line;
+  std::getline(in, line);
+  for (std::size_t number = 2; std::getline(in, line); ++number) {
+    std::size_t update = 0, worker = 0;
+    const char* const end = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), end, update);
+    const std::size_t time = line.find(','), comma = time == std::string::npos ? time : line.find(',', time + 1);
+    const bool cells = first.ec == std::errc() && comma != std::string::npos;
+    const auto second = cells ? std::from_chars(line.data() + comma + 1, end, worker) : first;
+    if (!cells || second.ec != std::errc() || index_of(static_cast<Rank>(scenario.workers())) <= worker || update < makers.size() ||
+        update > makers.size() + 1)
+      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line +
+                      "' is not a contribution to this or the next update by a worker of this cluster; take the folder as it was written");
+    if (update > makers.size()) makers.push_back(static_cast<Rank>(worker));
+  }
+  return makers;
+}
+
 }  // namespace
 
 Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content) {
@@ -111,6 +137,8 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
                     kernels + "', whose sums differ; add --kernels " + *replay.kernels);
+  if (blueprint.plan.versions == Versions::free_running)
+    replay.makers = read_makers(folder / "order.csv", scenario, replay.real.has_value());
   if (!replay.real) replay.simulated = read_end(folder);
   return replay;
 }

@@ -83,14 +83,15 @@ class MixingGraph {
     return row;
   }
 
- private:
-  /// The least number of columns, not below √workers, that divides it.
+  /// Columns of the torus: the least number, not below √workers, that divides it.
   static Rank columns_of(Rank workers) {
     Rank rows = 1;
     for (Rank candidate = 1; candidate <= workers / candidate; ++candidate)
       if (workers % candidate == 0) rows = candidate;
     return workers / rows;
   }
+
+ private:
   Kind kind_ = Kind::ring;
 };
 

@@ -63,7 +63,7 @@ Publications::Publications(World& world, Books& books, Workers& workers, Reducti
   if (versions == Versions::shared) return;
   lockstep_ = versions == Versions::lockstep;
   own_.emplace(versions, world.workers, workers.initial_weights());
-  if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->current())->value; });
+  if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->counted())->value; });
 }
 
 Publications::~Publications() = default;
@@ -90,7 +90,11 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
   if (reduction_ && reduction_->run_ends()) return Result::last;
   const Weights& weights = operation.weights();
   if (own_) {
-    own_->publish(operation.node().self(), weights, operation.made(), world_.now());
+    const Rank rank = operation.node().self();
+    own_->publish(rank, weights, operation.made(), world_.now());
+    if (forced_ && own_->waiting(rank) > furthest_ahead)
+      throw ReplayMismatch("its order of versions cannot be followed: " + operation.node().name() + " is " +
+                           std::to_string(furthest_ahead) + " updates ahead of it; replay it with its own cluster and faults");
     return record_own() ? Result::last : Result::recorded;
   }
   if (!is_recorded(operation)) {

@@ -17,6 +17,8 @@ class Publications {
  public:
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
+  /// Updates by which a worker may be ahead of the order of versions that a replay follows.
+  static constexpr std::size_t furthest_ahead = 10'000;
 
   /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
   Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations, Processors& processors,
@@ -31,6 +33,16 @@ class Publications {
   /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail. Of
   /// workers with weights of their own each is recorded, in one version or another (OwnVersions); of workers that share memory each is.
   Result publish(const PublishOperation& operation);
+  /// Where workers run free: they have averaged their weights, one of the two says.
+  void averaged(Rank teller, const Averaging& averaging) {
+    if (own_) own_->averaged(teller, averaging);
+  }
+  /// Where workers run free: who makes the versions. Free once it is used up.
+  void force_order(std::vector<Rank> workers) {
+    if (!own_) return;
+    forced_ = !workers.empty();
+    own_->force_order(std::move(workers));
+  }
   void evaluate_every(Time span);
 
   /// `worker` is in no more: versions may be complete without it. True: the run ends with one of them.
@@ -66,7 +78,7 @@ class Publications {
   Lineage& lineage_;
   Evaluator* evaluator_;
   std::optional<OwnVersions> own_;  // none: all workers have the same weights
-  bool lockstep_ = false;
+  bool lockstep_ = false, forced_ = false;
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
   std::uint32_t reductions_ = 0;             // whose results the latest version holds

@@ -23,6 +23,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
 
   /// Choices to force, one sequence a rank, in its program order; free once they are used up.
   void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
+  /// The same of free-running versions: who made each.
+  void replay_versions(std::vector<Rank> makers) { publications_.force_order(std::move(makers)); }
   /// Runs to the stop, `until` at the latest, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
   /// what the scheme throws.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);
@@ -48,6 +50,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
+  void averaged(Rank teller, const Averaging& averaging) override { publications_.averaged(teller, averaging); }
   void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }
   // WaitingPlace
   void describe_waiting(std::vector<std::string>& who) const override;

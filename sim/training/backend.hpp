@@ -9,6 +9,13 @@ namespace straggler {
 class Operation;
 class MailOperation;
 
+/// Two workers with weights of their own average them: atomically at `at`, with what `with` has sent it.
+struct Averaging {
+  Rank at = 0, with = 0;
+  std::uint64_t number = 0;  // version of the weights of `with`
+  Weights mixed;             // of the one who says so
+};
+
 /// Carries out operations. An operation that `start` does not complete at once is completed later, from an event or a message.
 class Backend {
  public:
@@ -36,6 +43,8 @@ class Backend {
   virtual bool awaits(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
+  /// Where workers publish weights of their own and run free: `teller`, one of the two, says that they have averaged.
+  virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
   /// False: members are always all workers.

@@ -1,5 +1,6 @@
 // Waiting for whichever of two operations completes first.
 #pragma once
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -9,10 +10,11 @@ namespace straggler {
 
 /// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
 /// start: put what interrupts there. The choice is recorded; a replay forces it.
-template <class A, class B>
+/// Branch: Pending<A>, or Pending<A>& of an operation that has begun (Node::begin): that one is not given up but stays in flight.
+template <class A, class B, class Branch = Pending<A>>
 class FirstOf final : OperationParent {
  public:
-  FirstOf(Pending<A>&& a, Pending<B>&& b) : a_(std::move(a)), b_(std::move(b)) {}
+  FirstOf(Branch&& a, Pending<B>&& b) : a_(std::forward<Branch>(a)), b_(std::move(b)) {}
   FirstOf(const FirstOf&) = delete;
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> waiter);
@@ -20,6 +22,13 @@ class FirstOf final : OperationParent {
   Result await_resume();
 
  private:
+  static constexpr bool keeps_a = std::is_reference_v<Branch>;
+  void lose_a() {
+    if constexpr (keeps_a)
+      a_->set_waiter(nullptr, nullptr);
+    else
+      a_->give_up();
+  }
   /// The branch that a replay decides against, unless it waits for a message or a signal: beginning to wait takes no time, and would take
   /// the message.
   static void begin_loser(Operation& operation) {
@@ -36,9 +45,9 @@ class FirstOf final : OperationParent {
     if (winner_ == &*a_)
       b_->give_up();
     else
-      a_->give_up();
+      lose_a();
   }
-  Pending<A> a_;
+  Branch a_;
   Pending<B> b_;
   Operation* winner_ = nullptr;
 };
@@ -48,8 +57,14 @@ FirstOf<A, B> first_of(Pending<A> a, Pending<B> b) {
   return FirstOf<A, B>(std::move(a), std::move(b));
 }
 
+/// Waits for `in_flight` too, and leaves it in flight if the other one is first.
 template <class A, class B>
-bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
+FirstOf<A, B, Pending<A>&> first_of_in_flight(Pending<A>& in_flight, Pending<B> b) {
+  return FirstOf<A, B, Pending<A>&>(in_flight, std::move(b));
+}
+
+template <class A, class B, class Branch>
+bool FirstOf<A, B, Branch>::await_suspend(std::coroutine_handle<> waiter) {
   a_->set_waiter(waiter, this);
   b_->set_waiter(waiter, this);
   const std::int32_t forced = a_->node().backend().forced_choice(a_->node().self());
@@ -61,13 +76,17 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
   } else {
     if (b_->begin()) {
       winner_ = &*b_;
+      if constexpr (keeps_a) lose_a();
       return false;
     }
     note_if_settled(*b_);
     if (winner_) return true;  // settled already, resumes later
   }
   if (forced == 1) {
-    begin_loser(*a_);
+    if constexpr (keeps_a)
+      lose_a();
+    else
+      begin_loser(*a_);
   } else if (a_->begin()) {
     winner_ = &*a_;
     b_->give_up();
@@ -78,8 +97,8 @@ bool FirstOf<A, B>::await_suspend(std::coroutine_handle<> waiter) {
   return true;
 }
 
-template <class A, class B>
-typename FirstOf<A, B>::Result FirstOf<A, B>::await_resume() {
+template <class A, class B, class Branch>
+typename FirstOf<A, B, Branch>::Result FirstOf<A, B, Branch>::await_resume() {
   a_->node().backend().chosen(a_->node().self(), winner_ == &*b_ ? 1 : 0);
   if (winner_ == &*a_) return Result(std::in_place_index<0>, a_->await_resume());
   return Result(std::in_place_index<1>, b_->await_resume());

@@ -180,6 +180,15 @@ class Node final : public Participant {
   /// Counts one update and stamps it; at the stop it never returns.
   Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
 
+  // Where workers run free (Versions::free_running), the record needs to know what changes their weights between two updates, so that the
+  // mean of all has both sides of an average, or neither. It takes no time and no bytes.
+  /// This worker has averaged its weights with those that it was sent: `mixed` is what both hold now.
+  void averaged_with(const From<Weights>& theirs, const Weights& mixed) {
+    backend().averaged(self_, {self_, theirs.sender.rank, theirs->version, mixed});
+  }
+  /// The worker `at` has averaged its weights with `mine`, and has answered: `mixed`. To be said before the next publish.
+  void averaged_at(Rank at, const Weights& mine, const Weights& mixed) { backend().averaged(self_, {at, self_, mine->version, mixed}); }
+
   /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice, and so is every member where
   /// workers exchange with each other.
   bool is_member(Rank worker) const { return backend().is_member(worker); }

@@ -43,6 +43,8 @@ const Register<SchemeEntry> apart({
 
 Key key_of(Rank worker, std::uint64_t version) { return {static_cast<std::uint64_t>(worker) + 1, 2 * version + 1}; }
 
+Key average_key(std::uint64_t name) { return {100 + name, 1}; }
+
 /// A history of publications by hand.
 class History {
  public:
@@ -61,6 +63,23 @@ class History {
     made.samples = 10;
     versions_.publish(worker, weights, Contributions{made}, Time::from_seconds(seconds));
   }
+  /// `with` has the answer: both hold the average `name`, made at `at`.
+  void answered(Rank at, Rank with, std::uint64_t name) {
+    const std::uint64_t brought = number(with);
+    set_value(with, name);
+    versions_.averaged(with, {at, with, brought, mine_[static_cast<std::size_t>(with)]});
+  }
+  /// The same, told by who made it, of the weights of `with` with that number.
+  void averaged(Rank at, Rank with, std::uint64_t brought, std::uint64_t name) {
+    set_value(at, name);
+    versions_.averaged(at, {at, with, brought, mine_[static_cast<std::size_t>(at)]});
+  }
+  /// Of the weights whose mean the latest version is.
+  std::vector<Key> counted() const {
+    std::vector<Key> keys;
+    for (const Weights& weights : versions_.counted()) keys.push_back(weights->value.key());
+    return keys;
+  }
   void comes(Rank worker, Rank from) { mine_[static_cast<std::size_t>(worker)] = versions_.comes(worker, versions_.current(from)); }
   std::uint64_t number(Rank worker) const { return mine_[static_cast<std::size_t>(worker)]->version; }
   OwnVersions& versions() { return versions_; }
@@ -75,6 +94,9 @@ class History {
   const OwnVersions::Version& last() const { return *last_; }
 
  private:
+  void set_value(Rank worker, std::uint64_t name) {
+    mine_[static_cast<std::size_t>(worker)].edit().value = lineage_.leaf(average_key(name));
+  }
   Weights initial() {
     Weights weights;
     weights.edit().value = lineage_.leaf(key_of(8, 0));
@@ -161,15 +183,93 @@ TEST_CASE("free-running versions: each publication is one, and the latest weight
   CHECK(run.last().weights->progress == 30);
   CHECK(run.last().made.front().read_version == 0);
   CHECK(run.next().empty());
-  const std::vector<Weights> current = run.versions().current();
+  const std::vector<Weights> current = run.versions().counted();
   REQUIRE(current.size() == 3);
   CHECK(current[1]->value.key() == key_of(1, 2));
   CHECK(current[2]->value.key() == key_of(8, 0));
   run.versions().went(1);
-  CHECK(run.versions().current().size() == 2);
+  CHECK(run.versions().counted().size() == 2);
   run.versions().went(0);
   run.versions().went(2);
-  CHECK(run.versions().current().size() == 1);  // of the last that was in
+  CHECK(run.versions().counted().size() == 1);  // of the last that was in
+}
+
+TEST_CASE("free-running versions: an average counts for both at once, from the next version of either on, with those before it") {
+  const Key start = key_of(8, 0);
+  History run(Versions::free_running, 4);
+  run.averaged(1, 0, 0, 1);
+  run.answered(1, 0, 1);
+  run.averaged(1, 2, 0, 2);
+  run.answered(1, 2, 2);
+  CHECK(run.counted() == std::vector<Key>(4, start));
+  run.publish(3, 1);  // no part of it
+  CHECK(run.next() == Ranks{3});
+  CHECK(run.counted() == std::vector<Key>{start, start, start, key_of(3, 1)});
+  run.publish(2, 2);  // the second average, and so the first
+  CHECK(run.next() == Ranks{2});
+  CHECK(run.counted() == std::vector<Key>{average_key(1), average_key(2), key_of(2, 1), key_of(3, 1)});
+  CHECK(run.versions().parts()[0].holder == 1);
+  run.publish(1, 3);
+  run.publish(0, 4);
+  CHECK(run.next() == Ranks{1});
+  CHECK(run.counted() == std::vector<Key>{average_key(1), key_of(1, 1), key_of(2, 1), key_of(3, 1)});
+  CHECK(run.next() == Ranks{0});
+  CHECK(run.counted()[0] == key_of(0, 1));
+}
+
+TEST_CASE("free-running versions: what is told out of order counts in order, at a time that never runs back") {
+  History run(Versions::free_running, 3);
+  // Worker 0 publishes, and worker 1 averages with that; worker 2 averages with worker 1 in turn. Told: the last first.
+  run.answered(1, 2, 2);
+  run.publish(2, 9);
+  CHECK(run.next().empty());  // of the average nothing is known yet
+  run.averaged(1, 0, 1, 1);
+  run.averaged(1, 2, 0, 2);
+  CHECK(run.next().empty());  // nor of what worker 0 had published before
+  run.publish(0, 5);
+  CHECK(run.next() == Ranks{0});
+  CHECK(run.last().when == Time::from_seconds(5));
+  CHECK(run.next() == Ranks{2});
+  CHECK(run.last().when == Time::from_seconds(9));
+  CHECK(run.counted() == std::vector<Key>{average_key(1), average_key(2), key_of(2, 1)});
+  run.publish(1, 7);
+  CHECK(run.next() == Ranks{1});
+  CHECK(run.last().when == Time::from_seconds(9));
+}
+
+TEST_CASE("free-running versions: a replay forces who makes them, until the next of them is out") {
+  History run(Versions::free_running, 3);
+  run.versions().force_order({2, 0, 0, 1, 2});
+  run.publish(0, 1);
+  run.publish(0, 2);
+  CHECK(run.next().empty());
+  run.publish(2, 3);
+  CHECK(run.next() == Ranks{2});
+  CHECK(run.next() == Ranks{0});
+  CHECK(run.counted()[0] == key_of(0, 1));  // it is one ahead
+  CHECK(run.next() == Ranks{0});
+  run.publish(2, 4);
+  run.publish(0, 5);
+  CHECK(run.next().empty());
+  run.versions().went(1);
+  CHECK(run.next() == Ranks{2});
+  CHECK(run.next() == Ranks{0});
+}
+
+TEST_CASE("free-running versions: an average with one that has gone counts for the other alone") {
+  History run(Versions::free_running, 3);
+  run.averaged(1, 0, 0, 1);
+  run.versions().went(0);
+  run.averaged(1, 2, 0, 2);
+  run.answered(1, 2, 2);
+  run.publish(1, 1);
+  CHECK(run.next() == Ranks{1});
+  CHECK(run.counted() == std::vector<Key>{key_of(1, 1), average_key(2)});
+  run.averaged(1, 2, 0, 3);  // of another life: there is none such
+  run.versions().went(1);
+  run.publish(2, 2);
+  CHECK(run.next() == Ranks{2});
+  CHECK(run.counted() == std::vector<Key>{key_of(2, 1)});
 }
 
 TEST_CASE("a free-running run: p updates a batch time, staleness p - 1, and the mean of what each worker alone has come to") {

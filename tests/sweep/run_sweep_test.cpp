@@ -12,6 +12,7 @@
 #include "scenarios/statistics/statistics.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
+#include "support/schemes.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 using namespace straggler;
@@ -69,6 +70,7 @@ TEST_CASE("every scheme comes to the same by the store as by its math") {
     EvaluationFile store(":memory:");
     std::vector<std::string> sets{"training.scheme=" + variant_of(scheme, {}).text(), "training.stop.target_accuracy=0.5"};
     if (scheme.only_workers) sets.push_back("cluster.workers[0].count=" + std::to_string(*scheme.only_workers));
+    if (!fits(scheme, variant_of(scheme, {}).parameters, 3)) sets.push_back("cluster.workers[0].count=4");
     if (scheme.one_process || variant_of(scheme, {}).one_host()) sets.push_back("cluster.workers[0].per_host=3");
     const Scenario scenario = read_scenario(files.folder() / "small.yaml", sets);
     RunOptions options;

@@ -11,6 +11,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "sim/training/plan.hpp"
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -184,6 +185,17 @@ nlohmann::ordered_json json_of(const ParameterTexts& texts) {
   return json;
 }
 
+/// Those of 2 to 8 workers with which it cannot run.
+std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
+  std::vector<Rank> unfit;
+  for (Rank workers = 2; workers <= 8; ++workers) {
+    TrainingPlan plan;
+    plan.workers = workers;
+    if (!variant.entry->unfit(variant.parameters, plan).empty()) unfit.push_back(workers);
+  }
+  return unfit;
+}
+
 /// The facts with the defaults (and what the first example says of required parameters), and what else tests of all schemes try.
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
@@ -200,6 +212,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
     json["variants"].push_back({{"parameters", json_of(variant.given)},
                                 {"exchange", name_of(variant.exchange())},
                                 {"asynchronous", variant.asynchronous()},
+                                {"unfit_workers", unfit_workers(variant)},
                                 {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
   json["plain_sgd_alone"] = nlohmann::ordered_json::array();
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));

@@ -22,6 +22,7 @@ enum class MessageKind : std::uint8_t {
   ring,        // a step of an all-reduce
   signal,      // a number
   published,   // to the rank that publishes: a worker's next weights, without their value
+  averaged,    // to it: a worker has averaged its weights with another's
   forget,      // from it: the value of such weights will not be asked for
   stop,        // the run ends; with text: because something went wrong
   bye,         // the sender's last

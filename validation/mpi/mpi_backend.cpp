@@ -50,6 +50,7 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       node_(context_, channel.self()),
       publisher_(task_.has_server ? node_.server() : 0) {
   if (own_versions() && publishes()) own_.versions.emplace(task_.plan.versions, task_.plan.workers, node_.initial_weights());
+  if (runs_free()) free_.values[node_.initial_weights()->value.key()] = node_.initial_weights()->value;
   values_.of(node_.initial_weights()->value);  // before the clock starts, and while a failure leaves nobody waiting
 }
 
@@ -299,7 +300,7 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
 
 void MpiBackend::keep_publication(const Weights& weights, const Contributions& made, Time when) {
   const auto forget_value = [this](Publication& publication) {
-    if (own_versions()) return forget_own(own_.numbers.back());
+    if (own_versions()) return forget_own();
     WeightsState& state = publication.weights.edit();
     state.value = Handle(state.value.key());
   };
@@ -380,9 +381,10 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
       return;
     case MessageKind::published:
       return take_publication(from, bytes);
+    case MessageKind::averaged:
+      return take_averaging(from, bytes);
     case MessageKind::forget:
-      own_.values.erase(Unpacker(bytes).get<std::uint64_t>());
-      return;
+      return take_forget(bytes);
     case MessageKind::sweep:
       throw std::logic_error("a message of a sweep in a run");
     case MessageKind::stop:

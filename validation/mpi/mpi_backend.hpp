@@ -78,6 +78,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool awaits(Rank) const override { return true; }
   bool members_change() const override { return false; }
   bool reduces() const override { return !task_.has_server && !own_versions(); }
+  void averaged(Rank teller, const Averaging& averaging) override;
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
   // ChannelUser
@@ -102,10 +103,23 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void keep_publication(const Weights& weights, const Contributions& made, Time when);
   // Where workers have weights of their own:
   bool own_versions() const { return task_.plan.versions != Versions::shared; }
+  bool runs_free() const { return task_.plan.versions == Versions::free_running; }
   void publish_own(const PublishOperation& operation, Time when);
   void take_publication(Rank from, const Bytes& bytes);
   void take_own_versions();
-  void forget_own(std::uint64_t number);
+  void take_averaging(Rank from, const Bytes& bytes);
+  /// A publication at that time comes after the end.
+  bool is_late(Time when) const { return (task_.stop.simulated_time && when > *task_.stop.simulated_time) || (stopping_ && when > end_); }
+  /// The version before the latest will not be evaluated.
+  void forget_own();
+  void take_forget(const Bytes& bytes);
+  void gather_lockstep();
+  /// Where they run free, on the rank that publishes: the parts of a version are needed, or not any more.
+  void need_parts(const std::vector<OwnVersions::Part>& parts);
+  void forget_parts(const std::vector<OwnVersions::Part>& parts);
+  void gather_free();
+  /// The mean of what all ranks have sent of these weights.
+  Handle mean_of(const std::vector<Handle>& parts);
   /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
   bool join_ring(Operation& operation, Payload& payload);
   void begin_ring();
@@ -182,6 +196,16 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     std::deque<std::uint64_t> numbers;       // there: of publications_
     bool over = false;                       // there: the last version has come
   } own_;
+  struct {
+    std::map<Key, Handle> values;  // of this rank's weights; those that may be asked for
+    // On the rank that publishes:
+    std::deque<std::vector<OwnVersions::Part>> parts;  // of publications_; empty: will not be evaluated
+    struct Needed {
+      Rank holder = 0;
+      std::size_t versions = 0;  // that may be evaluated, of which it is a part
+    };
+    std::map<Key, Needed> needed;
+  } free_;
   Time next_evaluation_, end_;
   bool voted_ = false;
   std::unique_ptr<TimeLimit> time_limit_;

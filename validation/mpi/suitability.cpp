@@ -19,10 +19,6 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
     throw_error(scenario, "training.scheme",
                 blueprint.scheme_entry->name +
                     " calls collectives beside its other exchanges, and real ranks do one of the two; use straggler run");
-  if (blueprint.plan.versions == Versions::free_running)
-    throw_error(scenario, "training.scheme",
-                blueprint.scheme_entry->name +
-                    " publishes whenever a worker has an update, in an order that no replay can force yet; use straggler run");
   if (!blueprint.has_data()) throw_error(scenario, "workload.data", "real ranks learn, and there is no data; name a data set");
   if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop")
     throw_error(scenario, "training.stop.target_accuracy",

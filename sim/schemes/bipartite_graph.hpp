@@ -1,0 +1,80 @@
+// Who averages with whom where one half of the workers asks and the other half answers: every edge joins the two halves, so that nobody who
+// waits for an answer is waited for (Lian et al., Asynchronous Decentralized Parallel Stochastic Gradient Descent, 2018, Section 3).
+//
+// Workers of even rank ask, those of odd rank answer; on a torus, where row and column add up to an even or an odd number.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/schemes/mixing_graph.hpp"
+
+namespace straggler {
+
+class BipartiteGraph {
+ public:
+  explicit BipartiteGraph(const Parameters& parameters) : BipartiteGraph(parameters.text("graph")) {}
+  /// As the parameter names it.
+  explicit BipartiteGraph(const std::string& name)
+      : name_(name), ring_(MixingGraph::Kind::ring), torus_(MixingGraph::Kind::torus), full_(MixingGraph::Kind::full) {}
+  /// The declaration that a scheme adds to its parameters.
+  static Parameter parameter() {
+    return {.name = "graph",
+            .type = ValueType::choice,
+            .fallback = "ring",
+            .meaning =
+                "whom of the other half a worker averages with: one beside it on a ring or torus, 1, 3, 5, 9, 17, … places away, "
+                "or any",
+            .choices = {"ring", "exponential", "full", "torus"}};
+  }
+
+  /// It asks; else it answers.
+  bool is_active(Rank worker, Rank workers) const { return half(worker, workers) == 0; }
+  /// Its neighbours, all of the other half, in rank order.
+  std::vector<Rank> neighbours(Rank worker, Rank workers) const {
+    std::vector<Rank> found = edges(worker, workers);
+    std::erase_if(found, [&](Rank other) { return half(other, workers) == half(worker, workers); });
+    return found;
+  }
+  /// Why these workers have no two halves on it, and what would be right; empty: they have.
+  std::string unfit(Rank workers) const {
+    if (name_ == "full") return {};
+    for (Rank worker = 0; worker < workers; ++worker)
+      for (const Rank other : edges(worker, workers))
+        if (half(other, workers) == half(worker, workers))
+          return "graph: " + shape(workers) + " is not bipartite: no two halves are neighbours of each other alone; " + remedy();
+    return {};
+  }
+
+ private:
+  Rank half(Rank worker, Rank workers) const {
+    if (name_ != "torus") return worker % 2;
+    const Rank columns = MixingGraph::columns_of(workers);
+    return (worker / columns + worker % columns) % 2;
+  }
+  std::vector<Rank> edges(Rank worker, Rank workers) const {
+    if (name_ == "full") return full_.neighbours(worker, workers);
+    if (name_ == "torus") return torus_.neighbours(worker, workers);
+    if (name_ == "ring") return ring_.neighbours(worker, workers);
+    std::vector<Rank> found;
+    for (Rank distance = 1; distance < workers; distance = distance == 1 ? 3 : 2 * distance - 1)
+      for (const Rank other : {(worker + distance) % workers, (worker + workers - distance) % workers}) found.push_back(other);
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+  std::string shape(Rank workers) const {
+    const Rank columns = MixingGraph::columns_of(workers);
+    if (name_ == "torus") return "a torus of " + std::to_string(workers / columns) + " x " + std::to_string(columns) + " workers";
+    return (name_ == "ring" ? "a ring of " : "an exponential graph of ") + std::to_string(workers) + " workers";
+  }
+  std::string remedy() const {
+    return name_ == "torus" ? "take an even number of rows and of columns, or graph: full"
+                            : "take an even number of workers, or graph: full";
+  }
+
+  std::string name_;
+  MixingGraph ring_, torus_, full_;
+};
+
+}  // namespace straggler
