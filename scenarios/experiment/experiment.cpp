@@ -397,6 +397,8 @@ Explanation Experiment::explain() const {
     out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
+    out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)

@@ -122,6 +122,16 @@ ServerSpec read_servers(Section servers, const NetworkSpec& network) {
   return spec;
 }
 
+AggregatorSpec read_aggregators(Section aggregators, const NetworkSpec& network) {
+  AggregatorSpec spec;
+  spec.host = aggregators.choice("host", {"auto", "own", "first_worker"}, spec.host);
+  spec.link = read_link_override(aggregators, network);
+  aggregators.finish();
+  if (spec.host == "first_worker" && aggregators.has("link"))
+    aggregators.problem("link", "is of no use, since host puts the aggregators behind workers' own links; remove one of the two");
+  return spec;
+}
+
 std::string digits(double whole) { return whole < 1e18 ? std::to_string(static_cast<std::int64_t>(whole)) : format_number(whole); }
 
 void check_memory(ReadContext& context, const YamlNode& list, const std::string& path, const std::vector<WorkerGroup>& groups,
@@ -213,6 +223,7 @@ ClusterSpec read_cluster(Section cluster, std::map<std::string, DeviceSpec>& dev
   if (const YamlNode* workers = cluster.require("workers", "write a list such as [{count: 4, device: node}]"))
     spec.workers = read_workers(context, *workers, cluster.path_of("workers"), with, options);
   spec.servers = read_servers(cluster.section("servers"), spec.network);
+  spec.aggregators = read_aggregators(cluster.section("aggregators"), spec.network);
   spec.faults = read_faults(context, cluster.find("faults"), cluster.path_of("faults"));
   cluster.finish();
   return spec;

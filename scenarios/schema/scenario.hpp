@@ -111,6 +111,13 @@ struct ServerSpec {
   bool operator==(const ServerSpec&) const = default;
 };
 
+/// Of schemes with aggregators, which handle messages and step as fast as a server.
+struct AggregatorSpec {
+  std::string host = "auto";     // or "own", "first_worker": that of the first worker of its group; auto: the latter if there is one a rack
+  std::optional<LinkSpec> link;  // of hosts of their own; none: the servers'
+  bool operator==(const AggregatorSpec&) const = default;
+};
+
 struct CollectiveSpec {
   std::string algorithm = "auto";
   Parameters parameters;               // of the algorithm
@@ -215,6 +222,7 @@ struct FaultSpec {
 struct ClusterSpec {
   std::vector<WorkerGroup> workers;
   ServerSpec servers;
+  AggregatorSpec aggregators;
   NetworkSpec network;
   std::vector<FaultSpec> faults;
   bool operator==(const ClusterSpec&) const = default;

@@ -177,6 +177,13 @@ std::string servers(const ServerSpec& spec, const LinkSpec& network) {
   return map.text();
 }
 
+std::string aggregators(const AggregatorSpec& spec, const LinkSpec& network) {
+  FlowMap map;
+  map.add("host", spec.host);
+  if (spec.link) map.add("link", link_override(*spec.link, network));
+  return map.text();
+}
+
 std::string collective(const CollectiveSpec& spec, const Vocabulary& vocabulary) {
   const bool bare = spec.parameters.all().empty();
   FlowMap map;
@@ -255,6 +262,7 @@ std::string cluster(const ClusterSpec& spec, const Vocabulary& vocabulary) {
   std::string out = "cluster:\n  workers:\n";
   for (const WorkerGroup& workers : spec.workers) out += "    - " + group(workers, spec.network.link) + "\n";
   out += "  servers: " + servers(spec.servers, spec.network.link) + "\n";
+  if (spec.aggregators != AggregatorSpec{}) out += "  aggregators: " + aggregators(spec.aggregators, spec.network.link) + "\n";
   out += network(spec.network, vocabulary);
   std::vector<FlowMap> faults;
   for (const FaultSpec& one : spec.faults) faults.push_back(fault(one));
