@@ -6,7 +6,7 @@ namespace straggler {
 
 int ranks_needed(const Scenario& scenario, const Blueprint& blueprint) {
   const bool server = blueprint.scheme_entry->needs_server(scenario.training.scheme.parameters);
-  return static_cast<int>(scenario.workers()) + (server ? 1 : 0);
+  return static_cast<int>(scenario.workers()) + (server ? 1 : 0) + blueprint.plan.aggregation.count();
 }
 
 namespace {
@@ -14,11 +14,6 @@ namespace {
 void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (!blueprint.scheme_entry->real)
     throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
-  const Parameters& parameters = scenario.training.scheme.parameters;
-  if (blueprint.scheme_entry->reduces(parameters) && blueprint.scheme_entry->exchange(parameters) != Exchange::all_reduce)
-    throw_error(scenario, "training.scheme",
-                blueprint.scheme_entry->name +
-                    " calls collectives beside its other exchanges, and real ranks do one of the two; use straggler run");
   if (blueprint.plan.versions == Versions::free_running)
     throw_error(scenario, "training.scheme",
                 blueprint.scheme_entry->name +
