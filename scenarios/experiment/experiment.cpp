@@ -358,6 +358,14 @@ Explanation Experiment::explain() const {
       out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
     }
   }
+  if (const Aggregation& all = blueprint.plan.aggregation; all.count() > 0) {
+    const Rank least = blueprint.plan.workers / all.count(), most = (blueprint.plan.workers + all.count() - 1) / all.count();
+    const bool by_rack = blueprint.plan.racks == all.count() && all.count() > 1;
+    out.aggregators =
+        std::to_string(all.count()) + (by_rack ? ", one a rack" : ", for ") +
+        (by_rack ? std::string() : std::to_string(least) + (most > least ? " or " + std::to_string(most) : "") + " workers each") +
+        (blueprint.aggregators_share ? ", each on the host of the first of its workers" : ", on hosts of their own");
+  }
   out.data_origin = blueprint.data.origin;
   out.learns = blueprint.has_data();
   if (out.learns) out.partition = implementation_->partition_facts();

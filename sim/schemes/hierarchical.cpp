@@ -1,5 +1,5 @@
-// Hierarchical federated averaging: each aggregator averages its clients' weights κ2 = edge_rounds times, clients training for local epochs
-// before each; then the server averages the aggregators' weights. Both weigh by numbers of samples:
+// Hierarchical federated averaging: each aggregator averages its clients' weights κ2 = edge_rounds times, after local epochs of the clients
+// each time; then the server averages the aggregators' weights. Both weigh by numbers of samples:
 //   aggregator ℓ:  w_ℓ ← Σ_k (n_k / N_ℓ) w_k,   server:  w ← Σ_ℓ (N_ℓ / Σ N_ℓ) w_ℓ,
 // where n_k are the samples of client k, and N_ℓ those of all clients of ℓ that contributed.
 // Liu, Zhang, Song, Letaief, Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020, algorithm 1.
