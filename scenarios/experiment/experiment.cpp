@@ -284,6 +284,16 @@ void Experiment::write_graph(const std::string& path) const {
 
 namespace {
 
+std::string described_aggregators(const Blueprint& blueprint) {
+  const Rank workers = blueprint.plan.workers, count = blueprint.plan.aggregation.count();
+  const Rank least = workers / count, most = (workers + count - 1) / count;
+  const std::string groups = blueprint.plan.racks == count && count > 1 ? "one a rack"
+                             : most > least ? "groups of " + std::to_string(least) + " and " + std::to_string(most) + " workers"
+                                            : "groups of " + std::to_string(least);
+  return std::to_string(count) + ": " + groups + "; " +
+         (blueprint.aggregators_share ? "each on the host of the first of its workers" : "on hosts of their own");
+}
+
 /// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
 void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
   const std::string& precision = scenario.workload.precision;
@@ -358,14 +368,7 @@ Explanation Experiment::explain() const {
       out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
     }
   }
-  if (const Aggregation& all = blueprint.plan.aggregation; all.count() > 0) {
-    const Rank least = blueprint.plan.workers / all.count(), most = (blueprint.plan.workers + all.count() - 1) / all.count();
-    const bool by_rack = blueprint.plan.racks == all.count() && all.count() > 1;
-    out.aggregators =
-        std::to_string(all.count()) + (by_rack ? ", one a rack" : ", for ") +
-        (by_rack ? std::string() : std::to_string(least) + (most > least ? " or " + std::to_string(most) : "") + " workers each") +
-        (blueprint.aggregators_share ? ", each on the host of the first of its workers" : ", on hosts of their own");
-  }
+  if (blueprint.plan.aggregation.count() > 0) out.aggregators = described_aggregators(blueprint);
   out.data_origin = blueprint.data.origin;
   out.learns = blueprint.has_data();
   if (out.learns) out.partition = implementation_->partition_facts();

@@ -11,9 +11,9 @@ using namespace straggler::test;
 
 namespace {
 
-constexpr double bytes_a_second = 125e6, one_way = 100e-6;  // 1 Gbit/s; two links of 50 us
-constexpr double model_size = 1'250'000;                    // 10 ms on a link
-constexpr double round_seconds = 0.2;                       // two batches of 100 samples of 1 ms
+constexpr double bytes_a_second = 125e6, route_seconds = 100e-6;  // 1 Gbit/s; two links of 50 us
+constexpr double model_size = 1'250'000;                          // 10 ms on a link
+constexpr double round_seconds = 0.2;                             // two batches of 100 samples of 1 ms
 
 std::vector<std::string> on_gigabit(const std::string& scheme) {
   return {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: 1250000B}",
@@ -79,7 +79,7 @@ TEST_CASE("the time and bytes of a version: clients share their aggregator's lin
         on_gigabit("aggregators: " + std::to_string(aggregators) + ", edge_rounds: " + std::to_string(edge_rounds));
     sets.push_back("training.stop={updates: 3}");
     const Result result = run_timing(cluster(p), sets);
-    const double edge = g * model_size / bytes_a_second + one_way, cloud = aggregators * model_size / bytes_a_second + one_way;
+    const double edge = g * model_size / bytes_a_second + route_seconds, cloud = aggregators * model_size / bytes_a_second + route_seconds;
     const double version = edge_rounds * (round_seconds + edge) + (edge_rounds - 1) * edge + cloud;
     CHECK(std::abs(result.record.end.seconds() - (versions * version + (versions - 1) * (cloud + edge))) < 1e-9);
     CHECK(result.record.samples == static_cast<std::uint64_t>(versions * edge_rounds * p * 200));
@@ -127,11 +127,13 @@ TEST_CASE("cluster.aggregators: hosts of their own have the link that is given, 
   // Two models of 100 ms each arrive at an aggregator, one leaves, two share the server's link behind it: 100 ms, as it is ten times as
   // wide.
   const double slow = model_size / (bytes_a_second / 10);
-  CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + 2 * slow + one_way + slow + one_way)) < 1e-9);
+  CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + 2 * slow + route_seconds + slow + route_seconds)) <
+        1e-9);
   // On the host of workers 0 and 2: one model of the other client is 10 ms; the own client's moves at no time.
   sets.back() = "cluster.aggregators={host: first_worker}";
   const double quick = model_size / bytes_a_second;
-  CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + quick + one_way + 2 * quick + one_way)) < 1e-9);
+  CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + quick + route_seconds + 2 * quick + route_seconds)) <
+        1e-9);
 }
 
 TEST_CASE("a client that comes back in the middle of a version starts from the server's weights, and its first work is dropped") {
