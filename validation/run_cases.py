@@ -233,7 +233,7 @@ class Variant:
     @property
     def ranks(self):
         """Of a real run of REAL."""
-        return self.workers or (5 if self.server else 4)
+        return self.workers or 4 + self.server + self.facts["aggregators_of_4_workers"]
 
     @property
     def workers(self):

@@ -65,6 +65,7 @@ struct Blueprint {
   StopRule stop;
   EvaluationRule evaluation;
   std::size_t servers = 0;             // that the scheme uses
+  bool aggregators_share = false;      // each lives on the host of the first worker of its group
   std::uint64_t model_bytes = 0;       // on the wire
   std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
   Numerics numerics;
@@ -132,6 +133,8 @@ struct Blueprint {
   void check_stepwise(const Scenario& scenario) const;
   void check_memory(const Scenario& scenario) const;
   std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
+  std::shared_ptr<const Fabric> make_fabric(const Scenario& scenario) const;
+  void resolve_aggregators(const Scenario& scenario);
   Placement placement(const Scenario& scenario) const;
   ComputePlan compute_plan(const Scenario& scenario) const;
   std::vector<Fault> faults(const Scenario& scenario) const;

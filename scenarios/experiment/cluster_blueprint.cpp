@@ -32,10 +32,11 @@ Placement Blueprint::placement(const Scenario& scenario) const {
   Placement out;
   out.workers = static_cast<std::size_t>(plan.workers);
   out.servers = static_cast<std::size_t>(spec.servers.count);
+  out.aggregators = index_of(plan.aggregation.count());
   out.half_duplex = spec.network.half_duplex;
   if (spec.network.intra) out.intra = {spec.network.intra->up, Time::from_seconds(spec.network.intra->latency)};
-  const bool shared = shares_hosts(spec);
-  out.nics.reserve(out.workers + out.servers);
+  const bool shared = shares_hosts(spec) || aggregators_share;
+  out.nics.reserve(out.workers + out.servers + out.aggregators);
   const std::vector<std::int64_t> taken = spec.seats_taken();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
@@ -56,7 +57,15 @@ Placement Blueprint::placement(const Scenario& scenario) const {
       out.host_of.push_back(out.host_of[static_cast<std::size_t>(*spec.servers.host_of_worker)]);
       continue;
     }
-    out.nics.push_back(nic_of(spec.servers.link ? *spec.servers.link : spec.network.link));
+    out.nics.push_back(nic_of(server_link(spec)));
+    if (shared) out.host_of.push_back(static_cast<std::uint32_t>(out.nics.size() - 1));
+  }
+  for (std::size_t k = 0; k < out.aggregators; ++k) {
+    if (aggregators_share) {
+      out.host_of.push_back(out.host_of[index_of(plan.aggregation.first_worker[k])]);
+      continue;
+    }
+    out.nics.push_back(nic_of(aggregator_link(spec)));
     if (shared) out.host_of.push_back(static_cast<std::uint32_t>(out.nics.size() - 1));
   }
   return out;
@@ -70,6 +79,35 @@ void Blueprint::require_one_host(const Scenario& scenario) const {
               scheme_entry->name + " shares weights in the memory of one host, and the workers are on " + std::to_string(hosts) +
                   " hosts; write per_host: " + std::to_string(plan.workers) +
                   " in cluster.workers[0], and same_host: true in the groups after it, or take another scheme");
+}
+
+std::shared_ptr<const Fabric> Blueprint::make_fabric(const Scenario& scenario) const {
+  const NetworkSpec& network = scenario.cluster.network;
+  return at_place(scenario, "cluster.network.topology", [&] {
+    const double core = std::min(network.link.up, network.link.down);
+    return std::make_shared<const Fabric>(Registry<TopologyEntry>::instance().at(network.topology.name), network.topology.parameters,
+                                          placement(scenario), core, Time::from_seconds(network.link.latency));
+  });
+}
+
+/// One a rack where there are as many; else groups of equal size, of which the first have one worker more. Racks are those of the cluster
+/// without aggregators.
+void Blueprint::resolve_aggregators(const Scenario& scenario) {
+  if (!scheme_entry->aggregators) return;
+  std::vector<Rank> groups = fabric->racks();
+  plan.racks = static_cast<Rank>(groups.size());
+  const Rank count = scheme_entry->aggregators(scenario.training.scheme.parameters, plan);
+  const bool by_rack = plan.racks > 1 && count == plan.racks;
+  if (!by_rack) {
+    groups.clear();
+    for (Rank k = 0; k < count; ++k) groups.push_back(plan.workers / count * k + std::min(k, plan.workers % count));
+  }
+  groups.push_back(plan.workers);
+  plan.aggregation = {plan.workers + static_cast<Rank>(scenario.cluster.servers.count), std::move(groups)};
+  using Host = AggregatorSpec::Host;
+  const Host host = scenario.cluster.aggregators.host;
+  aggregators_share = host == Host::first_worker || (host == Host::automatic && by_rack);
+  fabric = make_fabric(scenario);
 }
 
 void Blueprint::resolve_cluster(const Scenario& scenario) {
@@ -93,12 +131,8 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
     at_place(scenario, "devices." + group.device + ".jitter",
              [&] { return Registry<JitterEntry>::instance().at(jitter.name).make_of(jitter.parameters, 0); });
   }
-  fabric = at_place(scenario, "cluster.network.topology", [&] {
-    const Kind& kind = spec.network.topology;
-    const double core = std::min(spec.network.link.up, spec.network.link.down);
-    return std::make_shared<const Fabric>(Registry<TopologyEntry>::instance().at(kind.name), kind.parameters, placement(scenario), core,
-                                          Time::from_seconds(spec.network.link.latency));
-  });
+  fabric = make_fabric(scenario);
+  resolve_aggregators(scenario);
   if (plan.cell_chunks > 0) require_one_host(scenario);
   const Kind& kind = spec.network.sharing;
   sharing =
@@ -157,7 +191,8 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
   for (std::size_t g = 0; g < spec.workers.size(); ++g)
     for (std::int64_t i = 0; i < spec.workers[g].count; ++i)
       add(first_of_group[g] + static_cast<Rank>(i), link_of(spec, spec.workers[g], i));
-  for (Rank s = 0; s < spec.servers.count; ++s) add(plan.workers + s, spec.servers.link ? *spec.servers.link : spec.network.link);
+  for (Rank s = 0; s < spec.servers.count; ++s) add(plan.workers + s, server_link(spec));
+  for (Rank k = 0; k < plan.aggregation.count(); ++k) add(plan.aggregation.first_rank + k, aggregator_link(spec));
   return out;
 }
 
@@ -200,6 +235,8 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
     out.memory_latency = Time::from_seconds(intra->latency);
   }
   out.servers = servers;
+  out.aggregators = plan.aggregation.count();
+  out.first_aggregator = plan.aggregation.first_rank;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
   out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;

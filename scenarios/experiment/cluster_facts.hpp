@@ -28,6 +28,14 @@ inline bool shares_hosts(const ClusterSpec& cluster) {
          std::any_of(cluster.workers.begin(), cluster.workers.end(), [](const WorkerGroup& group) { return group.per_host > 1; });
 }
 
+/// Of servers and of aggregators, where they have hosts of their own.
+inline const LinkSpec& server_link(const ClusterSpec& cluster) {
+  return cluster.servers.link ? *cluster.servers.link : cluster.network.link;
+}
+inline const LinkSpec& aggregator_link(const ClusterSpec& cluster) {
+  return cluster.aggregators.link ? *cluster.aggregators.link : server_link(cluster);
+}
+
 inline std::vector<ProtocolSegment> segments_of(const Scenario& scenario) {
   std::vector<ProtocolSegment> segments;
   for (const SegmentSpec& segment : scenario.cluster.network.protocol.segments)

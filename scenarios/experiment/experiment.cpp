@@ -286,6 +286,16 @@ void Experiment::write_graph(const std::string& path) const {
 
 namespace {
 
+std::string described_aggregators(const Blueprint& blueprint) {
+  const Rank workers = blueprint.plan.workers, count = blueprint.plan.aggregation.count();
+  const Rank least = workers / count, most = (workers + count - 1) / count;
+  const std::string groups = blueprint.plan.racks == count && count > 1 ? "one a rack"
+                             : most > least ? "groups of " + std::to_string(least) + " and " + std::to_string(most) + " workers"
+                                            : "groups of " + std::to_string(least);
+  return std::to_string(count) + ": " + groups + "; " +
+         (blueprint.aggregators_share ? "each on the host of the first of its workers" : "on hosts of their own");
+}
+
 /// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
 void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
   const NumberFormat precision = scenario.workload.precision;
@@ -360,6 +370,7 @@ Explanation Experiment::explain() const {
       out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
     }
   }
+  if (blueprint.plan.aggregation.count() > 0) out.aggregators = described_aggregators(blueprint);
   out.data_origin = blueprint.data.origin;
   out.learns = blueprint.has_data();
   if (out.learns) out.partition = implementation_->partition_facts();
@@ -399,6 +410,8 @@ Explanation Experiment::explain() const {
     out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
+    out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)

@@ -54,6 +54,7 @@ struct Explanation {
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
+  std::string aggregators;           // how many, for whom and where; empty: none
   std::string compression;           // what a message does to gradients; empty: nothing
   std::size_t compressed_bytes = 0;  // of a worker's gradient, beside message_bytes of what is sent whole
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;

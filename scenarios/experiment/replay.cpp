@@ -68,8 +68,8 @@ std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
   }
 }
 
-std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, const Scenario& scenario) {
-  std::vector<std::vector<std::int32_t>> choices(static_cast<std::size_t>(scenario.workers() + scenario.cluster.servers.count));
+std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, std::size_t ranks) {
+  std::vector<std::vector<std::int32_t>> choices(ranks);
   std::string line;
   std::getline(in, line);
   if (line != "process,choice") throw DataError(file.string() + ":1: is not a table of choices; its first line would be 'process,choice'");
@@ -132,7 +132,7 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
-  replay.choices = read_choices(file, in, scenario);
+  replay.choices = read_choices(file, in, blueprint.fabric->ranks());
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +

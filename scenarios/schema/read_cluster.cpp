@@ -53,12 +53,13 @@ Field<WorkerGroup> device_name_field() {
 
 /// The `link` of a group or of the servers, on top of the network's.
 template <class Spec>
-Field<Spec> link_field(std::optional<LinkSpec> Spec::*member, std::string meaning) {
+Field<Spec> link_field(std::optional<LinkSpec> Spec::*member, std::string meaning, std::string otherwise = "the network's") {
   Field<Spec> made;
   made.key = {.name = "link",
               .meaning = std::move(meaning),
-              .otherwise = "the network's",
+              .otherwise = std::move(otherwise),
               .form = "map of any keys of `network.link` but `duplex`",
+              .own_table = true,
               .shape = ScenarioKey::Shape::map,
               .keys = link_override_keys()};
   made.read = [member](Section& owner, Spec& spec) { spec.*member = read_link_override(owner, *owner.context().network); };
@@ -184,6 +185,26 @@ void check_servers(Section& servers, ServerSpec& spec) {
     servers.problem("link", "is of no use, since host puts the servers behind a worker's own link; remove one of the two");
 }
 
+using AggregatorHost = AggregatorSpec::Host;
+constexpr ChoiceTable<AggregatorHost> aggregator_hosts("host", {{AggregatorHost::automatic, "auto"},
+                                                                {AggregatorHost::own, "own"},
+                                                                {AggregatorHost::first_worker, "first_worker"}});
+
+Field<ClusterSpec> aggregators_field() {
+  const Part<AggregatorSpec> keys({
+      field(&AggregatorSpec::host, aggregator_hosts,
+            {.meaning = "of schemes with [aggregators](model.md#aggregators): on hosts of their own, or each on that of the first worker "
+                        "of its group; `auto`: the latter if there is one a rack"}),
+      link_field(&AggregatorSpec::link, "of their own hosts, as of a group", "the servers'"),
+  });
+  const auto check = [](Section& aggregators, AggregatorSpec& spec) {
+    if (spec.host == AggregatorHost::first_worker && aggregators.has("link"))
+      aggregators.problem("link", "is of no use, since host puts the aggregators behind workers' own links; remove one of the two");
+  };
+  return written_if<ClusterSpec>([](const ClusterSpec& spec) { return spec.aggregators != AggregatorSpec{}; },
+                                 map(&ClusterSpec::aggregators, {.name = "aggregators"}, keys, check));
+}
+
 std::string digits(double whole) { return whole < 1e18 ? std::to_string(static_cast<std::int64_t>(whole)) : format_number(whole); }
 
 void check_memory(ReadContext& context, const YamlNode& list, const std::string& path, const std::vector<WorkerGroup>& groups) {
@@ -224,15 +245,14 @@ Field<ClusterSpec> workers_field() {
 
 /// Groups and servers stand on it: it is read before all others, and written after them.
 const Field<ClusterSpec>& network_field() {
-  static const Field<ClusterSpec> made =
-      map(&ClusterSpec::network,
-          {.name = "network",
-           .meaning = "below",
-           .required = true,
-           .remedy = "write network: {link: {bandwidth: 1Gbps, latency: 50us}}",
-           .own_table = true,
-           .block = true},
-          network_part());
+  static const Field<ClusterSpec> made = map(&ClusterSpec::network,
+                                             {.name = "network",
+                                              .meaning = "below",
+                                              .required = true,
+                                              .remedy = "write network: {link: {bandwidth: 1Gbps, latency: 50us}}",
+                                              .own_table = true,
+                                              .block = true},
+                                             network_part());
   return made;
 }
 
@@ -284,8 +304,8 @@ const Part<ClusterSpec>& cluster_part() {
   static const Part<ClusterSpec> part = [] {
     Field<ClusterSpec> network = network_field();
     network.read = [](Section&, ClusterSpec&) {};
-    return Part<ClusterSpec>(
-        {workers_field(), map(&ClusterSpec::servers, {.name = "servers"}, servers_part(), check_servers), network, faults_field()});
+    return Part<ClusterSpec>({workers_field(), map(&ClusterSpec::servers, {.name = "servers"}, servers_part(), check_servers),
+                              aggregators_field(), network, faults_field()});
   }();
   return part;
 }

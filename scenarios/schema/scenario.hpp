@@ -120,6 +120,14 @@ struct ServerSpec {
   bool operator==(const ServerSpec&) const = default;
 };
 
+/// Of schemes with aggregators, which handle messages and step as fast as a server.
+struct AggregatorSpec {
+  /// Of their own, or that of the first worker of its group; automatic: the latter if there is one a rack.
+  enum class Host { automatic, own, first_worker } host = Host::automatic;
+  std::optional<LinkSpec> link;  // of hosts of their own; none: the servers'
+  bool operator==(const AggregatorSpec&) const = default;
+};
+
 struct CollectiveSpec {
   enum class Fidelity { fluid, stepwise };
   enum class Start { together, as_they_come };
@@ -226,6 +234,7 @@ struct FaultSpec {
 struct ClusterSpec {
   std::vector<WorkerGroup> workers;
   ServerSpec servers;
+  AggregatorSpec aggregators;
   NetworkSpec network;
   std::vector<FaultSpec> faults;
   bool operator==(const ClusterSpec&) const = default;

@@ -5,7 +5,7 @@
 
 namespace straggler {
 
-using Rank = std::int32_t;  // workers 0 .. p-1, then servers
+using Rank = std::int32_t;  // workers 0 .. p-1, then servers, then aggregators
 inline constexpr Rank anyone = -1;
 
 /// Where a vector [workers] or [ranks] holds what is the rank's. `rank` >= 0.

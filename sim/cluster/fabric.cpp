@@ -10,33 +10,37 @@
 namespace straggler {
 namespace {
 
-/// Nodes where every rank has a host of its own. Holds nothing for each.
-std::function<std::string(std::size_t)> names_of_ranks(std::size_t workers) {
-  return [workers](std::size_t rank) {
-    return rank < workers ? "worker/" + std::to_string(rank) : "server/" + std::to_string(rank - workers);
-  };
+std::string name_of(std::size_t rank, std::size_t workers, std::size_t servers) {
+  if (rank < workers) return "worker/" + std::to_string(rank);
+  rank -= workers;
+  return rank < servers ? "server/" + std::to_string(rank) : "aggregator/" + std::to_string(rank - servers);
 }
 
-/// Nodes where ranks share hosts. A host that carries only servers is named after the first of them.
+/// Nodes where every rank has a host of its own. Holds nothing for each.
+std::function<std::string(std::size_t)> names_of_ranks(std::size_t workers, std::size_t servers) {
+  return [workers, servers](std::size_t rank) { return name_of(rank, workers, servers); };
+}
+
+/// Nodes where ranks share hosts. A host that carries no worker is named after the first of its ranks.
 std::function<std::string(std::size_t)> names_of_hosts(const Placement& placement) {
   constexpr std::uint32_t free = ~std::uint32_t{0}, host = free - 1;
-  std::vector<std::uint32_t> server(placement.nics.size(), free);
+  std::vector<std::uint32_t> first(placement.nics.size(), free);
   bool dedicated = false;
   for (std::size_t rank = 0; rank < placement.host_of.size(); ++rank) {
-    std::uint32_t& name = server[placement.host_of[rank]];
+    std::uint32_t& name = first[placement.host_of[rank]];
     if (rank < placement.workers) name = host;
     if (name != free) continue;
-    name = static_cast<std::uint32_t>(rank - placement.workers);
+    name = static_cast<std::uint32_t>(rank);
     dedicated = true;
   }
   if (!dedicated) return [](std::size_t index) { return "host/" + std::to_string(index); };
-  return [server = std::move(server)](std::size_t index) {
-    return server[index] >= host ? "host/" + std::to_string(index) : "server/" + std::to_string(server[index]);
+  return [first = std::move(first), workers = placement.workers, servers = placement.servers](std::size_t index) {
+    return first[index] >= host ? "host/" + std::to_string(index) : name_of(first[index], workers, servers);
   };
 }
 
 void check(const Placement& placement) {
-  const std::size_t ranks = placement.workers + placement.servers;
+  const std::size_t ranks = placement.workers + placement.servers + placement.aggregators;
   if (ranks == 0) throw std::invalid_argument("there are neither workers nor servers; a network needs at least one of them");
   if (placement.host_of.empty() && placement.nics.size() != ranks)
     throw std::invalid_argument("there are " + std::to_string(ranks) + " workers and servers but " + std::to_string(placement.nics.size()) +
@@ -72,7 +76,7 @@ void check_half_duplex(const Topology& topology) {
 
 struct Fabric::Inside {
   std::unique_ptr<const Topology> topology;
-  std::size_t workers = 0, ranks = 0;
+  std::size_t workers = 0, servers = 0, ranks = 0;
   std::vector<std::uint32_t> host_of;
   std::optional<Placement::Intra> intra;  // only if some ranks share a host
   bool half_duplex = false;
@@ -88,10 +92,11 @@ Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placeme
   check(placement);
   auto inside = std::make_shared<Inside>();
   inside->workers = placement.workers;
-  inside->ranks = placement.workers + placement.servers;
+  inside->servers = placement.servers;
+  inside->ranks = placement.workers + placement.servers + placement.aggregators;
   const std::size_t hosts = placement.nics.size();
   TopologyRequest request;
-  request.name = placement.host_of.empty() ? names_of_ranks(placement.workers) : names_of_hosts(placement);
+  request.name = placement.host_of.empty() ? names_of_ranks(placement.workers, placement.servers) : names_of_hosts(placement);
   request.nics = std::move(placement.nics);
   request.bytes_per_second = core_bytes_per_second;
   request.latency = core_latency;
@@ -119,7 +124,7 @@ std::size_t Fabric::workers() const { return inside_->workers; }
 std::size_t Fabric::hosts() const { return inside_->topology->endpoints(); }
 std::uint32_t Fabric::host(Rank rank) const { return inside_->host(rank); }
 
-std::string Fabric::name(Rank rank) const { return names_of_ranks(inside_->workers)(index_of(rank)); }
+std::string Fabric::name(Rank rank) const { return name_of(index_of(rank), inside_->workers, inside_->servers); }
 
 std::size_t Fabric::links() const { return inside_->buses + (inside_->intra ? 2 * inside_->ranks : 0); }
 
@@ -181,6 +186,13 @@ std::vector<LinkId> Fabric::nic_links(Rank rank) const {
   for (LinkId& link : own) link >>= 1;
   own.erase(std::unique(own.begin(), own.end()), own.end());
   return own;
+}
+
+std::vector<Rank> Fabric::racks() const {
+  std::vector<Rank> first = {0};
+  for (Rank worker = 1; index_of(worker) < workers(); ++worker)
+    if (topology().rack(host(worker)) != topology().rack(host(worker - 1))) first.push_back(worker);
+  return first;
 }
 
 TopologyFacts Fabric::facts() const { return inside_->topology->facts(); }

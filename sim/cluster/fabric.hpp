@@ -11,14 +11,14 @@
 
 namespace straggler {
 
-/// Which rank lives where. Ranks: workers 0 .. p-1, then servers.
+/// Which rank lives where. Ranks: workers 0 .. p-1, then servers, then aggregators.
 struct Placement {
   /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole way.
   struct Intra {
     double bytes_per_second = 0;
     Time latency;
   };
-  std::size_t workers = 1, servers = 0;
+  std::size_t workers = 1, servers = 0, aggregators = 0;
   std::vector<std::uint32_t> host_of;  // [ranks], hosts; empty: rank r is alone on host r
   std::vector<Nic> nics;               // [hosts]
   std::optional<Intra> intra;          // none: inside a host messages cross no link and have no latency
@@ -29,7 +29,8 @@ struct Placement {
 /// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given. Constant.
 class Fabric {
  public:
-  /// Nodes are called worker/N and server/N where each rank has a host of its own, else host/N (server/N for a server's own host).
+  /// Nodes are called worker/N, server/N and aggregator/N where each rank has a host of its own, else host/N (for a host without workers:
+  /// by its first rank).
   /// `core`: bandwidth and latency of links between switches. Throws what TopologyEntry::make throws.
   Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second, Time core_latency);
 
@@ -37,7 +38,7 @@ class Fabric {
   std::size_t workers() const;
   std::size_t hosts() const;
   std::uint32_t host(Rank rank) const;
-  /// worker/N or server/N.
+  /// worker/N, server/N or aggregator/N.
   std::string name(Rank rank) const;
 
   std::size_t links() const;
@@ -49,6 +50,8 @@ class Fabric {
   void route(Rank from, Rank to, Route& out) const;
   /// The rank's own two links: its host's NIC. For faults.
   std::vector<LinkId> nic_links(Rank rank) const;
+  /// [racks]: the first worker of each, where the topology has racks (Topology::rack).
+  std::vector<Rank> racks() const;
   TopologyFacts facts() const;
   const Topology& topology() const;
 

@@ -30,6 +30,7 @@ class SwitchedTopology : public Topology {
   double bytes_per_second(LinkId id) const final;
   std::string name(std::uint32_t endpoint) const final { return nics_.name(endpoint); }
   std::vector<LinkId> own_links(std::uint32_t endpoint) const final { return {2 * endpoint, 2 * endpoint + 1}; }
+  std::size_t rack(std::uint32_t endpoint) const override { return home(endpoint); }
   TopologyFacts facts() const final;
 
  protected:

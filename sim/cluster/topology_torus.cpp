@@ -77,6 +77,7 @@ class Torus final : public SwitchedTopology {
 
   Way way(std::size_t hops) const { return {hops, Time::from_ticks(static_cast<std::int64_t>(hops) * core_.latency.ticks())}; }
   std::size_t home(std::size_t endpoint) const override { return endpoint; }
+  std::size_t rack(std::uint32_t) const override { return 0; }  // a router for each host
   std::string switch_name(std::size_t node) const override {
     std::string name = "switch/";
     for (const Dimension& dimension : dims_)

@@ -48,7 +48,7 @@ class Wan final : public SwitchedTopology {
     core_ = core_of({}, {{}, {}, parameters.number("backbone"), request.latency});
     std::size_t clients = 0;
     for (std::size_t e = 0; e < nics_.size(); ++e) {
-      serves_.push_back(!is_client(nics_.name(e)));
+      serves_.push_back(nics_.name(e).starts_with("server/"));
       clients += serves_[e] ? 0 : 1;
     }
     if (clients == 0 || clients == nics_.size())

@@ -3,16 +3,21 @@
 namespace straggler {
 
 std::vector<Parameter> FederatedRounds::parameters() {
-  return {{.name = "fraction",
-           .type = ValueType::fraction,
-           .fallback = "1",
-           .meaning = "C, the share of the clients that take part in a round",
-           .range = Range::above_to(0, 1)},
-          {.name = "clients",
-           .type = ValueType::count,
-           .meaning = "that take part in a round, as a number; stands above fraction",
-           .range = Range::at_least(1)},
-          {.name = "local_epochs",
+  std::vector<Parameter> all = {{.name = "fraction",
+                                 .type = ValueType::fraction,
+                                 .fallback = "1",
+                                 .meaning = "C, the share of the clients that take part in a round",
+                                 .range = Range::above_to(0, 1)},
+                                {.name = "clients",
+                                 .type = ValueType::count,
+                                 .meaning = "that take part in a round, as a number; stands above fraction",
+                                 .range = Range::at_least(1)}};
+  for (Parameter& local : local_parameters()) all.push_back(std::move(local));
+  return all;
+}
+
+std::vector<Parameter> FederatedRounds::local_parameters() {
+  return {{.name = "local_epochs",
            .type = ValueType::count,
            .fallback = "1",
            .meaning = "E, passes over its own data that a client makes in a round",

@@ -13,12 +13,14 @@ namespace straggler {
 class FederatedRounds {
  public:
   explicit FederatedRounds(const Parameters& parameters)
-      : fraction_(parameters.number("fraction")), local_epochs_(parameters.count("local_epochs")) {
+      : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1), local_epochs_(parameters.count("local_epochs")) {
     if (parameters.has("clients")) clients_ = parameters.count("clients");
     if (parameters.has("local_steps")) local_steps_ = parameters.count("local_steps");
   }
   /// The declarations that a scheme adds to its parameters.
   static std::vector<Parameter> parameters();
+  /// Those of them that say how long a client trains, for schemes in which all clients take part.
+  static std::vector<Parameter> local_parameters();
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool.
   double per_epoch(const TrainingPlan& plan) const;
 

@@ -59,7 +59,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
       wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
       processors_(world),
       signals_(world.simulation, *world.cluster.fabric, world.workers),
-      mail_(static_cast<std::size_t>(world.workers) + (world.has_server() ? 1 : 0)) {}
+      mail_(world.rank_bound()) {}
 
 PostOffice::~PostOffice() { take_down(); }
 
@@ -114,7 +114,7 @@ void PostOffice::transmit_statistics(Delivery& delivery) {
 void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   delivery.stage = Delivery::Stage::flowing;
   books_.sent(delivery.from, bytes);
-  if (world_.cluster.servers > 1 && !(world_.is_worker(delivery.from) && world_.is_worker(delivery.to)))
+  if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
     return start_shards(delivery, bytes);
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
   world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
@@ -135,12 +135,12 @@ void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
   delivery.latency = Time();
   if (!delivery.sharded) delivery.shards = new FlowId[servers]();
   delivery.sharded = true;
-  const bool pushed = world_.is_worker(delivery.from);
+  const bool pushed = world_.is_server(delivery.to);
   for (std::uint64_t s = 0; s < servers; ++s) {
     const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
-    const Rank worker = pushed ? delivery.from : delivery.to;
+    const Rank other = pushed ? delivery.from : delivery.to;
     const Rank server = world_.workers + static_cast<Rank>(s);
-    world_.transport.plan(pushed ? worker : server, pushed ? server : worker, static_cast<double>(shard), carriage_);
+    world_.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shard), carriage_);
     delivery.latency = std::max(delivery.latency, carriage_.after);
     delivery.shards[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
   }
@@ -298,6 +298,7 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
 void PostOffice::forget_mail_from(Rank worker) {
   const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
   if (world_.has_server()) mail_of(world_.workers).remove_if(of_it);
+  for (Rank k = 0; k < world_.cluster.aggregators; ++k) mail_of(world_.cluster.first_aggregator + k).remove_if(of_it);
   if (!workers_write_each_other_) return;
   mail_.for_each([&](Mailbox<MessagePointer>& mail) { mail.remove_if(of_it); });
 }
@@ -315,6 +316,7 @@ void PostOffice::forget_former_life(Rank worker) {
 void PostOffice::tell_of_members() {
   const Rank nobody = world_.workers;  // where there is a server, its own rank
   const auto tell = [&](Rank rank) { hand_over(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  for (Rank k = 0; k < world_.cluster.aggregators; ++k) tell(world_.cluster.first_aggregator + k);
   if (world_.has_server()) return tell(world_.workers);
   for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
     if (workers_.is_member(worker)) tell(worker);

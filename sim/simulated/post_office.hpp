@@ -56,7 +56,7 @@ class PostOffice {
   void forget_former_life(Rank worker);
   /// The life of `worker` that sent what `node` took last from it; any life if it has taken nothing.
   Peer last_heard(Rank node, Rank worker) const;
-  /// The server learns that members have changed; all members do where workers exchange with each other.
+  /// The server and the aggregators learn that members have changed; all members do where workers exchange with each other.
   void tell_of_members();
 
   SignalBoard& signals() { return signals_; }
@@ -107,7 +107,7 @@ class PostOffice {
   StateTransferWatch* state_watch_ = nullptr;  // null: no worker is ever sent its state
   Carriage carriage_;                          // scratch
   InFlight in_flight_;
-  SparseArray<Mailbox<MessagePointer>> mail_;  // [workers], and the server
+  SparseArray<Mailbox<MessagePointer>> mail_;  // [ranks]
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last

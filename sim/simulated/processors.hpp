@@ -17,25 +17,33 @@ class Processors {
   /// A message takes the rank's processor, or waits for it.
   bool occupies(Rank rank) const {
     return handling(rank) > Time() || world_.cluster.handling_seconds_per_byte > 0 ||
-           (server_may_be_held_ && !world_.is_worker(rank) && free_.front() > world_.now());
+           (server_may_be_held_ && !world_.is_worker(rank) && free_[place_of(rank)] > world_.now());
   }
   /// The moment at which the rank's processor has handled a message of this many bytes too.
   Time handled(Rank rank, std::uint64_t bytes);
-  /// Until when the server's is busy; an update or the serial part of an epoch sets it.
-  Time& server_free() { return free_.front(); }
+  /// Until when that of the server or an aggregator is busy; an update sets it.
+  Time& free_of(Rank rank) { return free_[place_of(rank)]; }
+  /// Servers and aggregators neither take nor send before `until`: the serial part of an epoch.
+  void hold_servers(Time until);
   /// Cores that handle the messages of all ranks; null: each rank has its own.
   CorePool* shared_cores() { return shared_.get(); }
 
  private:
-  /// Of one message, beside that for its bytes: per_message of every rank, and a server's own.
+  /// [server, aggregators, workers]
+  std::size_t place_of(Rank rank) const {
+    const std::size_t aggregators = index_of(world_.cluster.aggregators);
+    if (world_.is_worker(rank)) return index_of(rank) + 1 + aggregators;
+    return aggregators > 0 && !world_.is_server(rank) ? index_of(rank - world_.cluster.first_aggregator) + 1 : 0;
+  }
+  /// Of one message, beside that for its bytes: per_message of every rank, and that of a server or aggregator.
   Time handling(Rank rank) const {
     const SimulatedCluster& cluster = world_.cluster;
     return world_.is_worker(rank) ? cluster.per_message : cluster.per_message + cluster.server_per_message;
   }
 
   const World& world_;
-  bool server_may_be_held_;  // by the serial part of an epoch
-  std::vector<Time> free_;   // [server, workers]: until when each is busy; workers only if messages take time
+  bool server_may_be_held_;  // and aggregators: by the serial part of an epoch
+  std::vector<Time> free_;   // [server, aggregators, workers]: until when each is busy; workers only if messages take time
   std::unique_ptr<CorePool> shared_;
 };
 

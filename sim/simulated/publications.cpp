@@ -40,7 +40,7 @@ class Publications::SerialPart final : public Event {
     else
       computations_.pause();
     end_ = std::max(end_, world_.now()) + world_.cluster.serial_per_epoch;
-    processors_.server_free() = std::max(processors_.server_free(), end_);
+    processors_.hold_servers(end_);
     world_.queue().at(end_, *this);
   }
 

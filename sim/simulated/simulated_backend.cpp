@@ -44,6 +44,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   if (books_.recorder().begin(initial)) return close_record(world_.now());
   workers_.spawn_first_workers();
   if (world_.has_server()) workers_.spawn_server();
+  workers_.spawn_aggregators();
   if (events_.membership) events_.membership->begin();
   if (events_.background) events_.background->begin();
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);

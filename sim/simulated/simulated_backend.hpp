@@ -43,9 +43,9 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void post(Rank from, Peer to, Payload payload) override { post_office_.dispatch(from, to, std::move(payload), nullptr); }
   void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
-  bool is_member(Rank worker) const override { return workers_.is_member(worker); }
+  bool is_member(Rank worker) const override { return !world_.is_worker(worker) || workers_.is_member(worker); }
   Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }
-  bool awaits(Rank worker) const override { return workers_.awaits(worker); }
+  bool awaits(Rank worker) const override { return !world_.is_worker(worker) || workers_.awaits(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }

@@ -39,7 +39,7 @@ struct TokenBucket {
 
 /// Referred-to objects outlive the back end.
 struct SimulatedCluster {
-  const Fabric* fabric = nullptr;  // ranks: workers, then servers
+  const Fabric* fabric = nullptr;  // ranks: workers, then servers, then aggregators
   const SharingModel* sharing = nullptr;
   std::vector<ProtocolSegment> segments;
   std::vector<TokenBucket> token_buckets;
@@ -58,6 +58,8 @@ struct SimulatedCluster {
   std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
   double server_update_seconds_per_byte = 0;
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
+
+  Rank aggregators = 0, first_aggregator = 0;  // how many, and the rank of the first; they handle messages and step as a server does
 
   bool peers = false;  // workers exchange with each other, by messages: each is told when members change
 

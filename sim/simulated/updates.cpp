@@ -8,16 +8,16 @@ bool Updates::start(StepOperation& operation) {
   const Rank rank = operation.node().self();
   const SimulatedCluster& cluster = world_.cluster;
   const bool server = !world_.is_worker(rank);
-  // Each server steps on its own shard.
-  const double per_byte =
-      server ? cluster.server_update_seconds_per_byte / static_cast<double>(cluster.servers) : worker_seconds_per_byte(rank);
+  // Each server steps on its own shard, an aggregator on a whole vector.
+  const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers) : 1;
+  const double per_byte = server ? cluster.server_update_seconds_per_byte / shards : worker_seconds_per_byte(rank);
   if (per_byte == 0) return true;
   const Time now = world_.now();
-  const Time begin = server ? std::max(now, processors_.server_free()) : now;
+  const Time begin = server ? std::max(now, processors_.free_of(rank)) : now;
   const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.state_bytes)));
   if (end == now) return true;
   if (server)
-    processors_.server_free() = end;
+    processors_.free_of(rank) = end;
   else
     books_.times().begin_compute(rank, now);
   world_.queue().at(end, operation);

@@ -13,8 +13,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
       members_(plan.workers),
       waits_(world.cluster.on_failure == OnFailure::wait) {
   const auto workers = static_cast<std::size_t>(plan.workers);
-  const std::size_t processes = workers + (world.has_server() ? 1 : 0);
-  nodes_ = SparseArray<Node>(processes);
+  nodes_ = SparseArray<Node>(world.rank_bound());
   if (plan.invited) idle_.assign(workers, true);
   if (world.cluster.faults.empty()) return;
   processes_.resize(workers);
@@ -56,6 +55,11 @@ void Workers::wake_worker(Rank worker) {
 }
 
 void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
+
+void Workers::spawn_aggregators() {
+  for (Rank k = 0; k < world_.cluster.aggregators; ++k)
+    world_.simulation.spawn(scheme_.aggregator(node(world_.cluster.first_aggregator + k)));
+}
 
 void Workers::kill(Rank worker) {
   if (idle_.empty() || !idle_[index_of(worker)]) world_.simulation.kill(processes_[index_of(worker)]);

@@ -43,6 +43,7 @@ class Workers {
   /// All that are in and act before they get a message.
   void spawn_first_workers();
   void spawn_server();
+  void spawn_aggregators();
   /// `rank` is about to get a message: if it is an idle worker, its process starts.
   void wake(Rank rank) {
     if (!idle_.empty() && world_.is_worker(rank) && idle_[index_of(rank)]) wake_worker(rank);
@@ -89,7 +90,7 @@ class Workers {
   Choices& choices_;
   const Scheme& scheme_;
   NodeContext context_;
-  SparseArray<Node> nodes_;                       // [workers], and the server
+  SparseArray<Node> nodes_;                       // [ranks]
   std::vector<bool> idle_;                        // [workers]; empty unless workers act only when they are invited
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise

@@ -28,6 +28,12 @@ struct World {
   EventQueue& queue() { return simulation.queue(); }
   bool is_worker(Rank rank) const { return rank < workers; }
   bool has_server() const { return cluster.servers > 0; }
+  /// One process stands for all servers.
+  bool is_server(Rank rank) const { return rank == workers && has_server(); }
+  /// Ranks are below it: workers, servers, aggregators.
+  std::size_t rank_bound() const {
+    return index_of(cluster.aggregators > 0 ? cluster.first_aggregator + cluster.aggregators : workers + (has_server() ? 1 : 0));
+  }
 
   SimulatedCluster cluster;  // as it was described; `compute` moves on to Computations
   const Rank workers;

@@ -50,6 +50,14 @@ std::shared_ptr<const std::vector<Rank>> Node::sample_workers(std::int64_t count
   return last.ranks;
 }
 
+std::vector<Rank> Node::group() const {
+  const Aggregation& all = plan().aggregation;
+  const std::size_t number = index_of(self_ - all.first_rank);
+  std::vector<Rank> ranks(index_of(all.first_worker[number + 1] - all.first_worker[number]));
+  std::iota(ranks.begin(), ranks.end(), all.first_worker[number]);
+  return ranks;
+}
+
 Weights Node::initial_weights() {
   if (!start_->value.empty()) return start_;
   if (!context_.initial->value.empty()) return context_.initial;
@@ -81,7 +89,7 @@ DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t sampl
 DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins) {
   const bool pool = plan().shared_stream;
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
-  SampleStream& stream = pool && !is_server() ? context_.shared_stream : drawing.stream;
+  SampleStream& stream = pool && is_worker() ? context_.shared_stream : drawing.stream;
   auto left = static_cast<std::uint64_t>(samples);
   if (!plan().endless) {
     const std::uint64_t pass = plan().drop_last ? plan().pass_samples(worker) : epoch;
@@ -152,7 +160,7 @@ Contribution Node::contribution_of(const WeightsState& weights) const {
 }
 
 Weights Node::as_contribution(Weights weights) const {
-  if (!is_server() && weights->made().empty()) {
+  if (is_worker() && weights->made().empty()) {
     WeightsState& state = weights.edit();
     state.more.edit().made.push_back(contribution_of(state));
   }

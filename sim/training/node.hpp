@@ -33,6 +33,14 @@ class Node final : public Participant {
  public:
   using Participant::Participant;
 
+  /// Aggregators, beside the server (SchemeEntry::aggregators): how many, and the rank of one.
+  Rank aggregators() const { return plan().aggregation.count(); }
+  Rank aggregator(Rank k) const { return plan().aggregation.first_rank + k; }
+  /// The rank of this worker's.
+  Rank aggregator() const { return aggregator(plan().aggregation.number_of(self_)); }
+  /// This aggregator's workers, ascending; they follow one another.
+  std::vector<Rank> group() const;
+
   /// Samples of this worker's batch.
   std::int64_t batch_size() const { return batch_size(self_); }
   std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
@@ -191,6 +199,7 @@ class Node final : public Participant {
 
   /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice, and so is every member where
   /// workers exchange with each other.
+  /// Servers and aggregators are always in.
   bool is_member(Rank worker) const { return backend().is_member(worker); }
   /// Members, and those that are down but whose return the others wait for (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
@@ -222,7 +231,7 @@ class Node final : public Participant {
   Payload arriving(const T& payload) {
     return Payload(algebra().as_sent(as_contribution(payload)));
   }
-  Peer addressee(Rank to) const { return is_server() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
+  Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
   void broadcast_to(Rank rank, const Payload& what) {
     if (rank != self_ && is_member(rank)) backend().post(self_, Peer(rank, Peer::any_life), what);
   }

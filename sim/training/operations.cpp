@@ -30,7 +30,7 @@ Weights StepOperation::await_resume() {
   Contributions& all = weights.more.edit().made;
   for (const Contribution& made : gradient_->made()) {
     // A worker's local steps are one contribution; what a server applies are one each.
-    if (!here.is_server() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
+    if (here.is_worker() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
       all.back().steps += made.steps;
       all.back().samples += made.samples;
       all.back().spent += made.spent;
@@ -52,7 +52,7 @@ void require_all_reduce(const Participant& node) {
     throw UnsupportedOperation(
         node.name() +
         " calls an all-reduce in a scheme that exchanges by a server, or from one process; set SchemeEntry::reduces if it may");
-  if (node.is_server()) throw UnsupportedOperation(node.name() + " calls an all-reduce; these are for workers");
+  if (!node.is_worker()) throw UnsupportedOperation(node.name() + " calls an all-reduce; these are for workers");
 }
 }  // namespace
 
@@ -92,7 +92,7 @@ std::string ReceiveOperationBase::describe() const {
                                                                                  "a token"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
   if (from_ == anyone) return text + "anyone";
-  return text + (from_ >= node().workers() ? "server " + std::to_string(from_ - node().workers()) : "worker " + std::to_string(from_));
+  return text + node().name_of(from_);
 }
 
 std::string SignalOperation::describe() const { return node().name() + " waits for signal " + std::to_string(number_); }

@@ -2,16 +2,22 @@
 
 namespace straggler {
 
+std::string Participant::name_of(Rank rank) const {
+  if (rank < workers()) return "worker " + std::to_string(rank);
+  if (plan().aggregation.has(rank)) return "aggregator " + std::to_string(rank - plan().aggregation.first_rank);
+  return "server " + std::to_string(rank - workers());
+}
+
 double Participant::epochs_at(const Weights& weights) const {
   if (plan().epoch_samples == 0) return 0;
   // Between two versions a worker reckons that the others have got as far as it has itself.
-  const std::uint64_t local = weights->local_samples * (is_server() ? 1 : static_cast<std::uint64_t>(weights->participants));
+  const std::uint64_t local = weights->local_samples * (!is_worker() ? 1 : static_cast<std::uint64_t>(weights->participants));
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }
 
 Gradient Participant::outgoing(const Gradient& gradient) {
   const Compression* const compression = plan().compression;
-  if (!compression || is_server() || gradient->value().empty() || gradient->of_weights()) return gradient;
+  if (!compression || !is_worker() || gradient->value().empty() || gradient->of_weights()) return gradient;
   if (workers() == 1 && backend().reduces()) return gradient;
   const Handle whole = gradient->value();
   std::vector<Handle> inputs = {whole};

@@ -62,9 +62,13 @@ class Participant {
   Rank self() const { return self_; }
   Rank workers() const { return plan().workers; }
   Rank server() const { return plan().workers; }
-  bool is_server() const { return self_ >= plan().workers; }
+  bool is_worker() const { return self_ < plan().workers; }
+  bool is_aggregator() const { return plan().aggregation.has(self_); }
+  bool is_server() const { return !is_worker() && !is_aggregator(); }
   const TrainingPlan& plan() const { return context_.plan; }
-  std::string name() const { return is_server() ? "server " + std::to_string(self_ - workers()) : "worker " + std::to_string(self_); }
+  std::string name() const { return name_of(self_); }
+  /// As messages call it: "worker 3", "server 0", "aggregator 1".
+  std::string name_of(Rank rank) const;
 
   Backend& backend() const { return context_.backend; }
   Lineage& lineage() const { return context_.lineage; }

@@ -12,6 +12,18 @@
 
 namespace straggler {
 
+/// Who aggregates for whom, beside the server: aggregator k is a process of its own, for consecutive workers.
+struct Aggregation {
+  Rank first_rank = 0;             // of aggregator 0
+  std::vector<Rank> first_worker;  // [aggregators + 1]: those of k are first_worker[k] .. first_worker[k + 1] - 1; empty: no aggregators
+  Rank count() const { return first_worker.empty() ? 0 : static_cast<Rank>(first_worker.size()) - 1; }
+  bool has(Rank rank) const { return rank >= first_rank && rank < first_rank + count(); }
+  /// The number, below count(), of a worker's aggregator.
+  Rank number_of(Rank worker) const {
+    return static_cast<Rank>(std::upper_bound(first_worker.begin(), first_worker.end(), worker) - first_worker.begin()) - 1;
+  }
+};
+
 /// What all nodes of a run share; outlives them.
 struct TrainingPlan {
   Rank workers = 1;
@@ -21,6 +33,8 @@ struct TrainingPlan {
   std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: they share none
   bool drop_last = false;
   Versions versions = Versions::shared;
+  Rank racks = 1;           // that the workers are in, where the topology has racks; set for schemes with aggregators
+  Aggregation aggregation;  // of those schemes
   bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;

@@ -8,6 +8,7 @@
 namespace straggler {
 
 Process Scheme::server(Node&) const { return Process(); }
+Process Scheme::aggregator(Node&) const { return Process(); }
 
 Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning) {
   return failure_choice.only(choices).parameter(*choices.begin(), "when a worker crashes: " + meaning);

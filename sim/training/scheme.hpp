@@ -1,4 +1,4 @@
-// A training scheme: one coroutine a worker and, where it has one, one for the parameter server. One file a scheme.
+// A training scheme: one coroutine a worker and, where it has them, one for the parameter server and one an aggregator. One file a scheme.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
+#include "sim/base/rank.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
 #include "sim/training/versions.hpp"
@@ -27,6 +28,8 @@ class Scheme {
   virtual Process worker(Node& node) const = 0;
   /// Not called for schemes without a server.
   virtual Process server(Node& node) const;
+  /// Not called for schemes without aggregators.
+  virtual Process aggregator(Node& node) const;
 };
 
 /// What the others do when a worker crashes. A scheme declares which of these it can do, the first one being its default:
@@ -105,6 +108,9 @@ struct SchemeEntry {
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
     return std::optional<std::int64_t>();
   };
+  /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one a worker. They are
+  /// placed by the racks of the topology if there are as many, which the plan knows. None: the scheme has no such role.
+  std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};
   bool real = true;          // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;

@@ -58,7 +58,7 @@ training:
          variant.scheme + R"(
   batch: {per_worker: 40}
   optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
-  stop: {updates: 12, simulated_time: 5s}
+  stop: {updates: 12, simulated_time: 20s}
 )";
 }
 

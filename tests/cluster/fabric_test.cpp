@@ -63,6 +63,51 @@ TEST_CASE("fabric: a rank alone on each host is the topology itself") {
   CHECK_THROWS_AS(fabric.nic_links(5), std::out_of_range);
 }
 
+TEST_CASE("fabric: aggregators come after servers, on hosts of their own or on others'") {
+  Placement own = alone(3, 2);
+  own.aggregators = 1;
+  own.nics = unequal_nics(6);
+  const Fabric apart = make_fabric("star", {}, std::move(own));
+  CHECK(apart.ranks() == 6);
+  CHECK(apart.name(4) == "server/1");
+  CHECK(apart.name(5) == "aggregator/0");
+  CHECK(apart.link(10).name == "aggregator/0:up");
+  // Behind a backbone with the clients, on a link of its own.
+  Placement edge = alone(3, 1);
+  edge.aggregators = 1;
+  edge.nics = unequal_nics(5);
+  Parameters wide;
+  wide.set("backbone", 1e6);
+  wide.set("up", 3.0);
+  const Fabric wan = make_fabric("wan", wide, std::move(edge));
+  Route route;
+  wan.route(0, 4, route);
+  CHECK(route.links.size() == 2);
+  wan.route(4, 3, route);
+  CHECK(route.links.size() == 3);
+  CHECK(wan.bytes_per_second(0) == 3);
+  CHECK(wan.bytes_per_second(8) == unequal_nics(5)[4].up_bytes_per_second);
+  Placement with_workers = shared();
+  with_workers.aggregators = 3;  // on host 1, on one of its own, and with server 1
+  with_workers.host_of.insert(with_workers.host_of.end(), {1, 4, 3});
+  with_workers.nics = equal_nics(5);
+  const Fabric beside = make_fabric("hosts", {}, std::move(with_workers));
+  CHECK(beside.host(7) == beside.host(3));
+  CHECK(beside.topology().name(3) == "server/1");
+  CHECK(beside.topology().name(4) == "aggregator/1");
+}
+
+TEST_CASE("fabric: racks are workers whose hosts hang on one switch, where switches have several hosts") {
+  // Nine hosts: workers 0-4 in the first rack, 5-7 and the server in the second.
+  Parameters two;
+  two.set("racks", std::int64_t{2});
+  CHECK(make_fabric("two_level", two, alone(8, 1)).racks() == std::vector<Rank>{0, 5});
+  // Edge switches of a fat tree with four ports have two hosts each.
+  CHECK(make_fabric("fat_tree", {}, alone(5, 1)).racks() == std::vector<Rank>{0, 2, 4});
+  for (const char* kind : {"star", "full", "ring", "hosts"}) CHECK(make_fabric(kind, {}, alone(6, 0)).racks() == std::vector<Rank>{0});
+  CHECK(make_fabric("hosts", {}, shared()).racks() == std::vector<Rank>{0});
+}
+
 TEST_CASE("fabric: ranks of one host share its card, and talk to each other over its bus") {
   const Fabric fabric = make_fabric("hosts", {}, shared());
   CHECK(fabric.ranks() == 7);

@@ -46,7 +46,7 @@ cluster:
                            R"(
   servers: {count: 1, update: 5MB/s, per_message: 20us}
   network: {link: {bandwidth: 100Mbps, latency: 100us})" +
-         (variant.one_host ? ", intra: {bandwidth: 100kB/s, latency: 50us}" : "") + R"(}
+                           (variant.one_host ? ", intra: {bandwidth: 100kB/s, latency: 50us}" : "") + R"(}
 workload:
   model: {kind: mlp, hidden: [16]}
   data: {kind: coordinates, samples: 2000, test_samples: 200}

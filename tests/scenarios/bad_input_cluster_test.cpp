@@ -59,6 +59,12 @@ const std::vector<Slip> workers = {
     {"servers: {count: 3, link",
      "servers: {count: 3, host: {worker: 0}, `link",
      {"cluster.servers.link: is of no use, since host puts the servers behind a worker's own link"}},
+    {"servers: {count: 3, link",
+     "aggregators: {host: first_worker, `link: {bandwidth: 1Gbps}}\n  servers: {count: 3, link",
+     {"cluster.aggregators.link: is of no use, since host puts the aggregators behind workers' own links"}},
+    {"servers: {count: 3, link",
+     "aggregators: {host: `mine}\n  servers: {count: 3, link",
+     {"cluster.aggregators.host: unknown choice 'mine'; known: auto, own, first_worker"}},
 };
 
 const std::vector<Slip> links = {

@@ -52,6 +52,8 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"cluster.network.link={bandwidth: 1Gbps, latency: 1us, burst: 1B}", "cluster.workers[0].link={peak: 5Gbps}"},
            {"cluster.workers[1].link={bandwidth: 1Gbps}", "cluster.network.link.duplex=half"},
            {"cluster.servers={count: 1000000, host: {worker: 0}}"},
+           {"cluster.aggregators={host: first_worker}"},
+           {"cluster.aggregators={host: own, link: {bandwidth: 1Gbps, latency: 7us}}"},
            {"cluster.network.sharing=lv08", "cluster.network.protocol={}", "cluster.network.background=[]", "cluster.faults=[]"},
            {"cluster.network.protocol.segments=[{up_to: 1B, bandwidth_factor: 0.1}, {up_to: 3B}]"},
            {"cluster.network.background[0]={from: worker/1, to: worker/0, on: 1ms, rate: 1bps, start: 1h}"},

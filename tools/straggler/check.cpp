@@ -150,6 +150,7 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
   print_topology(explanation);
   line("a route", explanation.route_example);
   line("all-reduce", explanation.collective);
+  if (!explanation.aggregators.empty()) line("aggregators", explanation.aggregators);
   print_data(scenario, explanation);
   if (explanation.learns) line("parameters", readable_count(explanation.parameters));
   if (scenario.workload.precision != NumberFormat::fp32) line("precision", described_precision(scenario));

@@ -70,6 +70,13 @@ std::string either(const std::vector<SchemeVariant>& variants, const Fact& fact)
   return fmt::format("{}", fmt::join(all, " or "));
 }
 
+/// Of four workers in one rack; 0: it has no such role.
+Rank aggregators_of_four(const SchemeVariant& variant) {
+  TrainingPlan plan;
+  plan.workers = 4;
+  return variant.entry->aggregators ? variant.entry->aggregators(variant.parameters, plan) : 0;
+}
+
 const char* yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& scheme) {
@@ -79,6 +86,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
           {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
           {"sends gradients",
            either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
+          {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
           {"real", yes_or_no(scheme.real)}};
 }
 
@@ -213,6 +221,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
                                 {"exchange", name_of(variant.exchange())},
                                 {"asynchronous", variant.asynchronous()},
                                 {"unfit_workers", unfit_workers(variant)},
+                                {"aggregators_of_4_workers", aggregators_of_four(variant)},
                                 {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
   json["plain_sgd_alone"] = nlohmann::ordered_json::array();
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));

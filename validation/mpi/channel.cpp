@@ -82,11 +82,11 @@ struct Channel::Implementation {
   std::size_t arriving = 0;
 };
 
-Channel::Channel(const Mpi& mpi, bool server_first) : mpi_(std::make_unique<Implementation>()) {
+Channel::Channel(const Mpi& mpi, std::optional<Rank> server) : mpi_(std::make_unique<Implementation>()) {
   ranks_ = mpi.size();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, server_first && rank == 0 ? ranks_ : rank, &mpi_->group);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, server && rank == 0 ? 2 * *server + 1 : 2 * rank, &mpi_->group);
   MPI_Comm_rank(mpi_->group, &self_);
   mpi_->incoming.resize(static_cast<std::size_t>(ranks_));
 }

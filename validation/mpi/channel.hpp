@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,9 @@ class Mpi {
 
 class Channel {
  public:
-  /// `server_first`: MPI's rank 0 is the server, the scheme's last rank; else ranks are MPI's own.
-  Channel(const Mpi& mpi, bool server_first);
+  /// `server`: the scheme's rank that MPI's rank 0 has, so that the first rank publishes; the others follow in MPI's order. None: ranks are
+  /// MPI's own.
+  Channel(const Mpi& mpi, std::optional<Rank> server);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

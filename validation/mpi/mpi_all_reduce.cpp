@@ -1,17 +1,53 @@
-// The all-reduce of the real back end: what a ring moves, and what its result is called.
+// Collectives of the real back end: what the rings of workers and of groups move, and what their results are called.
 #include <algorithm>
+#include <cstring>
 
 #include "validation/mpi/mpi_backend.hpp"
 
 namespace straggler {
 
-void MpiBackend::send_right(RingMean::Outgoing out) {
-  const Rank right = (channel_.self() + 1) % task_.plan.workers;
-  note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, right, out.value_bytes);
-  channel_.send(right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
+namespace {
+
+/// The same on all ranks of the group, without a word between them.
+std::uint64_t number_of(const RankGroup& group) {
+  if (!group) return 0;
+  Hasher hasher;
+  for (const Rank rank : *group) hasher.add(static_cast<std::uint64_t>(rank));
+  return hasher.key().low | 1;
 }
 
-void MpiBackend::begin_gather(const Payload& payload) {
+Rank place_in(const RankGroup& group, Rank rank) {
+  if (!group) return rank;
+  return static_cast<Rank>(std::ranges::lower_bound(*group, rank) - group->begin());
+}
+
+}  // namespace
+
+MpiBackend::Ring::Ring(MpiBackend& backend, RankGroup among, std::uint64_t its_number)
+    : group(std::move(among)),
+      number(its_number),
+      size(group ? static_cast<Rank>(group->size()) : backend.task_.plan.workers),
+      place(place_in(group, backend.channel_.self())),
+      right(group ? (*group)[index_of((place + 1) % size)] : (place + 1) % size),
+      mean(place, size, [&backend, this](RingMean::Outgoing out) { backend.send_right(*this, std::move(out)); }),
+      gather(place, size, [&backend, this](RingMean::Outgoing out) { backend.send_right(*this, std::move(out)); }) {}
+
+MpiBackend::Ring& MpiBackend::ring_of(const RankGroup& group) {
+  const std::uint64_t number = number_of(group);
+  std::unique_ptr<Ring>& ring = rings_[number];
+  if (!ring) ring = std::make_unique<Ring>(*this, group, number);
+  return *ring;
+}
+
+/// The ring's number stands behind what the ring moves.
+void MpiBackend::send_right(const Ring& ring, RingMean::Outgoing out) {
+  note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, ring.right, out.value_bytes);
+  const auto* const number = reinterpret_cast<const std::byte*>(&ring.number);
+  out.bytes.insert(out.bytes.end(), number, number + sizeof ring.number);
+  channel_.send(ring.right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
+}
+
+void MpiBackend::begin_gather(Ring& ring, const Payload& payload) {
   Packer first, behind;
   pack(payload, task_.cut, values_, first, behind);
   first.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
@@ -20,16 +56,16 @@ void MpiBackend::begin_gather(const Payload& payload) {
   mine.behind = behind.take();
   mine.first_values = value_bytes(payload, task_.cut);
   mine.behind_values = statistics_bytes(payload, task_.cut);
-  gather_.begin(std::move(mine), task_.cut.two(), voted_);
+  ring.gather.begin(std::move(mine), task_.cut.two(), ring.of_all() && voted_);
 }
 
 /// By rank.
-std::vector<Payload> MpiBackend::gathered() {
-  voted_ = voted_ || gather_.vote();
+std::vector<Payload> MpiBackend::gathered(Ring& ring) {
+  voted_ = voted_ || ring.gather.vote();
   std::vector<Payload> parts;
-  for (const RingGather::Part& part : gather_.parts()) {
-    if (static_cast<Rank>(parts.size()) == node_.self()) {
-      parts.push_back(*reducing_.front().payload);
+  for (const RingGather::Part& part : ring.gather.parts()) {
+    if (static_cast<Rank>(parts.size()) == ring.place) {
+      parts.push_back(*ring.reducing.front().payload);
       continue;
     }
     Unpacker first(part.first), behind(part.behind);
@@ -40,18 +76,18 @@ std::vector<Payload> MpiBackend::gathered() {
 }
 
 /// Each rank sums for itself, in the order of ranks.
-Payload MpiBackend::gathered_mean() {
+Payload MpiBackend::gathered_mean(Ring& ring) {
   std::vector<Gradient> parts;
-  for (Payload& part : gathered()) parts.push_back(std::get<Gradient>(std::move(part)));
+  for (Payload& part : gathered(ring)) parts.push_back(std::get<Gradient>(std::move(part)));
   return node_.algebra().mean(parts, node_.algebra().all_reduce_rule());
 }
 
 /// The same algebra as in the simulation, over names; then the values are given.
 template <class T>
-Payload MpiBackend::ring_mean() {
-  voted_ = voted_ || ring_.vote();
+Payload MpiBackend::ring_mean(Ring& ring) {
+  voted_ = voted_ || ring.mean.vote();
   std::vector<T> parts;
-  for (const Bytes& said : ring_.beside()) {
+  for (const Bytes& said : ring.mean.beside()) {
     Unpacker unpacker(said);
     parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
     if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
@@ -61,44 +97,48 @@ Payload MpiBackend::ring_mean() {
   std::size_t k = 0;
   for (const Handle& vector : vectors_in(mean)) {
     if (fragment.whole()) {
-      values_.give(vector, ring_.mean(k++));
+      values_.give(vector, ring.mean.mean(k++));
       continue;
     }
     std::vector<float> whole(task_.cut.length);
-    std::ranges::copy(ring_.mean(k++), whole.begin() + static_cast<std::ptrdiff_t>(task_.cut.begin_of(fragment)));
+    std::ranges::copy(ring.mean.mean(k++), whole.begin() + static_cast<std::ptrdiff_t>(task_.cut.begin_of(fragment)));
     values_.give(vector, whole);
   }
   return mean;
 }
 
-bool MpiBackend::join_ring(Operation& operation, Payload& payload) {
-  broken_off_ = broken_off_ || interrupted();
-  if (broken_off_ || (task_.stop.simulated_time && now() >= *task_.stop.simulated_time)) voted_ = true;
-  if (task_.plan.workers == 1) return true;
-  // One after the other, in the order in which all ranks begin them.
-  reducing_.push_back({&operation, &payload});
-  if (reducing_.size() > 1) return false;
-  begin_ring();
-  if (!ring_done()) return false;
-  take_ring_mean();
+/// Votes go around the ring of all workers alone: those of a group would reach no other.
+bool MpiBackend::join_ring(Ring& ring, Operation& operation, Payload& payload) {
+  if (ring.of_all() && task_.votes) {
+    broken_off_ = broken_off_ || interrupted();
+    if (broken_off_ || (task_.stop.simulated_time && now() >= *task_.stop.simulated_time)) voted_ = true;
+  }
+  if (ring.size == 1) return true;
+  // One after the other, in the order in which all its ranks begin them.
+  ring.reducing.push_back({&operation, &payload});
+  if (ring.reducing.size() > 1) return false;
+  begin_ring(ring);
+  if (!ring.done()) return false;
+  take_result(ring);
   return true;
 }
 
 /// The first of those that this rank has joined.
-void MpiBackend::begin_ring() {
-  const Payload& payload = *reducing_.front().payload;
-  if (gathering())
-    begin_gather(payload);
+void MpiBackend::begin_ring(Ring& ring) {
+  const Payload& payload = *ring.reducing.front().payload;
+  if (ring.gathering())
+    begin_gather(ring, payload);
   else
-    begin_mean(payload);
-  while (!ring_done() && !early_.empty()) {
-    const Bytes next = std::move(early_.front());
-    early_.pop_front();
-    ring_arrived(next);
+    begin_mean(ring, payload);
+  std::deque<Bytes>& early = early_[ring.number];
+  while (!ring.done() && !early.empty()) {
+    const Bytes next = std::move(early.front());
+    early.pop_front();
+    ring.arrived(next);
   }
 }
 
-void MpiBackend::begin_mean(const Payload& payload) {
+void MpiBackend::begin_mean(Ring& ring, const Payload& payload) {
   const Fragment fragment = fragment_of(payload);
   const Cut cut = task_.cut.of(fragment);
   std::vector<float> mine;
@@ -109,7 +149,7 @@ void MpiBackend::begin_mean(const Payload& payload) {
   Packer beside;
   pack_names(payload, beside);
   beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  ring_.begin(std::move(mine), cut, beside.take(), voted_);
+  ring.mean.begin(std::move(mine), cut, beside.take(), ring.of_all() && voted_);
 }
 
 std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, const Fragment& fragment) {
@@ -117,26 +157,34 @@ std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, cons
   return fragment.whole() ? all : all.subspan(task_.cut.begin_of(fragment), task_.cut.of(fragment).length);
 }
 
-void MpiBackend::take_ring_mean() {
-  Payload& payload = *reducing_.front().payload;
-  if (all_gathers())
-    static_cast<AllGatherOperationBase&>(*reducing_.front().operation).gathered = std::make_shared<const std::vector<Payload>>(gathered());
+void MpiBackend::take_result(Ring& ring) {
+  Payload& payload = *ring.reducing.front().payload;
+  if (ring.all_gathers())
+    static_cast<AllGatherOperationBase&>(*ring.reducing.front().operation).gathered =
+        std::make_shared<const std::vector<Payload>>(gathered(ring));
   else
-    payload = gathering() ? gathered_mean() : std::holds_alternative<Weights>(payload) ? ring_mean<Weights>() : ring_mean<Gradient>();
-  reducing_.pop_front();
+    payload = ring.gathering()                           ? gathered_mean(ring)
+              : std::holds_alternative<Weights>(payload) ? ring_mean<Weights>(ring)
+                                                         : ring_mean<Gradient>(ring);
+  ring.reducing.pop_front();
 }
 
 void MpiBackend::ring_message(Bytes bytes) {
-  if (reducing_.empty()) {
-    early_.push_back(std::move(bytes));
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data() + bytes.size() - sizeof number, sizeof number);
+  bytes.resize(bytes.size() - sizeof number);
+  const auto found = rings_.find(number);
+  if (found == rings_.end() || found->second->reducing.empty()) {
+    early_[number].push_back(std::move(bytes));
     return;
   }
-  ring_arrived(bytes);
-  while (!reducing_.empty() && ring_done()) {
-    Operation& operation = *reducing_.front().operation;
-    take_ring_mean();
+  Ring& ring = *found->second;
+  ring.arrived(bytes);
+  while (!ring.reducing.empty() && ring.done()) {
+    Operation& operation = *ring.reducing.front().operation;
+    take_result(ring);
     operation.complete();
-    if (!reducing_.empty()) begin_ring();
+    if (!ring.reducing.empty()) begin_ring(ring);
   }
 }
 

@@ -41,8 +41,6 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       lineage_(lineage),
       values_(values),
       thread_(thread),
-      ring_(channel.self(), task_.plan.workers, [this](RingMean::Outgoing out) { send_right(std::move(out)); }),
-      gather_(channel.self(), task_.plan.workers, [this](RingMean::Outgoing out) { send_right(std::move(out)); }),
       halves_(static_cast<std::size_t>(channel.ranks())),
       schedule_(task_.evaluation),
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
@@ -84,7 +82,9 @@ void MpiBackend::loop() {
     time_limit_ = std::make_unique<TimeLimit>(*this);
     queue_.at(*task_.stop.simulated_time, *time_limit_);
   }
-  process_ = node_.is_server() ? task_.scheme.server(node_) : task_.scheme.worker(node_);
+  process_ = node_.is_server()       ? task_.scheme.server(node_)
+             : node_.is_aggregator() ? task_.scheme.aggregator(node_)
+                                     : task_.scheme.worker(node_);
   process_.watch(*this, 0);
   process_.start();
   std::int64_t idle_since = steady_ns();
@@ -161,11 +161,7 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather: {
       auto& collective = static_cast<CollectiveOperation&>(operation);
-      if (collective.group())
-        throw UnsupportedOperation(operation.node().name() +
-                                   " calls a collective over a group, and real ranks have one ring of all workers; "
-                                   "use straggler run");
-      return join_ring(collective, collective.payload);
+      return join_ring(ring_of(collective.group()), collective, collective.payload);
     }
     case Operation::Kind::publish:
       return start_publish(static_cast<PublishOperation&>(operation));
@@ -187,7 +183,8 @@ void MpiBackend::cancel(Operation& operation) noexcept {
     computing_.operation = nullptr;
     if (!draining_) note(LogEntry::Kind::compute_discarded);
   }
-  std::erase_if(reducing_, [&](const Reducing& each) { return each.operation == &operation; });
+  for (const auto& [number, ring] : rings_)
+    std::erase_if(ring->reducing, [&](const Reducing& each) { return each.operation == &operation; });
   if (operation.kind() == Operation::Kind::send) channel_.forget(operation);
   if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
   if (signal_.waiting == &operation) signal_.waiting = nullptr;
@@ -240,7 +237,7 @@ void MpiBackend::compute_due(ComputeOperation& operation) {
   auto& averaged = static_cast<AveragedGradientOperation&>(operation);
   averaged.payload = averaged.contribution();
   averaged.computed = true;
-  if (join_ring(averaged, averaged.payload)) operation.complete_from_event();
+  if (join_ring(ring_of(nullptr), averaged, averaged.payload)) operation.complete_from_event();
 }
 
 bool MpiBackend::start_mail(MailOperation& operation) {
@@ -335,7 +332,7 @@ MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
   pack(payload, task_.cut, values_, first, behind);
   Packed packed{std::make_shared<const Bytes>(first.take()), nullptr};
   if (task_.cut.two()) packed.behind = std::make_shared<const Bytes>(behind.take());
-  if (node_.is_server() && weights) {
+  if (!node_.is_worker() && weights) {
     last_packed_.payload = payload;
     last_packed_.packed = packed;
   }

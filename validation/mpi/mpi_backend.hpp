@@ -34,7 +34,8 @@ struct RankTask {
   const TrainingPlan& plan;
   const Scheme& scheme;
   bool has_server = false;
-  bool reduces = false;      // by all-reduce: workers stop together, by a vote
+  bool reduces = false;      // workers call collectives
+  bool votes = false;        // they exchange by all-reduce: they stop together, by a vote that goes around their ring
   bool emulated = true;      // a gradient takes as long as its draw; else as long as it takes
   ComputePlan compute = {};  // the draws
   StopRule stop = {};
@@ -77,7 +78,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   bool awaits(Rank) const override { return true; }
   bool members_change() const override { return false; }
-  bool reduces() const override { return !task_.has_server && !own_versions(); }
+  bool reduces() const override { return task_.reduces || (task_.plan.workers == 1 && !task_.has_server && !own_versions()); }
   void averaged(Rank teller, const Averaging& averaging) override;
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t choice) override { log_.choices.push_back(choice); }
@@ -96,7 +97,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void signalled(std::uint64_t number);
   bool start_publish(PublishOperation& operation);
   bool stops_at(const Weights& weights) const;
-  bool votes() const { return task_.reduces && task_.plan.workers > 1; }
+  bool votes() const { return task_.votes && task_.plan.workers > 1; }
   bool interrupted() const { return task_.interrupted && *task_.interrupted; }
   /// Where no vote is taken: between two updates, as in the simulation.
   void stop_now(Time end);
@@ -120,24 +121,42 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void gather_free();
   /// The mean of what all ranks have sent of these weights.
   Handle mean_of(const std::vector<Handle>& parts);
-  /// Both for all_reduce and for averaged_gradient: `payload` is replaced by the mean.
-  bool join_ring(Operation& operation, Payload& payload);
-  void begin_ring();
-  void send_right(RingMean::Outgoing out);
-  void take_ring_mean();
-  /// The first of the collectives: an all-gather, or an all-reduce of compressed gradients, which are gathered; all else is reduced.
-  bool gathering() const { return all_gathers() || compressed_bytes(*reducing_.front().payload).has_value(); }
-  bool all_gathers() const { return reducing_.front().operation->kind() == Operation::Kind::all_gather; }
-  bool ring_done() const { return gathering() ? gather_.done() : ring_.done(); }
-  void ring_arrived(const Bytes& bytes) { gathering() ? gather_.arrived(bytes) : ring_.arrived(bytes); }
-  void begin_mean(const Payload& payload);
-  void begin_gather(const Payload& payload);
-  std::vector<Payload> gathered();
-  Payload gathered_mean();
+  // Collectives, each in the ring of its workers:
+  struct Reducing {
+    Operation* operation;
+    Payload* payload;
+  };
+  /// Of all workers, or of a group's, in the order of ranks.
+  struct Ring {
+    Ring(MpiBackend& backend, RankGroup group, std::uint64_t number);
+    bool of_all() const { return group == nullptr; }
+    /// The first of the collectives: an all-gather, or an all-reduce of compressed gradients, which are gathered; all else is reduced.
+    bool gathering() const { return all_gathers() || compressed_bytes(*reducing.front().payload).has_value(); }
+    bool all_gathers() const { return reducing.front().operation->kind() == Operation::Kind::all_gather; }
+    bool done() const { return gathering() ? gather.done() : mean.done(); }
+    void arrived(const Bytes& bytes) { gathering() ? gather.arrived(bytes) : mean.arrived(bytes); }
+
+    RankGroup group;       // null: all workers
+    std::uint64_t number;  // names it in messages; 0: of all workers
+    Rank size, place, right;
+    std::deque<Reducing> reducing;  // that this rank has joined; the first one is under way
+    RingMean mean;
+    RingGather gather;
+  };
+  Ring& ring_of(const RankGroup& group);
+  /// Both for collectives and for averaged_gradient: `payload` is replaced by the mean.
+  bool join_ring(Ring& ring, Operation& operation, Payload& payload);
+  void begin_ring(Ring& ring);
+  void send_right(const Ring& ring, RingMean::Outgoing out);
+  void take_result(Ring& ring);
+  void begin_mean(Ring& ring, const Payload& payload);
+  void begin_gather(Ring& ring, const Payload& payload);
+  std::vector<Payload> gathered(Ring& ring);
+  Payload gathered_mean(Ring& ring);
   std::span<const float> values_of_fragment(const Handle& vector, const Fragment& fragment);
   void ring_message(Bytes bytes);
   template <class T>
-  Payload ring_mean();
+  Payload ring_mean(Ring& ring);
 
   void transmit(Rank to, const Payload& payload, Operation* operation);
   /// The payload, and what follows it: null where nothing does.
@@ -169,14 +188,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     Time start, end;
     Handle gradient;  // keeps its value until the scheme has taken it
   } computing_;
-  struct Reducing {
-    Operation* operation;
-    Payload* payload;
-  };
-  std::deque<Reducing> reducing_;  // that this rank has joined; the first one is under way
-  RingMean ring_;
-  RingGather gather_;
-  std::deque<Bytes> early_;  // ring messages for which this rank is not ready
+  std::map<std::uint64_t, std::unique_ptr<Ring>> rings_;  // by number, that this rank has joined
+  std::map<std::uint64_t, std::deque<Bytes>> early_;      // by ring: messages for which this rank is not ready
   struct {
     std::optional<std::uint64_t> highest;
     SignalOperation* waiting = nullptr;

@@ -56,7 +56,7 @@ struct Publication {
 struct RunCourse {
   Weights initial;
   std::deque<Publication> publications;
-  std::vector<RankLog> logs;  // [workers, then the server]
+  std::vector<RankLog> logs;  // [ranks]: workers, then the server, then aggregators
   Time end;
 };
 /// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, whatever the clocks say. The

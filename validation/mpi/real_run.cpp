@@ -110,7 +110,7 @@ class RankRun {
 
   /// Refuses ranks that would not compute the same.
   void meet() {
-    channel_ = std::make_unique<Channel>(mpi_, has_server_);
+    channel_ = std::make_unique<Channel>(mpi_, has_server_ ? std::optional(publisher()) : std::nullopt);
     root_ = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
     Hasher hasher;
     hasher.add(root_).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated});
@@ -174,7 +174,10 @@ class RankRun {
     const int needed = ranks_needed(scenario_, *blueprint_);
     if (mpi_.size() == needed) return;
     throw BadUsage(fmt::format("{} of {} workers takes {} ranks ({}), and there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
-                               scenario_.workers(), needed, has_server_ ? "one a worker and one for the server" : "one a worker",
+                               scenario_.workers(), needed,
+                               blueprint_->plan.aggregation.count() > 0 ? "one a worker, one for the server, one an aggregator"
+                               : has_server_                            ? "one a worker and one for the server"
+                                                                        : "one a worker",
                                mpi_.size() == 1 ? "is" : "are", mpi_.size(), needed));
   }
 
@@ -201,7 +204,8 @@ class RankRun {
     thread_ = std::make_unique<ComputeThread>(*gradient_);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
-    task.reduces = blueprint_->all_reduce != nullptr;
+    task.reduces = blueprint_->scheme_entry->all_reduces(scenario_.training.scheme.parameters);
+    task.votes = blueprint_->scheme_entry->exchange(scenario_.training.scheme.parameters) == Exchange::all_reduce;
     task.emulated = options_.emulated;
     task.compute = blueprint_->cluster(scenario_).compute;
     task.stop = blueprint_->stop;

@@ -6,7 +6,7 @@ namespace straggler {
 
 int ranks_needed(const Scenario& scenario, const Blueprint& blueprint) {
   const bool server = blueprint.scheme_entry->needs_server(scenario.training.scheme.parameters);
-  return static_cast<int>(scenario.workers()) + (server ? 1 : 0);
+  return static_cast<int>(scenario.workers()) + (server ? 1 : 0) + blueprint.plan.aggregation.count();
 }
 
 namespace {
@@ -14,13 +14,8 @@ namespace {
 void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (!blueprint.scheme_entry->real)
     throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
-  const Parameters& parameters = scenario.training.scheme.parameters;
-  if (blueprint.scheme_entry->reduces(parameters) && blueprint.scheme_entry->exchange(parameters) != Exchange::all_reduce)
-    throw_error(scenario, "training.scheme",
-                blueprint.scheme_entry->name +
-                    " calls collectives beside its other exchanges, and real ranks do one of the two; use straggler run");
   if (!blueprint.has_data()) throw_error(scenario, "workload.data", "real ranks learn, and there is no data; name a data set");
-  if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == "stop")
+  if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == StopSpec::OnTarget::stop)
     throw_error(scenario, "training.stop.target_accuracy",
                 "a real run is evaluated when its clock has stopped, so that it cannot stop at an accuracy; add on_target: continue, and "
                 "another stop");
@@ -30,7 +25,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
   if (scenario.workload.precision != NumberFormat::fp32)
-    throw_error(scenario, "workload.precision", "real messages are in fp32, not " + std::string(precision_choice.name_of(scenario.workload.precision)) + "; remove it");
+    throw_error(scenario, "workload.precision",
+                "real messages are in fp32, not " + std::string(precision_choice.name_of(scenario.workload.precision)) + "; remove it");
   if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
     throw_error(scenario, "workload.batch_norm.exchange",
                 "real messages carry batch norm's running statistics with the weights, and their means are taken; write true");

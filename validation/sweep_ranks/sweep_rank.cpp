@@ -13,7 +13,7 @@ Packer message(Talk what) {
 
 }  // namespace
 
-SweepRank::SweepRank(const Mpi& mpi, Options options) : options_(std::move(options)), channel_(mpi, false) {}
+SweepRank::SweepRank(const Mpi& mpi, Options options) : options_(std::move(options)), channel_(mpi, std::nullopt) {}
 
 SweepRank::~SweepRank() {
   for (std::thread& each : threads_) each.join();

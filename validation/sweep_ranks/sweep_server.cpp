@@ -33,7 +33,7 @@ RankIdentity identity_of(const std::vector<std::string>& arguments) {
 }
 
 SweepServer::SweepServer(const Mpi& mpi, Options options)
-    : options_(std::move(options)), channel_(mpi, false), peers_(static_cast<std::size_t>(mpi.size())) {
+    : options_(std::move(options)), channel_(mpi, std::nullopt), peers_(static_cast<std::size_t>(mpi.size())) {
   for (Peer& each : peers_) each.heard = Clock::now();
 }
 

@@ -1,0 +1,217 @@
+// Hierarchical federated averaging: each aggregator averages its clients' weights κ2 = edge_rounds times, after local epochs of the clients
+// each time; then the server averages the aggregators' weights. Both weigh by numbers of samples:
+//   aggregator ℓ:  w_ℓ ← Σ_k (n_k / N_ℓ) w_k,   server:  w ← Σ_ℓ (N_ℓ / Σ N_ℓ) w_ℓ,
+// where n_k are the samples of client k, and N_ℓ those of all clients of ℓ that contributed.
+// Liu, Zhang, Song, Letaief, Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020, algorithm 1.
+//
+// A client has one message at a time on its way to its aggregator, and each gets one answer: the weights of the next round. What was made
+// from the weights of an earlier round (by a client that came back meanwhile) is dropped, and answered with those of the present one. No
+// version of the run tells rounds apart; `progress` does, which counts on from round to round.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/schemes/federated.hpp"
+#include "sim/schemes/momentum_at_sync.hpp"
+
+namespace straggler {
+namespace {
+
+double samples_of(const Node& node, const Weights& weights) {
+  double samples = 0;
+  for (const Contribution& made : weights->made()) samples += static_cast<double>(node.part_samples(made.worker));
+  return samples;
+}
+
+/// By the samples of those who contributed.
+Weights average(Node& node, const std::vector<Weights>& parts) {
+  std::vector<double> shares;
+  double total = 0;
+  for (const Weights& part : parts) {
+    shares.push_back(samples_of(node, part));
+    total += shares.back();
+  }
+  for (double& share : shares) share /= total;
+  return node.weighted_mean(parts, shares);
+}
+
+/// What clients have contributed in the rounds of one version of the run: one contribution each.
+class Contributed {
+ public:
+  void add(const Weights& weights) {
+    samples_ += weights->local_samples;
+    for (const Contribution& made : weights->made()) {
+      const auto known = std::ranges::find(made_, made.worker, &Contribution::worker);
+      if (known == made_.end()) {
+        made_.push_back(made);
+        continue;
+      }
+      known->steps += made.steps;
+      known->samples += made.samples;
+      known->spent += made.spent;
+    }
+  }
+  /// `weights` as contributed to the version of `start`.
+  Weights to(const Weights& start, Weights weights) {
+    std::ranges::sort(made_, {}, &Contribution::worker);
+    WeightsState& state = weights.edit();
+    state.progress = start->progress;
+    state.local_samples = samples_;
+    if (!made_.empty()) state.more.edit().made = std::move(made_);
+    return weights;
+  }
+
+ private:
+  std::uint64_t samples_ = 0;
+  Contributions made_;
+};
+
+class Hierarchical final : public Scheme {
+ public:
+  explicit Hierarchical(const Parameters& parameters)
+      : edge_rounds_(parameters.count("edge_rounds")), local_(parameters), momentum_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      FederatedRounds::LocalBatches batches(node, local_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        const Gradient gradient = co_await node.gradient(weights, *batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      const Weights mine = momentum_.outgoing(node, weights);
+      co_await node.send(node.aggregator(), mine);
+      const Weights averaged = co_await node.receive<Weights>(node.aggregator());
+      weights = momentum_.incoming(node, averaged);
+    }
+  }
+
+  Process aggregator(Node& node) const override {
+    const std::vector<Rank> group = node.group();
+    Weights weights = node.initial_weights();
+    std::vector<Peer> waiting;
+    for (;;) {
+      const Weights start = weights;
+      Contributed contributed;
+      for (std::int64_t round = 0; round < edge_rounds_; ++round) {
+        for (const Peer& client : std::exchange(waiting, {})) node.post(client, weights);
+        const std::vector<From<Weights>> parts = co_await round_of(node, group, weights);
+        if (parts.empty()) break;  // nobody of the group is in
+        for (const From<Weights>& part : parts) waiting.push_back(part.sender);
+        const Weights mean = average(node, payloads(parts));
+        contributed.add(mean);
+        weights = next_round(node, group, mean);
+      }
+      const Weights mine = contributed.to(start, weights);
+      co_await node.send(node.server(), mine);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    std::vector<Rank> aggregators;
+    for (Rank k = 0; k < node.aggregators(); ++k) aggregators.push_back(node.aggregator(k));
+    Weights weights = node.initial_weights();
+    for (;;) {
+      std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, aggregators);
+      std::erase_if(parts, [](const Weights& part) { return part->made().empty(); });
+      if (parts.empty()) {
+        while (nobody_is_in(node)) co_await node.receive<MembershipNotice>();
+      } else {
+        const Weights mean = average(node, parts);
+        weights = co_await node.publish(mean);
+      }
+      for (const Rank aggregator : aggregators) node.post(aggregator, weights);
+    }
+  }
+
+  static bool nobody_is_in(const Node& node) {
+    for (Rank worker = 0; worker < node.workers(); ++worker)
+      if (node.is_member(worker)) return false;
+    return true;
+  }
+
+  /// A contribution to these weights from each client of the group that is in, or whose return is awaited; in rank order.
+  Task<std::vector<From<Weights>>> round_of(Node& node, const std::vector<Rank>& group, const Weights& weights) const {
+    std::vector<From<Weights>> parts;
+    const auto part_of = [&](Rank client) {
+      return std::ranges::find(parts, client, [](const From<Weights>& part) { return part.sender.rank; });
+    };
+    const auto complete = [&] {
+      if (!node.members_change()) return parts.size() == group.size();
+      return std::ranges::all_of(group, [&](Rank client) { return part_of(client) != parts.end() || !node.awaits(client); });
+    };
+    while (!complete()) {
+      std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
+      if (!arrived) continue;
+      if ((*arrived)->version != weights->version || (*arrived)->progress != weights->progress) {
+        node.discard<Weights>(*arrived);
+        node.post(arrived->sender, weights);
+      } else if (const auto known = part_of(arrived->sender.rank); known != parts.end()) {
+        node.discard<Weights>(*arrived);  // of another life: the first counts, and this one gets the answer
+        known->sender = arrived->sender;
+      } else {
+        parts.push_back(std::move(*arrived));
+      }
+    }
+    std::ranges::sort(parts, {}, [](const From<Weights>& part) { return part.sender.rank; });
+    co_return parts;
+  }
+
+  /// What the group's clients start the next round from. For schedules the aggregator reckons that other groups have got as far as its own.
+  static Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) {
+    const std::uint64_t samples = mean->local_samples * static_cast<std::uint64_t>(node.workers()) / group.size();
+    Weights next = node.algebra().without_contributions(mean);
+    next.edit().progress += std::max<std::uint64_t>(samples, 1);
+    return next;
+  }
+
+  std::int64_t edge_rounds_;
+  FederatedRounds local_;
+  MomentumAtSync momentum_;
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = {
+      {.name = "edge_rounds",
+       .type = ValueType::count,
+       .fallback = "5",
+       .meaning = "averages that an aggregator makes of its clients before the server averages the aggregators",
+       .range = Range::at_least(1)},
+      {.name = "aggregators",
+       .type = ValueType::count,
+       .meaning = "how many, at most one a worker; default: one a rack, or the square root of the number of workers",
+       .range = Range::at_least(1)}};
+  for (Parameter& local : FederatedRounds::local_parameters()) all.push_back(std::move(local));
+  all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
+  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
+  return all;
+}
+
+/// √p groups of √p clients: as many messages for an aggregator as for the server.
+Rank aggregators(const Parameters& parameters, const TrainingPlan& plan) {
+  if (parameters.has("aggregators")) return static_cast<Rank>(std::min<std::int64_t>(parameters.count("aggregators"), plan.workers));
+  return plan.racks > 1 ? plan.racks : static_cast<Rank>(std::lround(std::sqrt(plan.workers)));
+}
+
+const Register<SchemeEntry> entry({
+    .name = "hierarchical",
+    .summary = "federated averaging by aggregators of groups, several times, then by the server",
+    .reference = "Liu et al. 2020",
+    .parameters = parameters(),
+    .examples = {{{"edge_rounds", "2"}, {"aggregators", "3"}},
+                 {{"edge_rounds", "2"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},
+                 {{"local_steps", "3"}, {"aggregators", "1"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Hierarchical>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .plain_sgd_alone = {{{"edge_rounds", "1"}, {"momentum_at_sync", "keep"}}},
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return FederatedRounds(parameters).per_epoch(plan) / static_cast<double>(parameters.count("edge_rounds"));
+        },
+    .aggregators = aggregators,
+    .workers_hold = WorkersHold::own_weights,
+});
+
+}  // namespace
+}  // namespace straggler
