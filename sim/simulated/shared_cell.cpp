@@ -43,15 +43,15 @@ void SharedCell::cancel(const CellReadOperation& operation) noexcept { books_.en
 /// latency. What passes at the same instant is seen.
 void SharedCell::read(CellReadOperation& operation, Time began) {
   settle_abandoned();
-  std::size_t count = under_way_.size();
-  if (count == 0) {
+  if (under_way_.empty()) {
     operation.weights = weights_of(after(0).value);
     return;
   }
   std::vector<Handle> seen;
   for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
-    while (count > 0 && under_way_[count - 1].begin + to_end_of(chunk) > began) --count;
-    seen.push_back(after(count).value);
+    const auto has_passed = [&](const Addition& addition) { return addition.begin + to_end_of(chunk) <= began; };
+    const auto first_behind = std::partition_point(under_way_.begin(), under_way_.end(), has_passed);
+    seen.push_back(after(static_cast<std::size_t>(first_behind - under_way_.begin())).value);
   }
   operation.weights = weights_of(workers_.algebra().mixture(seen));
 }
@@ -108,8 +108,9 @@ void SharedCell::cancel(const CellStepOperation& operation) noexcept {
 
 const SharedCell::Content& SharedCell::after(std::size_t count) {
   if (settled_.value.empty()) settled_.value = workers_.initial_weights()->value;
-  for (std::size_t i = 0; i < count; ++i)
-    if (under_way_[i].after.value.empty()) under_way_[i].after = after(i == 0 ? settled_ : under_way_[i - 1].after, under_way_[i]);
+  std::size_t known = count;
+  while (known > 0 && under_way_[known - 1].after.value.empty()) --known;
+  for (std::size_t i = known; i < count; ++i) under_way_[i].after = after(i == 0 ? settled_ : under_way_[i - 1].after, under_way_[i]);
   return count == 0 ? settled_ : under_way_[count - 1].after;
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("synchronous SGD is found by its other names") {
 }
 
 TEST_CASE("an algorithm that Straggler lacks is not corrected to another one") {
-  for (const char* scheme : {"easgd", "EAMSGD", "dasgd", "dsgd", "lsgd", "psgd", "fedavgm", "fedprox", "hogwild"})
+  for (const char* scheme : {"easgd", "EAMSGD", "dasgd", "dsgd", "lsgd", "psgd", "fedavgm", "fedprox"})
     check_no_suggestion("training.scheme=" + std::string(scheme));
   for (const char* optimizer : {"nadam", "radam", "adamax", "amsgrad", "madgrad", "larc", "lamb", "sgdr", "asgd"})
     check_no_suggestion("training.optimizer={kind: " + std::string(optimizer) + ", learning_rate: 0.1}");

@@ -47,7 +47,8 @@ double megabytes(const std::string& text, const std::string& before, const std::
   return std::stod(number);
 }
 
-void check_estimate(const Workplace& place, const std::string& scheme, int workers, bool math, const std::string& compression = "none") {
+void check_estimate(const Workplace& place, const std::string& scheme, int workers, bool math, const std::string& compression = "none",
+                    bool one_host = false) {
   CAPTURE(scheme);
   CAPTURE(compression);
   CAPTURE(workers);
@@ -55,6 +56,9 @@ void check_estimate(const Workplace& place, const std::string& scheme, int worke
   std::string settings = " --set \"training.scheme=" + scheme + "\" --set \"cluster.workers=[{count: " + std::to_string(workers) +
                          ", device: node}]\" --set workload.data.samples=" + std::to_string(20 * workers) +
                          " --set training.compression=" + compression;
+  if (one_host)
+    settings += " --set cluster.workers[0].per_host=" + std::to_string(workers) +
+                " --set \"cluster.network.intra={bandwidth: 10GB/s, latency: 1us}\"";
   if (!math) settings += " --timing-only --set training.stop.updates=3";
   const auto checked = place.shell("straggler check memory.yaml" + settings);
   REQUIRE_MESSAGE(checked.code == 0, checked.err);
@@ -80,9 +84,10 @@ TEST_CASE("check estimates the memory of every scheme, with the math and for tim
       if (variant["parameters"].value("exchange", "") == "gradients") continue;
       if (!ways.insert(variant["exchange"]).second) continue;
       const std::string text = text_of(scheme["name"], variant["parameters"]);
+      const bool one_host = scheme["one_host"];
       for (const int workers : {1, 16})
-        if (alone == (workers == 1)) check_estimate(place, text, workers, true);
-      if (!alone) check_estimate(place, text, 20'000, false);
+        if (alone == (workers == 1)) check_estimate(place, text, workers, true, "none", one_host);
+      if (!alone) check_estimate(place, text, 20'000, false, "none", one_host);
     }
   }
 }
