@@ -91,9 +91,8 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) { return BipartiteGraph(parameters).unfit(plan.workers); },
-    .workers_hold = WorkersHold::own_weights,
-    .worker_vectors = 1,  // those at which it computes, while it averages
-    .worker_bytes = 3'600,
+    .workers_hold = WorkersHold::own_version,  // measured: the state of its optimizer is made when a step needs it
+    .worker_bytes = 2'300,
 });
 
 }  // namespace

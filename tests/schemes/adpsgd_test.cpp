@@ -17,7 +17,7 @@ namespace {
 
 const char* const bipartite_names[] = {"ring", "exponential", "full", "torus"};
 
-constexpr double from = 8, step_rate = 0.25;
+constexpr double bowl_start = 8, step_rate = 0.25;
 
 /// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
 /// over its whole part, and takes 1 s.
@@ -33,7 +33,7 @@ cluster:
   network: {link: {bandwidth: 1000GB/s, latency: 0s}}
 workload:
   model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(from) + R"(}
+         std::to_string(bowl_start) + R"(}
   data: {kind: gaussian, features: 3, classes: 1, samples: )" +
          std::to_string(5 * workers) + R"(, test_samples: 10}
 training:
@@ -52,9 +52,9 @@ std::string crash_of(int worker, const std::string& rest) {
 
 /// 2^-24 of the largest weight, `operations` times: each operation is off by half a unit in the last place, and what was off before
 /// shrinks.
-double rounding(int operations) { return operations * 2 * from * std::ldexp(1.0, -24); }
+double rounding_of(int operations) { return operations * 2 * bowl_start * std::ldexp(1.0, -24); }
 
-std::string slow(const std::string& factor) {
+std::string with_slowdown(const std::string& factor) {
   return "cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: " + factor + "}]";
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("AD-PSGD: every average keeps the mean of all weights, whenever it is 
         const std::vector<float> mean = run(gossip_on(graph, workers, version), sets).weights;
         for (std::size_t i = 0; i < mean.size(); ++i)
           CHECK(std::abs(static_cast<double>(mean[i]) - static_cast<double>(reference[i])) <=
-                rounding(2 * (workers + 1) + 6 * (version - static_cast<int>(settled))));
+                rounding_of(2 * (workers + 1) + 6 * (version - static_cast<int>(settled))));
       }
     }
 }
@@ -127,16 +127,16 @@ TEST_CASE("AD-PSGD: two workers, against the rule followed by hand") {
   const std::vector<float> c0 = run(gossip_on("ring", 2, 120), {crash_of(1, "at: 0s")}).weights,
                            c1 = run(gossip_on("ring", 2, 120), {crash_of(0, "at: 0s")}).weights;
   struct Worker {
-    double x = from, began_at = from, next = 0, count = 1;
+    double x = bowl_start, began_at = bowl_start, count = 1;
   };
   for (int last = 1; last <= updates; ++last) {
     CAPTURE(last);
-    const std::vector<float> found = run(gossip_on("ring", 2, last), {slow("1.7")}).weights;
+    const std::vector<float> found = run(gossip_on("ring", 2, last), {with_slowdown("1.7")}).weights;
     REQUIRE(found.size() == c0.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double optimum[] = {static_cast<double>(c0[i]), static_cast<double>(c1[i])};
       Worker workers[2];
-      double mean = from;
+      double mean = bowl_start;
       for (int update = 1; update <= last; ++update) {
         const int who = workers[0].count < workers[1].count * slowness ? 0 : 1;
         Worker& maker = workers[who];
@@ -148,7 +148,7 @@ TEST_CASE("AD-PSGD: two workers, against the rule followed by hand") {
         mean = (workers[0].x + workers[1].x) / 2;
       }
       // Nine roundings a step (dpsgd_test.cpp), on both sides' optima those of 120 steps that stand still.
-      CHECK(std::abs(static_cast<double>(found[i]) - mean) < rounding(9 * (updates + 120)));
+      CHECK(std::abs(static_cast<double>(found[i]) - mean) < rounding_of(9 * (updates + 120)));
     }
   }
 }

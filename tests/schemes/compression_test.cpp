@@ -11,6 +11,7 @@
 #include "sim/training/scheme.hpp"
 #include "support/folder.hpp"
 #include "support/replay.hpp"
+#include "support/schemes.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -146,7 +147,7 @@ TEST_CASE("every scheme: gradients are compressed, weights are refused in one li
   for (const SchemeVariant& variant : all_scheme_variants()) {
     CAPTURE(variant.text());
     const std::vector<std::string> sets = {"training.scheme=" + variant.text(), "training.compression=top_k", "training.stop.updates=3"};
-    const int workers = variant.entry->only_workers ? 1 : 3;
+    const int workers = variant.entry->only_workers ? 1 : fits(*variant.entry, variant.parameters, 3) ? 3 : 4;
     if (variant.entry->sends_gradients(variant.parameters)) {
       const Result result = run_timing(cluster(workers), sets), plain = run_timing(cluster(workers), {sets[0], sets[2]});
       CHECK(sent_by_workers(result.record) < sent_by_workers(plain.record));
