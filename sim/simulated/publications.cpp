@@ -92,7 +92,7 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
   if (own_) {
     const Rank rank = operation.node().self();
     own_->publish(rank, weights, operation.made(), world_.now());
-    if (forced_ && own_->waiting(rank) > furthest_ahead)
+    if (forced_ && workers_.change() && own_->waiting(rank) > furthest_ahead)
       throw ReplayMismatch("its order of versions cannot be followed: " + operation.node().name() + " is " +
                            std::to_string(furthest_ahead) + " updates ahead of it; replay it with its own cluster and faults");
     return record_own() ? Result::last : Result::recorded;

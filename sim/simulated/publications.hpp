@@ -17,7 +17,8 @@ class Publications {
  public:
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
-  /// Updates by which a worker may be ahead of the order of versions that a replay follows.
+  /// Updates by which a worker may be ahead of the order of versions that a replay follows, where workers come and go: who should make the
+  /// next one may wait for ever.
   static constexpr std::size_t furthest_ahead = 10'000;
 
   /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
