@@ -21,10 +21,13 @@ Json with_bounds(Json schema, const Range& range) {
   return schema;
 }
 
-Json quantity(Dimension dimension) {
+/// `patternErrorMessage` is what YAML's language server says instead of the pattern.
+Json quantity(Dimension dimension, ValueType type) {
   std::string units;
   for (const std::string& unit : units_of(dimension)) units += (units.empty() ? "" : "|") + unit;
-  return {{"type", "string"}, {"pattern", std::string("^") + number_pattern + " *(" + units + ")$"}};
+  return {{"type", "string"},
+          {"pattern", std::string("^") + number_pattern + " *(" + units + ")$"},
+          {"patternErrorMessage", "write " + example({.type = type})}};
 }
 
 Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices) {
@@ -39,13 +42,13 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
       return {{"anyOf",
                {with_bounds({{"type", "number"}}, range), {{"type", "string"}, {"pattern", std::string("^") + number_pattern + " *%$"}}}}};
     case ValueType::time:
-      return quantity(Dimension::time);
+      return quantity(Dimension::time, type);
     case ValueType::bytes:
-      return quantity(Dimension::bytes);
+      return quantity(Dimension::bytes, type);
     case ValueType::rate:
-      return quantity(Dimension::rate);
+      return quantity(Dimension::rate, type);
     case ValueType::flops:
-      return quantity(Dimension::compute);
+      return quantity(Dimension::compute, type);
     case ValueType::boolean:
       return {{"type", "boolean"}};
     case ValueType::choice:
@@ -147,6 +150,7 @@ class Maker {
       add(all, key.keys);
       if (bare) names.push_back(word.name);
       maps.push_back(all.schema());
+      maps.back()["title"] = word.name;
     }
     if (!names.empty()) any.push_back({{"enum", names}});
     for (Json& map : maps) any.push_back(std::move(map));

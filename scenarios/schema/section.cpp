@@ -28,7 +28,8 @@ std::string what_stands(const YamlNode& node) {
 
 namespace {
 
-/// What a value of that type looks like, for "write …".
+}  // namespace
+
 std::string example(const Parameter& parameter) {
   switch (parameter.type) {
     case ValueType::count:
@@ -58,6 +59,8 @@ std::string example(const Parameter& parameter) {
   }
   throw std::logic_error("no such type of value");
 }
+
+namespace {
 
 bool bare_only(ValueType type) {
   return type == ValueType::count || type == ValueType::number || type == ValueType::boolean || type == ValueType::counts;
