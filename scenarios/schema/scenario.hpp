@@ -219,7 +219,7 @@ struct EvaluateSpec {
 
 /// What goes wrong. Times in seconds of simulated time.
 struct FaultSpec {
-  enum class Kind { none, crash, slow, link, join, leave } kind = Kind::none;  // none: not read
+  enum class Kind { crash, slow, link, join, leave, none } kind = Kind::none;  // none: not read
   std::int64_t worker = -1;             // whom it strikes; -1: no worker (of Kind::link: a server's link, or a named one)
   std::int64_t server = -1;             // Kind::link
   std::string link;                     // Kind::link: a link by its name in links.csv, instead of a rank's two

@@ -77,7 +77,7 @@ TEST_CASE("every scheme, every choice: a longer run goes on where a shorter one 
     const Computed second = runs.run(yaml, {}, &store, 2);
     check_same(second, plain);
     CHECK(first.math.gradient_samples + second.math.gradient_samples == plain.math.gradient_samples);
-    CHECK(second.math.gradient_samples < plain.math.gradient_samples / 2);
+    CHECK(second.math.gradient_samples <= plain.math.gradient_samples / 2);
     CHECK(second.math.taken > 0);
   }
 }
