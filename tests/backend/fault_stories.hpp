@@ -8,6 +8,16 @@
 
 namespace straggler::test {
 
+/// How many random stories are drawn for each variant, and one in how many moments is tried: fewer under sanitizers, where a run takes
+/// ten times as long.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::uint64_t draws = 8;
+inline constexpr int one_moment_in = 3;
+#else
+inline constexpr std::uint64_t draws = 60;
+inline constexpr int one_moment_in = 1;
+#endif
+
 struct Variant {
   std::string scheme, on_failure;
   bool one_worker = false, all_reduce = false, by_server = false, synchronous = false, one_process = false, answers_hold_own = false;

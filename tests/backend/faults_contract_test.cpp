@@ -85,6 +85,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
     for (const std::string fidelity : {"fluid", "stepwise"}) {
       if (fidelity == "stepwise" && !variant.all_reduce) continue;
       for (const int struck : {13, 22, 61}) {
+        if (one_moment_in > 1 && struck != 22) continue;
         for (const Story& story : stories(workers, struck)) {
           CAPTURE(variant.scheme);
           CAPTURE(fidelity);
@@ -111,7 +112,7 @@ TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike betw
     if (!variant.all_reduce) continue;
     for (const std::string collective : {"{bucket: 200B, overlap: true}", "{bucket: 200B, overlap: true, fidelity: stepwise}",
                                          "{bucket: 200B}", "{bucket: 200B, fidelity: stepwise}"}) {
-      for (int struck = 3; struck < 60; struck += 7) {
+      for (int struck = 3; struck < 60; struck += 7 * one_moment_in) {
         for (const Story& story : stories(4, struck)) {
           CAPTURE(variant.scheme);
           CAPTURE(collective);
@@ -131,7 +132,7 @@ TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike betw
 TEST_CASE("every scheme with a server that takes long: a worker restarts while the server has what it sent") {
   for (const Variant& variant : variants()) {
     if (!variant.by_server || variant.on_failure == "abort") continue;
-    for (int struck = 10; struck < 130; struck += 4) {
+    for (int struck = 10; struck < 130; struck += 4 * one_moment_in) {
       CAPTURE(variant.scheme);
       const Story story = {"{kind: crash, worker: 1, at: " + std::to_string(struck) + "ms, restart_after: 1ms}"};
       CAPTURE(story.faults);
@@ -147,7 +148,7 @@ TEST_CASE("every scheme with a server that takes long: a worker restarts while t
 
 TEST_CASE("random faults") {
   // Every worker has a random life; all that the reader accepts must run.
-  for (std::uint64_t draw = 0; draw < 60; ++draw) {
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
     for (const Variant& variant : variants()) {
       if (variant.one_worker || variant.one_process) continue;
       const Story story = random_story(draw, variant);

@@ -10,7 +10,7 @@ using namespace straggler;
 using namespace straggler::test;
 
 TEST_CASE("every scheme, random faults: a replay of a run's own choices is that run") {
-  for (std::uint64_t draw = 0; draw < 60; ++draw) {
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
     for (const Variant& variant : variants()) {
       if (variant.one_worker || variant.one_process) continue;
       const Story story = random_story(draw, variant);
@@ -35,7 +35,7 @@ TEST_CASE("every scheme, random faults: a replay of a run's own choices is that 
 
 TEST_CASE("a replay on another cluster that fails at the same moments follows the choices, or says that it cannot") {
   std::size_t followed = 0, strayed = 0, refused = 0;
-  for (std::uint64_t draw = 0; draw < 60; ++draw) {
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
     for (const Variant& variant : variants()) {
       if (variant.one_worker || variant.one_process || variant.on_failure == "abort") continue;
       const Story story = random_story(draw, variant);
