@@ -59,6 +59,7 @@ TEST_CASE("a replay refuses each key that enters the root of all names") {
                                                  {{"workload.precision=bf16"}, "workload.precision"},
                                                  {{"training.optimizer.learning_rate=0.2"}, "training.optimizer"},
                                                  {{"training.batch.per_worker=11"}, "training.batch"},
+                                                 {{"training.compression=top_k"}, "training.compression"},
                                                  {{"training.evaluate.split=validation"}, "training.evaluate.split"}};
   for (const auto& [change, place] : others) {
     CAPTURE(place);
