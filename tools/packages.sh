@@ -1,4 +1,4 @@
-# Sourced by tools/quickstart and tools/test: what Debian 12 must have, and how to get it.
+# Sourced by what builds and tests: what Debian 12 must have, how to get it, and how long a stage took.
 
 straggler_packages=(
   g++ cmake ninja-build ccache
@@ -38,4 +38,13 @@ build() {
   rm -f "$log"
   echo "building $preset (minutes the first time, seconds after)" >&2
   cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet >&2
+}
+
+# stage NAME COMMAND...: runs it, and says how long it took.
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  "$@"
+  local seconds=$((SECONDS - start))
+  printf '%s: %d min %02d s\n' "$name" $((seconds / 60)) $((seconds % 60))
 }
