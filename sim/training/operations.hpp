@@ -202,7 +202,7 @@ class CellOperation : public Operation {
   Weights weights;  // back end's own; out: what was read, or the weights of which this addition makes the next version
 
  protected:
-  ~CellOperation() { give_up(); }
+  ~CellOperation() = default;
 
  private:
   /// Throws UnsupportedOperation where the run has no such weights.
@@ -212,11 +212,13 @@ class CellOperation : public Operation {
 class CellReadOperation final : public CellOperation {
  public:
   explicit CellReadOperation(Participant& owner) : CellOperation(owner, Kind::cell_read) {}
+  ~CellReadOperation() { give_up(); }
 };
 
 class CellStepOperation final : public CellOperation {
  public:
   CellStepOperation(Participant& owner, const Gradient& gradient) : CellOperation(owner, Kind::cell_step), gradient_(gradient) {}
+  ~CellStepOperation() { give_up(); }
   const Gradient& gradient() const { return gradient_; }
   /// Back end's own: the step is computed, and is being added.
   bool is_adding() const { return count_ > 0; }
