@@ -120,7 +120,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   void due(Operation& operation) override { operation.complete_from_event(); }
   void wake(Operation& operation) override { queue_.after(Time(), operation); }
   void received(MailOperation& operation) override { operation.complete(); }
-  void post(Rank from, Peer to, Payload payload) override {
+  void post(Rank from, Peer to, Payload&& payload) override {
     ++sent_;
     mail_[static_cast<std::size_t>(to.rank)].put(std::make_unique<Message>(from, to.rank, std::move(payload)));
   }
