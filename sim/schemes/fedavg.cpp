@@ -36,14 +36,7 @@ class FedAvg final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      std::vector<double> shares;
-      double total = 0;
-      for (const Weights& part : parts) {
-        shares.push_back(static_cast<double>(node.part_samples(part->made().front().worker)));
-        total += shares.back();
-      }
-      for (double& share : shares) share /= total;
-      weights = node.weighted_mean(parts, shares);
+      weights = node.weighted_mean(parts, FederatedRounds::shares_of_samples(node, parts));
       weights = co_await node.publish(weights);
       const auto invited = rounds_.invited(node, weights->version);
       node.broadcast(weights, *invited);

@@ -52,4 +52,15 @@ Task<std::vector<Weights>> FederatedRounds::contributions(Node& node, const Weig
   co_return parts;
 }
 
+std::vector<double> FederatedRounds::shares_of_samples(const Node& node, const std::vector<Weights>& parts) {
+  std::vector<double> shares;
+  double total = 0;
+  for (const Weights& part : parts) {
+    shares.push_back(static_cast<double>(node.part_samples(part->made().front().worker)));
+    total += shares.back();
+  }
+  for (double& share : shares) share /= total;
+  return shares;
+}
+
 }  // namespace straggler

@@ -43,6 +43,9 @@ class FederatedRounds {
   /// What the clients of this round send. If all of them have failed or left, everybody else is asked, until somebody answers.
   Task<std::vector<Weights>> contributions(Node& node, const Weights& weights) const;
 
+  /// Of each part, its client's share of the samples that all of these clients have: n_k / Σ n_k.
+  static std::vector<double> shares_of_samples(const Node& node, const std::vector<Weights>& parts);
+
   /// The batches of one client in one round.
   class LocalBatches {
    public:

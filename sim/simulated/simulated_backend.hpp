@@ -45,6 +45,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
   bool is_member(Rank worker) const override { return !world_.is_worker(worker) || workers_.is_member(worker); }
   Peer last_heard(Rank node, Rank other) const override { return post_office_.last_heard(node, other); }
+  Peer present(Rank worker) const override { return workers_.present_life(worker); }
   bool awaits(Rank worker) const override { return !world_.is_worker(worker) || workers_.awaits(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool reduces() const override { return reductions_.any(); }

@@ -40,6 +40,8 @@ class Backend {
   virtual bool is_member(Rank worker) const = 0;
   /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
   virtual Peer last_heard(Rank node, Rank other) const = 0;
+  /// The life of that worker that is in, or was in last.
+  virtual Peer present(Rank worker) const = 0;
   virtual bool awaits(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }

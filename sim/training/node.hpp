@@ -204,6 +204,8 @@ class Node final : public Participant {
   /// Members, and those that are down but whose return the others wait for (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
   bool members_change() const { return backend().members_change(); }
+  /// The life of that worker that is in, or was in last.
+  Peer present(Rank worker) const { return backend().present(worker); }
   /// Where workers publish weights of their own: it is in, and began no later than with its weights of that version.
   bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
   /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.

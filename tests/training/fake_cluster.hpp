@@ -128,6 +128,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   void signal_workers(Rank, SyncSignal) override { throw UnsupportedOperation("the fake cluster carries no signals"); }
   bool is_member(Rank) const override { return true; }
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
+  Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
   bool awaits(Rank) const override { return true; }
   bool reduces() const override { return true; }
   bool members_change() const override { return false; }

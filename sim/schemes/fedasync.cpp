@@ -1,0 +1,110 @@
+// FedAsync: asynchronous federated learning. The server mixes in each client's weights as they come,
+//   w ← (1 - α_t) w + α_t w_k,   α_t = α s(τ),
+// where w_k began τ updates ago, and s is 1 (constant), (τ + 1)^-a (polynomial), or 1 if τ ≤ b, else 1 / (a (τ - b) + 1) (hinge).
+// α_t is of this update alone: the next one begins from α again.
+// Xie, Koyejo, Gupta, Asynchronous Federated Optimization, 2019.
+#include <cmath>
+
+#include "sim/schemes/concurrent_clients.hpp"
+#include "sim/schemes/federated.hpp"
+
+namespace straggler {
+namespace {
+
+enum class Damping { constant, polynomial, hinge };
+constexpr ChoiceTable<Damping> staleness_choice("staleness", {{Damping::constant, "constant"},
+                                                              {Damping::polynomial, "polynomial"},
+                                                              {Damping::hinge, "hinge"}});
+
+class FedAsync final : public Scheme {
+ public:
+  explicit FedAsync(const Parameters& parameters)
+      : rounds_(parameters),
+        damping_(staleness_choice.of(parameters)),
+        alpha_(parameters.number("alpha")),
+        a_(parameters.has("a")          ? parameters.number("a")
+           : damping_ == Damping::hinge ? 10
+                                        : 0.5),
+        b_(parameters.number("b")) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    if (!ConcurrentClients::begins(node, rounds_.clients_of(node.workers()))) weights = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      node.reset_optimizer();
+      FederatedRounds::LocalBatches batches(node, rounds_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        const Gradient gradient = co_await node.gradient(weights, *batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      co_await node.send(node.server(), weights);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    ConcurrentClients clients(node, rounds_.clients_of(node.workers()));
+    for (;;) {
+      const std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
+      if (arrived) {
+        const double rate = alpha_ * damping(static_cast<double>(weights->version - (*arrived)->version));
+        weights = node.weighted_mean({weights, *arrived}, {1 - rate, rate});
+        weights = co_await node.publish(weights);
+      }
+      const std::vector<Rank> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      node.broadcast(weights, invited);
+    }
+  }
+
+  double damping(double tau) const {
+    switch (damping_) {
+      case Damping::constant:
+        return 1;
+      case Damping::polynomial:
+        return std::pow(tau + 1, -a_);
+      case Damping::hinge:
+        return tau <= b_ ? 1 : 1 / (a_ * (tau - b_) + 1);
+    }
+    throw std::logic_error("no such damping");
+  }
+
+  FederatedRounds rounds_;
+  Damping damping_;
+  double alpha_, a_, b_;
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back(
+      {.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)});
+  all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of what the client began from"));
+  all.push_back({.name = "a", .meaning = "how fast: 0.5 with polynomial, 10 with hinge, unless it is set", .range = Range::above(0)});
+  all.push_back({.name = "b", .fallback = "4", .meaning = "with hinge, the age from which on it falls", .range = Range::at_least(0)});
+  all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
+  return all;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "fedasync",
+    .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
+    .reference = "Xie et al. 2019",
+    .parameters = parameters(),
+    .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<FedAsync>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = true,
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          const FederatedRounds rounds(parameters);
+          return rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers));
+        },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+    .workers_hold = WorkersHold::own_weights,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,127 @@
+// FedBuff: asynchronous federated learning with a buffer. So many clients train at any time; when K changes have come, whatever versions
+// they began from, the server takes them together,
+//   w ← w - η (1/K) Σ s(τ) Δ,   Δ = w_start - w_end,   s(τ) = (1 + τ)^-½,
+// where a change of age τ began τ updates ago.
+// Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/schemes/concurrent_clients.hpp"
+#include "sim/schemes/federated.hpp"
+
+namespace straggler {
+namespace {
+
+std::int64_t concurrency_of(const Parameters& parameters, Rank workers) {
+  if (parameters.has("concurrency")) return std::min<std::int64_t>(parameters.count("concurrency"), workers);
+  return FederatedRounds(parameters).clients_of(workers);
+}
+
+class FedBuff final : public Scheme {
+ public:
+  explicit FedBuff(const Parameters& parameters)
+      : rounds_(parameters), parameters_(parameters), buffer_(static_cast<std::size_t>(parameters.count("buffer"))) {}
+
+ private:
+  Process worker(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Weights weights = node.initial_weights();
+    if (!ConcurrentClients::begins(node, concurrency_of(parameters_, node.workers())))
+      weights = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      node.reset_optimizer();
+      Weights local = weights;
+      FederatedRounds::LocalBatches batches(node, rounds_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        const Gradient gradient = co_await node.gradient(local, *batch);
+        local = co_await node.step(local, gradient);
+      }
+      const Gradient change = algebra.difference(weights, local);
+      co_await node.send(node.server(), change);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    Optimizer optimizer = node.outer_optimizer();
+    ConcurrentClients clients(node, concurrency_of(parameters_, node.workers()));
+    std::vector<From<Gradient>> buffer;
+    for (;;) {
+      const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
+      if (arrived) buffer.push_back(*arrived);
+      if (buffer.size() == buffer_) {
+        std::stable_sort(buffer.begin(), buffer.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+        const std::vector<Gradient> changes = payloads(buffer);
+        buffer.clear();
+        const Gradient sum = damped_mean(node, weights, changes);
+        const Weights next = co_await node.step(optimizer, weights, sum);
+        weights = co_await node.publish(node.algebra().with_statistics(next, node.mean(changes)));
+      }
+      const std::vector<Rank> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      node.broadcast(weights, invited);
+    }
+  }
+
+  static Gradient damped_mean(Node& node, const Weights& weights, const std::vector<Gradient>& changes) {
+    std::vector<double> shares;
+    for (const Gradient& change : changes) {
+      const double tau = static_cast<double>(weights->version - change->version());
+      shares.push_back(1 / std::sqrt(1 + tau) / static_cast<double>(changes.size()));
+    }
+    return node.weighted_sum(changes, shares);
+  }
+
+  FederatedRounds rounds_;
+  Parameters parameters_;
+  std::size_t buffer_;
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back({.name = "buffer",
+                 .type = ValueType::count,
+                 .fallback = "10",
+                 .meaning = "K, changes of an update",
+                 .range = Range::between(1, 1e6)});
+  all.push_back({.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)});
+  all.push_back({.name = "concurrency",
+                 .type = ValueType::count,
+                 .meaning = "clients that train at any time; stands above clients and fraction",
+                 .range = Range::at_least(1)});
+  all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
+  return all;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "fedbuff",
+    .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
+    .reference = "Nguyen et al. 2022",
+    .parameters = parameters(),
+    .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
+                 {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},
+                 {{"buffer", "2"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<FedBuff>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          const FederatedRounds rounds(parameters);
+          return rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers)) /
+                 static_cast<double>(parameters.count("buffer"));
+        },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(concurrency_of(parameters, plan.workers)); },
+    .workers_hold = WorkersHold::own_weights,
+    .worker_vectors = 2,  // the weights that it began from, and its change
+    .outer_optimizer =
+        [](const Parameters& parameters) {
+          OptimizerChoice server{"sgd", {}};
+          server.parameters.set("learning_rate", parameters.number("server_rate"));
+          return std::optional(server);
+        },
+});
+
+}  // namespace
+}  // namespace straggler

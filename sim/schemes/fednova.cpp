@@ -1,0 +1,90 @@
+// FedNova: normalized averaging. A client that takes more local steps does not pull harder: of client k, with share p_k of the samples
+// and τ_k local steps, the server takes the mean change of a step,
+//   d_k = (x - y_k) / τ_k,   x ← x - τ Σ_k p_k d_k,   τ = Σ_k p_k τ_k.
+// Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020, for
+// local SGD, where ‖a_k‖₁ = τ_k; local momentum, which begins anew in each round, is counted in steps, too. With equal numbers of steps it
+// is FedAvg, up to rounding.
+#include "sim/schemes/federated.hpp"
+
+namespace straggler {
+namespace {
+
+class FedNova final : public Scheme {
+ public:
+  explicit FedNova(const Parameters& parameters) : rounds_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      node.reset_optimizer();
+      FederatedRounds::LocalBatches batches(node, rounds_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        const Gradient gradient = co_await node.gradient(weights, *batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      co_await node.send(node.server(), weights);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
+      weights = normalized(node, weights, parts);
+      weights = co_await node.publish(weights);
+      const auto invited = rounds_.invited(node, weights->version);
+      node.broadcast(weights, *invited);
+    }
+  }
+
+  /// x - τ Σ p_k d_k = (1 - Σ p_k τ/τ_k) x + Σ (p_k τ/τ_k) y_k. Running statistics are averaged as they are.
+  static Weights normalized(const Node& node, const Weights& weights, const std::vector<Weights>& parts) {
+    const Algebra& algebra = node.algebra();
+    const std::vector<double> shares = FederatedRounds::shares_of_samples(node, parts);
+    double effective = 0;
+    for (std::size_t k = 0; k < parts.size(); ++k) effective += shares[k] * steps_of(parts[k]);
+    std::vector<Weights> all = {weights};
+    std::vector<double> factors = {1};
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      all.push_back(parts[k]);
+      factors.push_back(steps_of(parts[k]) > 0 ? shares[k] * effective / steps_of(parts[k]) : 0);
+      factors.front() -= factors.back();
+    }
+    const Gradient change = algebra.difference(weights, algebra.weighted_mean(parts, shares));
+    return algebra.with_statistics(algebra.weighted_mean(all, factors), change);
+  }
+
+  static double steps_of(const Weights& part) {
+    double steps = 0;
+    for (const Contribution& made : part->made()) steps += made.steps;
+    return steps;
+  }
+
+  FederatedRounds rounds_;
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
+  return all;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "fednova",
+    .summary = "federated averaging of mean changes a step: who takes more local steps does not pull harder",
+    .reference = "Wang et al. 2020",
+    .parameters = parameters(),
+    .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<FedNova>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+    .workers_hold = WorkersHold::own_weights,
+});
+
+}  // namespace
+}  // namespace straggler

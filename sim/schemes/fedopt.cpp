@@ -1,0 +1,103 @@
+// Adaptive federated optimization (FedOpt): clients train as in FedAvg, and the server takes their mean change for a gradient,
+//   Δ = Σ_k p_k (y_k - x),   x ← x - server_rate · Server(-Δ),
+// where Server is SGD, SGD with momentum (FedAvgM), or, without bias correction, from m = 0 and v = τ²,
+//   m ← β1 m + (1 - β1) Δ,   x ← x + server_rate m / (√v + τ),
+//   FedAdagrad: v ← v + Δ²,   FedAdam: v ← β2 v + (1 - β2) Δ²,   FedYogi: v ← v - (1 - β2) Δ² sign(v - Δ²).
+// Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, Adaptive Federated Optimization, ICLR 2021, Algorithm 2.
+// With SGD at rate 1 it is FedAvg, up to rounding.
+#include "sim/schemes/federated.hpp"
+
+namespace straggler {
+namespace {
+
+enum class Server { sgd, momentum, adagrad, adam, yogi };
+constexpr ChoiceTable<Server> server_choice(
+    "server",
+    {{Server::sgd, "sgd"}, {Server::momentum, "momentum"}, {Server::adagrad, "adagrad"}, {Server::adam, "adam"}, {Server::yogi, "yogi"}});
+
+class FedOpt final : public Scheme {
+ public:
+  explicit FedOpt(const Parameters& parameters) : rounds_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
+    for (;;) {
+      node.reset_optimizer();
+      FederatedRounds::LocalBatches batches(node, rounds_);
+      while (const std::optional<DrawnBatch> batch = batches.next()) {
+        const Gradient gradient = co_await node.gradient(weights, *batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      co_await node.send(node.server(), weights);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Weights weights = node.initial_weights();
+    Optimizer optimizer = node.outer_optimizer();
+    for (;;) {
+      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
+      const Weights mean = node.weighted_mean(parts, FederatedRounds::shares_of_samples(node, parts));
+      const Gradient change = algebra.difference(weights, mean);  // -Δ
+      const Weights next = co_await node.step(optimizer, weights, change);
+      weights = co_await node.publish(algebra.with_statistics(next, change));
+      const auto invited = rounds_.invited(node, weights->version);
+      node.broadcast(weights, *invited);
+    }
+  }
+
+  FederatedRounds rounds_;
+};
+
+OptimizerChoice server_optimizer(const Parameters& parameters) {
+  const Server server = server_choice.of(parameters);
+  OptimizerChoice choice{server == Server::sgd || server == Server::momentum ? "sgd" : "adaptive", {}};
+  choice.parameters.set("learning_rate", parameters.number("server_rate"));
+  if (choice.kind == "sgd") {
+    choice.parameters.set("momentum", server == Server::momentum ? parameters.number("beta1") : 0.0);
+    return choice;
+  }
+  choice.parameters.set("second_moment", std::string(server_choice.name_of(server)));
+  for (const char* name : {"beta1", "beta2", "tau"}) choice.parameters.set(name, parameters.number(name));
+  return choice;
+}
+
+std::vector<Parameter> parameters() {
+  const Range share{0, 1, false, true};
+  std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back(server_choice.parameter(Server::adam, "the server's optimizer"));
+  all.push_back({.name = "server_rate", .required = true, .meaning = "the server's learning rate", .range = Range::above(0)});
+  all.push_back({.name = "beta1", .fallback = "0.9", .meaning = "share of its momentum that the server keeps each round", .range = share});
+  all.push_back({.name = "beta2",
+                 .fallback = "0.99",
+                 .meaning = "share that the average of squared changes keeps each round, of adam and yogi",
+                 .range = share});
+  all.push_back({.name = "tau",
+                 .fallback = "1e-3",
+                 .meaning = "how adaptive adagrad, adam and yogi are: added to the root of the squares, which begin at its square",
+                 .range = Range::above(0)});
+  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
+  return all;
+}
+
+const Register<SchemeEntry> entry({
+    .name = "fedopt",
+    .summary = "federated averaging with an optimizer on the server: FedAvgM, FedAdagrad, FedAdam, FedYogi",
+    .reference = "Reddi et al. 2021",
+    .parameters = parameters(),
+    .examples = {{{"server_rate", "0.01"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
+    .invited = [](const Parameters& parameters,
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+    .workers_hold = WorkersHold::own_weights,
+    .outer_optimizer = [](const Parameters& parameters) { return std::optional(server_optimizer(parameters)); },
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,69 @@
+// Post-local SGD: synchronous SGD at first, then local SGD. Until `start`, every update is one step on the mean gradient,
+//   w ← w - lr (1/p) Σ_i g_i(w);
+// from then on every worker takes H local steps between two averages,
+//   w_i ← w_i - lr g_i(w_i)  (H times),   w ← (1/p) Σ_i w_i.
+// Lin, Stich, Patel, Jaggi, Don't Use Large Mini-Batches, Use Local SGD, ICLR 2020.
+#include "sim/schemes/momentum_at_sync.hpp"
+
+namespace straggler {
+namespace {
+
+class PostLocalSgd final : public Scheme {
+ public:
+  explicit PostLocalSgd(const Parameters& parameters)
+      : steps_(parameters.count("steps")), start_(parameters.number("start.epochs")), momentum_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    while (node.epochs_at(weights) < start_) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient mean = co_await node.averaged_gradient(weights, batch);
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+    }
+    for (;;) {
+      for (std::int64_t h = 0; h < steps_; ++h) {
+        const DrawnBatch batch = node.next_batch(node.batch_size());
+        const Gradient gradient = co_await node.gradient(weights, batch);
+        weights = co_await node.step(weights, gradient);
+      }
+      const Weights mine = momentum_.outgoing(node, weights);
+      const Weights average = co_await node.all_reduce_mean(mine);
+      weights = momentum_.incoming(node, average);
+      weights = co_await node.publish(weights);
+    }
+  }
+
+  std::int64_t steps_;
+  double start_;
+  MomentumAtSync momentum_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "post_local_sgd",
+    .summary = "synchronous SGD at first, then local SGD",
+    .reference = "Lin et al. 2020",
+    .parameters =
+        {{.name = "steps",
+          .type = ValueType::count,
+          .required = true,
+          .meaning = "H, local steps between two averages, once they have begun",
+          .range = Range::at_least(1)},
+         {.name = "start.epochs", .required = true, .meaning = "passes over the data after which they begin", .range = Range::at_least(0)},
+         MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
+         on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
+    .examples = {{{"steps", "3"}, {"start.epochs", "0.5"}}, {{"start.epochs", "0"}}, {{"momentum_at_sync", "average"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<PostLocalSgd>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .plain_sgd_alone = {{{"steps", "4"}, {"start.epochs", "0.5"}}},
+    // More at first: the number of an epoch is not fixed.
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {
+      if (parameters.number("start.epochs") > 0 && parameters.count("steps") > 1) return std::nullopt;
+      return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
+    },
+    .workers_hold = WorkersHold::own_weights,
+});
+
+}  // namespace
+}  // namespace straggler

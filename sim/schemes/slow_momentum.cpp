@@ -1,0 +1,81 @@
+// Slow momentum (SlowMo): after H local steps from w_t the workers average, and then step on, along a momentum of what rounds change,
+//   w̄ = (1/p) Σ_i w_i,   u ← β u + (w_t - w̄) / lr,   w_{t+1} = w_t - α lr u.
+// lr is the learning rate at w_t. With β = 0 and α = 1 it is local SGD, up to rounding.
+// Wang, Tantia, Ballas, Rabbat, SlowMo: Improving Communication-Efficient Distributed SGD with Slow Momentum, ICLR 2020.
+#include "sim/schemes/momentum_at_sync.hpp"
+
+namespace straggler {
+namespace {
+
+/// u, which travels with published weights for workers that come later.
+constexpr std::string_view slow_momentum = "slow momentum";
+
+class SlowMomentum final : public Scheme {
+ public:
+  explicit SlowMomentum(const Parameters& parameters)
+      : steps_(parameters.count("steps")), beta_(parameters.number("beta")), alpha_(parameters.number("alpha")), momentum_(parameters) {}
+
+ private:
+  Process worker(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    Optimizer outer = node.outer_optimizer();  // a step of rate 1
+    Weights global = node.initial_weights();
+    for (;;) {
+      Handle slow = find_attached(global->attached(), slow_momentum);
+      const Weights start = algebra.without_attached(global);
+      const double rate = node.learning_rate(start);
+      Weights local = start;
+      for (std::int64_t h = 0; h < steps_; ++h) {
+        const DrawnBatch batch = node.next_batch(node.batch_size());
+        const Gradient gradient = co_await node.gradient(local, batch);
+        local = co_await node.step(local, gradient);
+      }
+      const Weights mine = momentum_.outgoing(node, local);
+      const Weights average = co_await node.all_reduce_mean(mine);
+      const Weights mean = momentum_.incoming(node, average);
+      const Gradient change = algebra.difference(start, mean);
+      slow = algebra.combination({{slow, beta_}, {change->value(), 1 / rate}});
+      const Gradient along = algebra.scaled(algebra.replaced(change, slow), alpha_ * rate);
+      const Weights next = co_await node.step(outer, start, along);
+      global = co_await node.publish(algebra.attach(algebra.with_statistics(next, change), slow_momentum, slow));
+    }
+  }
+
+  std::int64_t steps_;
+  double beta_, alpha_;
+  MomentumAtSync momentum_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "slow_momentum",
+    .summary = "local SGD with a momentum of what rounds change (SlowMo)",
+    .reference = "Wang et al. 2020",
+    .parameters =
+        {{.name = "steps",
+          .type = ValueType::count,
+          .required = true,
+          .meaning = "H, local steps between two averages",
+          .range = Range::at_least(1)},
+         {.name = "beta", .fallback = "0.7", .meaning = "share of the slow momentum that a round keeps", .range = {0, 1, false, true}},
+         {.name = "alpha", .fallback = "1", .meaning = "slow learning rate", .range = Range::above(0)},
+         MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
+         on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
+    .examples = {{{"steps", "3"}}, {{"beta", "0"}}, {{"alpha", "0.5"}, {"momentum_at_sync", "reset"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<SlowMomentum>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
+        },
+    .workers_hold = WorkersHold::own_weights,
+    .worker_vectors = 2,  // u, and the weights of the round
+    .outer_optimizer =
+        [](const Parameters&) {
+          OptimizerChoice outer{"sgd", {}};
+          outer.parameters.set("learning_rate", 1.0);
+          return std::optional(outer);
+        },
+});
+
+}  // namespace
+}  // namespace straggler
