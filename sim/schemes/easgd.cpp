@@ -73,6 +73,7 @@ const Register<SchemeEntry> entry({
         },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / static_cast<double>(parameters.count("period"));
