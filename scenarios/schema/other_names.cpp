@@ -57,16 +57,21 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "asynchronoussgd", "asgd"},
     {KindGroup::scheme, "federatedaveraging", "fedavg"},
     {KindGroup::scheme, "dp", "data_parallel"},
+    {KindGroup::scheme, "fedavgm", "fedopt"},
+    {KindGroup::scheme, "fedadagrad", "fedopt"},
+    {KindGroup::scheme, "fedadam", "fedopt"},
+    {KindGroup::scheme, "fedyogi", "fedopt"},
+    {KindGroup::scheme, "slowmo", "slow_momentum"},
+    {KindGroup::scheme, "stalesynchronousparallel", "ssp"},
+    {KindGroup::scheme, "hogwild!", "hogwild"},
     {KindGroup::scheme, "eamsgd", "easgd"},
     {KindGroup::scheme, "elasticaveraging", "easgd"},
     {KindGroup::scheme, "elasticaveragingsgd", "easgd"},
-    {KindGroup::scheme, "dasgd", ""},    // delayed averaging
-    {KindGroup::scheme, "dsgd", ""},     // decentralized
-    {KindGroup::scheme, "psgd", ""},     // parallel, one average at the end
-    {KindGroup::scheme, "adpsgd", ""},   // asynchronous decentralized parallel
-    {KindGroup::scheme, "lsgd", ""},     // layered
-    {KindGroup::scheme, "qsgd", ""},     // quantized
-    {KindGroup::scheme, "fedavgm", ""},  // with the server's momentum
+    {KindGroup::scheme, "dasgd", ""},  // delayed averaging
+    {KindGroup::scheme, "dsgd", ""},   // decentralized
+    {KindGroup::scheme, "psgd", ""},   // parallel, one average at the end
+    {KindGroup::scheme, "lsgd", ""},   // layered
+    {KindGroup::scheme, "qsgd", ""},   // quantized
     {KindGroup::optimizer, "momentum", "sgd"},
     {KindGroup::optimizer, "nesterov", "sgd"},
     {KindGroup::optimizer, "nadam", ""},

@@ -89,7 +89,7 @@ const Register<SchemeEntry> entry({
     .summary = "federated averaging with an optimizer on the server: FedAvgM, FedAdagrad, FedAdam, FedYogi",
     .reference = "Reddi et al. 2021",
     .parameters = parameters(),
-    .examples = {{{"server_rate", "0.01"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
+    .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },

@@ -106,7 +106,7 @@ TEST_CASE("every scheme is as synchronous as it says") {
 TEST_CASE("every scheme learns") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);
-    const Result result = run(uneven(variant), {"training.stop.epochs=15"});
+    const Result result = run(uneven(variant), {"training.stop.epochs=15", "training.optimizer.learning_rate=0.02"});
     REQUIRE(result.record.curve.size() > 2);
     CHECK(*result.record.final_train_loss < *result.record.curve.front().train_loss);
     CHECK(*result.record.final_test_accuracy > 0.35);  // four classes: chance is 0.25

@@ -217,8 +217,8 @@ TEST_CASE("post-local SGD is synchronous SGD until it begins, and local SGD from
                local = trained(4, "{kind: local_sgd, steps: 4}");
   CHECK(at_once.record.weights_key == local.record.weights_key);
   CHECK(at_once.record.end == local.record.end);
-  // 1,000 samples: of updates of 400 the first three begin before half an epoch is 500 samples done: two of them.
-  const Result both = trained(4, "{kind: post_local_sgd, steps: 4, start: {epochs: 0.5}}", {"workload.data.samples=1000"});
+  // 4,000 samples: an update of 400 is a tenth of an epoch, so that two of them begin before 0.15 epochs are done.
+  const Result both = trained(4, "{kind: post_local_sgd, steps: 4, start: {epochs: 0.15}}", {"workload.data.samples=4000"});
   CHECK(both.record.samples == 2 * 400 + 8 * 4 * 400);
 }
 
