@@ -82,6 +82,8 @@ const Register<SchemeEntry> entry({
     .name = "adpsgd",
     .summary = "asynchronous decentralized SGD: after each gradient a worker averages with one neighbour, which computes on",
     .reference = "Lian et al. 2018",
+    .family = Family::gossip,
+    .rule = "x_i, x_j ← (x_i + x_j)/2, then x_i ← x_i - lr g_i(x_read)",
     .parameters = {BipartiteGraph::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "its neighbours average with others, or the run ends")},
     .make = [](const Parameters& parameters) { return std::make_unique<Adpsgd>(parameters); },

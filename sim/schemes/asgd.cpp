@@ -60,6 +60,8 @@ const Register<SchemeEntry> entry({
     .name = "asgd",
     .summary = "asynchronous SGD: the server steps on each gradient as it arrives",
     .reference = "Dean et al. 2012; Zhang et al. 2016",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr s(τ) g(w_read)",
     .parameters = {staleness_choice.parameter(Damping::none, "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ"),
                    answers_choice.parameter(Answers::in_turn,
                                             "the server sends one answer after the other before it takes the next "

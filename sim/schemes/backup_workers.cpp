@@ -44,6 +44,8 @@ const Register<SchemeEntry> entry({
     .name = "backup_workers",
     .summary = "synchronous SGD on the first p - b gradients of an update: the slowest b are dropped",
     .reference = "Chen et al. 2016",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr (1/(p - b)) Σ g_i(w), over the first p - b",
     .parameters = {{.name = "backups",
                     .type = ValueType::count,
                     .required = true,

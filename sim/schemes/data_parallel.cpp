@@ -104,6 +104,8 @@ const Register<SchemeEntry> entry({
     .name = "data_parallel",
     .summary = "one process drives all devices of a host: scatter, broadcast, compute, gather, step on device 0",
     .reference = "Li et al. 2020, section 2.2",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr (1/p) Σ g_i(w)",
     .parameters = {{.name = "dispatch",
                     .type = ValueType::time,
                     .fallback = "0s",

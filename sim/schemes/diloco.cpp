@@ -114,6 +114,8 @@ const Register<SchemeEntry> entry({
     .name = "diloco",
     .summary = "DiLoCo: local steps, then an outer optimizer on the mean of what all workers changed; whole or in fragments",
     .reference = "Douillard et al. 2023, 2025",
+    .family = Family::local,
+    .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,

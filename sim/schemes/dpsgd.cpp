@@ -61,6 +61,8 @@ const Register<SchemeEntry> entry({
     .name = "dpsgd",
     .summary = "decentralized SGD: every worker averages its weights with its neighbours' while it computes",
     .reference = "Lian et al. 2017",
+    .family = Family::gossip,
+    .rule = "x_i ← Σ_j W_ij x_j - lr g_i(x_i)",
     .parameters = {MixingGraph::parameter(), on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                                                         "its neighbours go on without it, wait for it, or the run ends")},
     .make = [](const Parameters& parameters) { return std::make_unique<Dpsgd>(parameters); },

@@ -55,6 +55,8 @@ const Register<SchemeEntry> entry({
     .name = "easgd",
     .summary = "elastic averaging SGD: workers' own weights and the server's centre pull each other; with momentum EAMSGD",
     .reference = "Zhang et al. 2015",
+    .family = Family::asynchronous,
+    .rule = "x ← x - α (x - c), c ← c + α (x - c), every period steps",
     .parameters = {{.name = "period",
                     .type = ValueType::count,
                     .fallback = "10",

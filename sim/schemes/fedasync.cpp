@@ -90,6 +90,8 @@ const Register<SchemeEntry> entry({
     .name = "fedasync",
     .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
     .reference = "Xie et al. 2019",
+    .family = Family::federated,
+    .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
     .parameters = parameters(),
     .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAsync>(parameters); },

@@ -59,6 +59,8 @@ const Register<SchemeEntry> entry({
     .name = "fedavg",
     .summary = "federated averaging: sampled clients train for local epochs, the server averages their weights",
     .reference = "McMahan et al. 2017",
+    .family = Family::federated,
+    .rule = "w ← Σ (n_k/n) w_k, over the clients of a round",
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}},
                  {{"fraction", "0.5"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},

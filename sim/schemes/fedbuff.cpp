@@ -97,6 +97,8 @@ const Register<SchemeEntry> entry({
     .name = "fedbuff",
     .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
     .reference = "Nguyen et al. 2022",
+    .family = Family::federated,
+    .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
     .parameters = parameters(),
     .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
                  {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},

@@ -78,6 +78,8 @@ const Register<SchemeEntry> entry({
     .name = "feddyn",
     .summary = "federated averaging with dynamic regularization: clients and server keep what they were pulled by",
     .reference = "Acar et al. 2021",
+    .family = Family::federated,
+    .rule = "y ← y - lr (g_i(y) - h_i + α (y - w)), w ← mean y_i - h/α",
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"alpha", "0.1"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedDyn>(parameters); },

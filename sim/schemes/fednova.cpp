@@ -76,6 +76,8 @@ const Register<SchemeEntry> entry({
     .name = "fednova",
     .summary = "federated averaging of mean changes a step: who takes more local steps does not pull harder",
     .reference = "Wang et al. 2020",
+    .family = Family::federated,
+    .rule = "w ← w - τ Σ p_k (w - y_k)/τ_k, τ = Σ p_k τ_k",
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedNova>(parameters); },

@@ -88,6 +88,8 @@ const Register<SchemeEntry> entry({
     .name = "fedopt",
     .summary = "federated averaging with an optimizer on the server: FedAvgM, FedAdagrad, FedAdam, FedYogi",
     .reference = "Reddi et al. 2021",
+    .family = Family::federated,
+    .rule = "w ← Server(w, w - Σ p_k y_k)",
     .parameters = parameters(),
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },

@@ -69,6 +69,8 @@ const Register<SchemeEntry> entry({
     .name = "fedprox",
     .summary = "federated averaging whose clients are held near the weights of the round",
     .reference = "Li et al. 2020",
+    .family = Family::federated,
+    .rule = "fedavg, with local steps along g + μ (y - w)",
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}, {"mu", "0.1"}}, {{"mu", "0"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedProx>(parameters); },

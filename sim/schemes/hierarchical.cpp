@@ -198,6 +198,8 @@ const Register<SchemeEntry> entry({
     .name = "hierarchical",
     .summary = "federated averaging by aggregators of groups, several times, then by the server",
     .reference = "Liu et al. 2020",
+    .family = Family::federated,
+    .rule = "fedavg in each group edge_rounds times, then over the groups",
     .parameters = parameters(),
     .examples = {{{"edge_rounds", "2"}, {"aggregators", "3"}},
                  {{"edge_rounds", "2"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},

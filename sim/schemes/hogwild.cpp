@@ -24,6 +24,8 @@ const Register<SchemeEntry> entry({
     .name = "hogwild",
     .summary = "workers of one host step on weights in its memory, without locks",
     .reference = "Niu et al. 2011",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr g(w_read), chunk by chunk, without locks",
     .parameters = {{.name = "chunks",
                     .type = ValueType::count,
                     .fallback = "16",

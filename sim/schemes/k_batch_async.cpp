@@ -49,6 +49,8 @@ const Register<SchemeEntry> entry({
     .name = "k_batch_async",
     .summary = "asynchronous SGD on the mean of k gradients from anybody",
     .reference = "Dutta et al. 2018",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from anybody",
     .parameters = {{.name = "k",
                     .type = ValueType::count,
                     .required = true,

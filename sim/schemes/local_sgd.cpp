@@ -73,6 +73,8 @@ const Register<SchemeEntry> entry({
     .name = "local_sgd",
     .summary = "local SGD: H local steps on every worker, then the mean of the weights",
     .reference = "Stich 2019; Zinkevich et al. 2010",
+    .family = Family::local,
+    .rule = "w_i ← w_i - lr g_i(w_i) H times, then w ← (1/p) Σ w_i",
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,

@@ -188,6 +188,8 @@ const Register<SchemeEntry> entry({
     .name = "nonblocking",
     .summary = "non-blocking SGD: the first worker through its batch stops all others, their weights are averaged",
     .reference = "docs/model.md, Non-blocking SGD",
+    .family = Family::local,
+    .rule = "w ← (1/p) Σ w_i, when the first worker has done its batch",
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
                     .fallback = "32",

@@ -44,6 +44,8 @@ const Register<SchemeEntry> entry({
     .name = "post_local_sgd",
     .summary = "synchronous SGD at first, then local SGD",
     .reference = "Lin et al. 2020",
+    .family = Family::local,
+    .rule = "ssgd until start, then local_sgd",
     .parameters =
         {{.name = "steps",
           .type = ValueType::count,

@@ -79,6 +79,8 @@ const Register<SchemeEntry> entry({
     .name = "scaffold",
     .summary = "federated averaging with control variates against unlike data: two vectors travel each way",
     .reference = "Karimireddy et al. 2020",
+    .family = Family::federated,
+    .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"local_steps", "2"}, {"server_rate", "0.5"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },

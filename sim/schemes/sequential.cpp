@@ -22,6 +22,8 @@ const Register<SchemeEntry> entry({
     .name = "sequential",
     .summary = "one worker, plain SGD",
     .reference = "Robbins & Monro 1951",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr g(w)",
     .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "go on from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
     .exchange = [](const Parameters&) { return Exchange::none; },

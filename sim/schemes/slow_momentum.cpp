@@ -50,6 +50,8 @@ const Register<SchemeEntry> entry({
     .name = "slow_momentum",
     .summary = "local SGD with a momentum of what rounds change (SlowMo)",
     .reference = "Wang et al. 2020",
+    .family = Family::local,
+    .rule = "u ← β u + (w - w̄)/lr, w ← w - α lr u, after H local steps",
     .parameters =
         {{.name = "steps",
           .type = ValueType::count,

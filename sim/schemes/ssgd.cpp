@@ -46,6 +46,8 @@ const Register<SchemeEntry> entry({
     .name = "ssgd",
     .summary = "synchronous SGD: one step on the mean of all workers' gradients",
     .reference = "Chen et al. 2016; Goyal et al. 2017",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr (1/p) Σ g_i(w)",
     .parameters = {via_choice.parameter(Exchange::all_reduce, "how gradients are averaged"),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {

@@ -113,6 +113,8 @@ const Register<SchemeEntry> entry({
     .name = "ssp",
     .summary = "stale synchronous parallel: asynchronous, but nobody runs ahead of the slowest by more than a bound",
     .reference = "Ho et al. 2013",
+    .family = Family::asynchronous,
+    .rule = "w ← w - (lr/p) g(w_read), of workers whose clocks are at most s + 1 apart",
     .parameters = {{.name = "slack",
                     .type = ValueType::count,
                     .required = true,

@@ -55,6 +55,19 @@ inline constexpr ChoiceTable<Exchange> via_choice("via", {{Exchange::all_reduce,
 /// As the parameter `via` says: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 
+/// What kind of scheme it is, as people look for one: who waits for whom, and who exchanges what.
+///  - synchronous: all gradients of an update are taken at the same weights.
+///  - asynchronous: the server, or a shared memory, takes gradients of older weights.
+///  - local: workers take steps of their own between two averages of all.
+///  - gossip: workers average with their neighbours.
+///  - federated: a server invites clients, which train on data of their own.
+enum class Family { synchronous, asynchronous, local, gossip, federated };
+inline constexpr ChoiceTable<Family> family_choice("family", {{Family::synchronous, "synchronous"},
+                                                              {Family::asynchronous, "asynchronous"},
+                                                              {Family::local, "local"},
+                                                              {Family::gossip, "gossip"},
+                                                              {Family::federated, "federated"}});
+
 /// Which weights a worker holds between two updates, as far as memory goes: those that all hold, a version that may be older than the
 /// others', or its own, with its optimizer's state, after local steps.
 enum class WorkersHold { same_version, own_version, own_weights };
@@ -71,6 +84,8 @@ using ParameterTexts = std::map<std::string, std::string>;
 /// Everything that the rest of the program knows about a scheme. What depends on its parameters is a function of them.
 struct SchemeEntry {
   std::string name, summary, reference;
+  Family family = Family::synchronous;
+  std::string rule = {};  // the formula, in a line
   std::vector<Parameter> parameters = {};
   /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all, and the
   /// other sets and choices take those that they do not name from it.

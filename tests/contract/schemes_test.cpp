@@ -103,6 +103,15 @@ TEST_CASE("every scheme is as synchronous as it says") {
   }
 }
 
+TEST_CASE("every scheme names its rule and its paper, or is plain SGD") {
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    CAPTURE(entry.name);
+    CHECK(!entry.rule.empty());
+    CHECK(!entry.summary.empty());
+    CHECK((!entry.reference.empty() || entry.only_workers == 1));
+  }
+}
+
 TEST_CASE("every scheme learns") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);

@@ -38,7 +38,13 @@ TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whe
       CHECK(variant["exchange"] == (variant["parameters"].contains("via") ? "server" : "all_reduce"));
     }
   }
+  CHECK(entries["fedavg"]["family"] == "federated");
+  CHECK(entries["fedavg"]["needs_server"] == true);
+  CHECK(entries["dpsgd"]["family"] == "gossip");
+  CHECK(entries["dpsgd"]["needs_server"] == false);
   const std::string text = place.shell("straggler list schemes").out;
+  CHECK(text.find("\n federated\n") != std::string::npos);
+  CHECK(text.find("rule: w ← w - lr (1/p) Σ g_i(w)") != std::string::npos);
   CHECK(text.find("exchange: all_reduce or server") != std::string::npos);
   CHECK(text.find("asynchronous: yes") != std::string::npos);
 }

@@ -82,7 +82,8 @@ const char* yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
-  return {{"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
+  return {{"rule", scheme.rule},
+          {"exchange", either(variants, [](const SchemeVariant& variant) { return name_of(variant.exchange()); })},
           {"asynchronous", either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); })},
           {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
           {"sends gradients",
@@ -175,7 +176,15 @@ void print_group(const Group& group, bool parameters) {
   if (entries.empty()) fmt::print("  none built in yet\n");
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
-  for (const Entry& entry : entries) print_entry(entry, width, parameters);
+  if (group.kind != KindGroup::scheme) {
+    for (const Entry& entry : entries) print_entry(entry, width, parameters);
+    return;
+  }
+  for (const std::string& family : family_choice.names()) {
+    fmt::print(" {}\n", family);
+    for (const Entry& entry : entries)
+      if (entry.scheme && family_choice.name_of(entry.scheme->family) == family) print_entry(entry, width, parameters);
+  }
 }
 
 nlohmann::ordered_json json_of(const Parameter& parameter) {
@@ -208,6 +217,9 @@ std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
 /// The facts with the defaults (and what the first example says of required parameters), and what else tests of all schemes try.
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
+  json["family"] = family_choice.name_of(scheme.family);
+  json["rule"] = scheme.rule;
+  json["needs_server"] = scheme.needs_server(variants.front().parameters);
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
   json["versions"] = name_of(variants.front().versions());
