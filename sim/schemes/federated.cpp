@@ -36,6 +36,14 @@ double FederatedRounds::per_epoch(const TrainingPlan& plan) const {
   return static_cast<double>(plan.epoch_samples) / (static_cast<double>(clients_of(plan.workers)) / plan.workers * samples);
 }
 
+namespace {
+bool nobody_is_in(const Node& node) {
+  for (Rank rank = 0; rank < node.workers(); ++rank)
+    if (node.is_member(rank)) return false;
+  return true;
+}
+}  // namespace
+
 Task<std::vector<Weights>> FederatedRounds::contributions(Node& node, const Weights& weights) const {
   const std::vector<Rank> first = *invited(node, weights->version);  // if one of them comes back, it takes part by itself
   std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, first, GatherUntil::nobody_left);
@@ -47,7 +55,7 @@ Task<std::vector<Weights>> FederatedRounds::contributions(Node& node, const Weig
     std::vector<Rank> asked = first;
     asked.insert(asked.end(), others.begin(), others.end());
     parts = co_await gather<Weights>(node, weights->version, asked, GatherUntil::first_lives);
-    if (parts.empty()) co_await node.receive<MembershipNotice>();  // nobody is in
+    if (parts.empty() && nobody_is_in(node)) co_await node.receive<MembershipNotice>();
   }
   co_return parts;
 }
