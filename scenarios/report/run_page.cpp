@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "scenarios/report/charts.hpp"
@@ -32,31 +31,19 @@ constexpr std::size_t most_points = 600, most_rows = 64, most_links = 16, most_b
 
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
+/// Nothing where a scalar is missing: less is said then.
 class Summary {
  public:
-  explicit Summary(const fs::path& file) {
-    try {
-      json_ = nlohmann::json::parse(file_text(file));
-    } catch (const nlohmann::json::parse_error& error) {
-      throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
-    }
-  }
+  explicit Summary(const fs::path& file) : fields_(read_summary(file)) {}
   std::string text(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_string() ? at->get<std::string>() : std::string();
+    const std::string* const text = scalar_of(fields_, key).text();
+    return text ? *text : std::string();
   }
-  std::optional<double> number(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
-  }
-  /// Exact: a double holds whole numbers up to 2^53 only.
-  std::optional<std::uint64_t> count(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_number_unsigned() ? std::optional(at->get<std::uint64_t>()) : std::nullopt;
-  }
+  std::optional<double> number(const char* key) const { return scalar_of(fields_, key).number(); }
+  std::optional<std::uint64_t> count(const char* key) const { return scalar_of(fields_, key).count(); }
 
  private:
-  nlohmann::json json_;
+  std::vector<SummaryField> fields_;
 };
 
 /// What a row of the table of facts says; left out where it does not apply.

@@ -12,11 +12,6 @@
 namespace straggler {
 namespace {
 
-const SummaryField* number_field(const std::vector<SummaryField>& fields, const std::string& key) {
-  const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& each) { return each.key == key; });
-  return at == fields.end() || at->kind != SummaryField::Kind::number ? nullptr : &*at;
-}
-
 /// Which points a sweep has, and whether a group wants another repeat.
 class SweepPlan {
  public:
@@ -52,7 +47,7 @@ class SweepPlan {
     if (repeats < sweep_.repeats || repeats >= sweep_.until->most || done.rbegin()->first != repeats - 1) return {};
     std::vector<double> values;
     for (const auto& [number, fields] : done)
-      if (const SummaryField* value = number_field(fields, metric(fields))) values.push_back(std::stod(value->value));
+      if (const auto value = scalar_of(fields, metric(fields)).number()) values.push_back(*value);
     const RepeatStatistics statistics = statistics_of(values);
     if (statistics.count >= 2 && statistics.half_width <= sweep_.until->relative * std::abs(statistics.mean)) return {};
     places_.emplace_back(group, repeats);
@@ -79,7 +74,7 @@ class SweepPlan {
 
   std::string metric(const std::vector<SummaryField>& fields) const {
     if (!sweep_.until->metric.empty()) return sweep_.until->metric;
-    return number_field(fields, "target_accuracy") ? "time_to_target_s" : "samples_per_second";
+    return scalar_of(fields, "target_accuracy").is_number() ? "time_to_target_s" : "samples_per_second";
   }
 
   const Sweep& sweep_;

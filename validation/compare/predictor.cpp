@@ -1,7 +1,6 @@
 #include "validation/compare/predictor.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "models/data/dataset.hpp"
@@ -31,24 +30,14 @@ class Watch final : public ProgressListener {
   const std::function<bool()>& interrupted_;
 };
 
-/// None: null in summary.json, or not there at all.
-std::optional<double> scalar(const std::vector<SummaryField>& fields, const std::string& name) {
-  for (const SummaryField& field : fields) {
-    if (field.key != name || field.kind != SummaryField::Kind::number) continue;
-    double value = 0;
-    const auto [end, error] = std::from_chars(field.value.data(), field.value.data() + field.value.size(), value);
-    if (error == std::errc() && end == field.value.data() + field.value.size()) return value;
-  }
-  return std::nullopt;
-}
-
 std::optional<double> metric_of(const RunRecord& record, const std::string& metric) {
   const std::vector<SummaryField> fields = summarize(record);
-  if (metric != "update_seconds" && metric != "blocked_seconds_per_update") return scalar(fields, metric);
-  const std::optional<double> seconds = scalar(fields, "simulated_seconds"), updates = scalar(fields, "updates");
+  const auto number = [&](const std::string& key) { return scalar_of(fields, key).number(); };
+  if (metric != "update_seconds" && metric != "blocked_seconds_per_update") return number(metric);
+  const std::optional<double> seconds = number("simulated_seconds"), updates = number("updates");
   if (!seconds || !updates || !(*updates > 0)) return std::nullopt;
   if (metric == "update_seconds") return *seconds / *updates;
-  const std::optional<double> sends = scalar(fields, "communication_fraction"), waits = scalar(fields, "idle_fraction");
+  const std::optional<double> sends = number("communication_fraction"), waits = number("idle_fraction");
   return sends && waits ? std::optional((*sends + *waits) * *seconds / *updates) : std::nullopt;
 }
 
@@ -91,9 +80,8 @@ const YamlNode* walk(const YamlNode& root, const std::string& path) {
 const std::vector<std::string>& metric_names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    const std::vector<std::string> words{"name", "scheme", "outcome", "weights_key"};
     for (const SummaryField& field : summarize(RunRecord()))
-      if (std::find(words.begin(), words.end(), field.key) == words.end()) names.push_back(field.key);
+      if (!holds_text(field.key)) names.push_back(field.key);
     names.emplace_back("update_seconds");
     names.emplace_back("blocked_seconds_per_update");  // communication and idle, mean over workers
     return names;
