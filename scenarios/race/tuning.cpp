@@ -10,9 +10,8 @@ namespace {
 
 /// A run that neither failed nor diverged.
 bool came_to_its_end(const PointOutcome& run) {
-  if (!run.result) return false;
-  const std::string* const outcome = scalar_of(run.result->fields, "outcome").text();
-  return outcome && (*outcome == name_of(Outcome::completed) || *outcome == name_of(Outcome::target_reached));
+  const auto outcome = run.result ? outcome_of(run.result->fields) : std::nullopt;
+  return outcome == Outcome::completed || outcome == Outcome::target_reached;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
 
 bool timing_alone(const RunResult& run) {
   const auto reached = [](const ThresholdResult& row) { return row.seconds.has_value(); };
-  return !run.with_math && !run.final_test_accuracy && run.outcome != "diverged" &&
+  return !run.with_math && !run.final_test_accuracy && run.outcome != Outcome::diverged &&
          std::none_of(run.thresholds.begin(), run.thresholds.end(), reached);
 }
 

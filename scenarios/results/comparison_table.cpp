@@ -27,7 +27,7 @@ class Table {
  public:
   explicit Table(const Comparison& comparison) : comparison_(comparison) {
     add("scheme", [](const RunResult& run) { return run.scheme; });
-    add("outcome", [](const RunResult& run) { return run.outcome; });
+    add("outcome", [](const RunResult& run) { return std::string(name_of(run.outcome)); });
     add("workers", [](const RunResult& run) { return readable_number(run.workers); });
     const bool any_real = std::any_of(comparison.runs.begin(), comparison.runs.end(), [](const RunResult& run) { return run.real; });
     if (any_real) add("time is", [](const RunResult& run) { return std::string(run.real ? "measured" : "simulated"); });

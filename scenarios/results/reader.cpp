@@ -52,6 +52,11 @@ class SummaryFile {
     if (!value.is_number()) wrong(key, value, "a number");
     return *value.number();
   }
+  Outcome outcome() const {
+    const auto outcome = outcome_of(fields_);
+    if (!outcome) wrong("outcome", find("outcome"), "how a run of this version ends; run the scenario again with this version");
+    return *outcome;
+  }
   const std::vector<SummaryField>& fields() const { return fields_; }
   std::optional<double> number_or_null(const char* key) const { return find(key).is_none() ? std::nullopt : std::optional(number(key)); }
 
@@ -260,7 +265,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.folder = folder;
   run.name = summary.text("name");
   run.scheme = summary.text("scheme");
-  run.outcome = summary.text("outcome");
+  run.outcome = summary.outcome();
   run.real = is_real(folder);
   run.with_math = has_losses(folder);
   run.workers = summary.number("workers");

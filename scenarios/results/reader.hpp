@@ -20,7 +20,8 @@ struct ThresholdResult {
 /// What comparisons take from a result folder. Counts are doubles: they only meet ratios.
 struct RunResult {
   std::filesystem::path folder;
-  std::string name, scheme, outcome;
+  std::string name, scheme;
+  Outcome outcome = Outcome::completed;
   bool real = false;        // of real ranks: its times are measured
   bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read

@@ -165,6 +165,14 @@ const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_vie
   return at == fields.end() ? none : at->value;
 }
 
+std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
+  const std::string* const text = scalar_of(fields, "outcome").text();
+  for (const Outcome outcome : {Outcome::completed, Outcome::target_reached, Outcome::diverged, Outcome::interrupted, Outcome::aborted,
+                                Outcome::all_workers_down, Outcome::stalled})
+    if (text && *text == name_of(outcome)) return outcome;
+  return std::nullopt;
+}
+
 bool holds_text(std::string_view key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
 
 bool needs_math(std::string_view key) {

@@ -26,7 +26,7 @@ SweepGroup Trials::group_of(const Trial& trial) const {
 }
 
 void Trials::refuse_metric(const std::string& what) const {
-  throw ScenarioErrors({sweep_.places->line(metric_.place, metric_.path, what)});
+  throw ScenarioErrors(sweep_.places->problem(metric_.place, metric_.path, what));
 }
 
 void Trials::settle_metric(const Scenario& scenario) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/statistics/statistics.hpp"
@@ -104,18 +103,18 @@ std::string point_name(const std::vector<std::string>& columns, const std::vecto
   return name + "repeat " + std::to_string(repeat);
 }
 
-std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more) {
-  std::vector<std::string> lines{"sweep: " + sweep.name};
+Description describe(const Sweep& sweep, const std::vector<std::string>& more) {
+  Description description;
+  description.add(Described::sweep, sweep.name);
   const PointReader reader(sweep, more);
   const std::vector<SweepGroup> groups = groups_of(sweep);
-  std::istringstream base(write_scenario(reader.read(groups.front(), 0)));
-  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first point: " + line);
+  description.add_lines(Described::point_scenario, write_scenario(reader.read(groups.front(), 0)));
   for (const Axis& axis : sweep.axes)
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
-      for (const auto& values : axis.values) lines.push_back("axis " + axis.paths[i] + ": " + values[i].yaml);
-  lines.push_back("repeats: " + std::to_string(sweep.repeats));
-  if (timing_without_chance(sweep, reader, groups)) lines.emplace_back(seedless_timing);
-  return lines;
+      for (const auto& values : axis.values) description.add(Described::axis, axis.paths[i] + ": " + values[i].yaml);
+  description.add(Described::repeats, std::to_string(sweep.repeats));
+  if (timing_without_chance(sweep, reader, groups)) description.add(Described::timing, seedless_timing);
+  return description;
 }
 
 bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool) {

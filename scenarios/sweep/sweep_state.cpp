@@ -134,18 +134,18 @@ std::size_t SweepState::points() {
   return static_cast<std::size_t>(count.count(0));
 }
 
-std::vector<std::string> SweepState::description() {
+Description SweepState::description() {
   std::vector<std::string> lines;
   Statement select(database_, "SELECT text FROM description ORDER BY line");
   while (select.step()) lines.push_back(select.text(0));
-  return lines;
+  return Description::of_lines(lines);
 }
 
-void SweepState::describe(const std::vector<std::string>& lines) {
+void SweepState::describe(const Description& description) {
   Transaction transaction(database_);
   database_.run("DELETE FROM description");
   Statement insert(database_, "INSERT INTO description (text) VALUES (?)");
-  for (const std::string& line : lines) insert.bind(0, std::string_view(line)).run();
+  for (const std::string& line : description.lines()) insert.bind(0, std::string_view(line)).run();
   transaction.commit();
 }
 

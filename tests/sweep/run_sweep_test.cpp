@@ -115,7 +115,7 @@ repeats: 2
   CHECK(found.points == one.points);
 
   SweepState other(files.folder() / "other");
-  other.describe({"another sweep"});
+  other.describe(Description::of_lines({"another sweep"}));
   CHECK_THROWS_AS(merge_sweeps({shards[0], files.folder() / "other"}, whole), ResultsError);
 }
 

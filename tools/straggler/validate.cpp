@@ -21,16 +21,16 @@ namespace {
 /// Every claim read and checked before the first one runs: all that is wrong is said at once, and nothing is written.
 std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   std::vector<Claim> claims;
-  std::vector<std::string> lines;
+  std::vector<Problem> problems;
   for (const std::string& file : files) {
     try {
       claims.push_back(read_claim(input_file(file)));
       check_claim(claims.back());
     } catch (const ScenarioErrors& errors) {
-      lines.insert(lines.end(), errors.lines.begin(), errors.lines.end());
+      problems.insert(problems.end(), errors.problems.begin(), errors.problems.end());
     }
   }
-  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+  if (!problems.empty()) throw ScenarioErrors(std::move(problems));
   return claims;
 }
 
