@@ -120,7 +120,7 @@ Tuning tuning_of(const std::vector<std::string>& what, std::size_t budget) {
       if (std::find(tuning.paths.begin(), tuning.paths.end(), path) != tuning.paths.end())
         throw std::invalid_argument(given + ": is tuned twice; name it once");
       tuning.paths.push_back(path);
-      tuning.given.push_back(given);
+      tuning.given.push_back(item);
     }
   draw_candidates(settings, budget, tuning);
   return tuning;

@@ -48,9 +48,7 @@ YamlNode parse_flow(const std::string& text) {
   try {
     problems.raise();
   } catch (const ScenarioErrors& errors) {
-    const std::string before = places.line(Place{1, 1, 1}, {}, {});  // names the text, which the caller does
-    const std::string& line = errors.lines.front();
-    throw std::invalid_argument(line.starts_with(before) ? line.substr(before.size()) : line);
+    throw std::invalid_argument(errors.problems.front().about());  // the caller names the text
   }
   return std::move(*node);
 }

@@ -23,7 +23,7 @@ struct Entrant {
 /// are judged on samples that are held out of the training data.
 struct Tuning {
   std::vector<std::string> paths;
-  std::vector<std::string> given;                    // [paths], for messages: "--tune learning_rate"
+  std::vector<std::string> given;                    // [paths], as in --tune: "learning_rate"
   std::vector<std::vector<std::string>> candidates;  // [budget][paths], YAML
   std::vector<std::vector<double>> shares;           // [budget][paths], where in its range (0 to 1); -1: choices, which have no order
   std::size_t seeds = 1;

@@ -15,9 +15,6 @@ namespace {
 /// Beyond the seeds of any race, so that no run is both tuned on and raced.
 constexpr std::uint64_t first_tuning_seed = 1'000'000;
 
-/// What the reader begins a line with that is about this --set.
-std::string prefix_of(const std::string& set) { return Places({"", set}).line(Place{1, 1, 1}, {}, {}); }
-
 std::string race_text(const std::filesystem::path& file) {
   const Places places({file.string()});
   Problems problems(places);
@@ -42,32 +39,29 @@ RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.sce
 Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const {
   const Entrant& own = race_.entrants[entrant];
   std::vector<std::string> sets = race_.more;
-  std::vector<std::pair<std::string, std::string>> given;  // what a line about it begins with; what it shall begin with
-  for (const auto& [path, yaml] : own.set) {
-    sets.push_back(path + "=" + yaml);
-    given.emplace_back(prefix_of(sets.back()), own.given + ": ");
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sets.push_back(race_.tuning->paths[i] + "=" + values[i]);
-    given.emplace_back(prefix_of(sets.back()), race_.tuning->given[i] + ": ");
-  }
+  for (const auto& [path, yaml] : own.set) sets.push_back(path + "=" + yaml);
+  const std::size_t first_value = sets.size();
+  for (std::size_t i = 0; i < values.size(); ++i) sets.push_back(race_.tuning->paths[i] + "=" + values[i]);
+  const std::size_t end = sets.size();
   sets.insert(sets.end(), last.begin(), last.end());
   try {
     return read_scenario_text(text_, race_.scenario, sets);
   } catch (const ScenarioErrors& errors) {
-    std::vector<std::string> lines = errors.lines;
-    for (std::string& line : lines) {
-      for (const auto& [before, after] : given)
-        if (line.starts_with(before)) line = after + line.substr(before.size());
-      for (std::size_t i = 0; i < values.size(); ++i)
-        if (line.starts_with(race_.tuning->given[i] + ": ")) line += hint_at_whole(values[i], line);
+    std::vector<Problem> problems = errors.problems;
+    for (Problem& problem : problems) {
+      const auto set = static_cast<std::size_t>(problem.place.source);  // from 1; 0: the file
+      if (set <= race_.more.size() || set > end) continue;
+      const bool tuned = set > first_value;
+      if (tuned) problem.add(hint_at_whole(values[set - 1 - first_value], problem.what));
+      problem.source = tuned ? "--tune " + race_.tuning->given[set - 1 - first_value] : own.given;
+      problem.place = whole_file;
     }
-    throw ScenarioErrors(std::move(lines));
+    throw ScenarioErrors(std::move(problems));
   }
 }
 
 void RaceReader::check_alike(const Scenario& first, const Scenario& other, const Entrant& entrant) const {
-  const auto refuse = [&](const std::string& what) { throw ScenarioErrors({entrant.given + ": " + what}); };
+  const auto refuse = [&](const std::string& what) { throw ScenarioErrors(Problem(whole_file, entrant.given, {}, what)); };
   if (other.seed != first.seed) refuse("has a seed of its own; give all the same with --set seed=N, or take --unpaired");
   if (!(other.workload.data == first.workload.data))
     refuse("learns other data than " + race_.entrants.front().label + "; whoever races learns the same");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "scenarios/schema/writer.hpp"
 
@@ -100,19 +99,18 @@ std::optional<std::string> too_few_seeds_warning(const Race& race) {
       family_wise_error / static_cast<double>(pairs), needed);
 }
 
-std::vector<std::string> describe(const Race& race, const RaceReader& reader) {
-  std::vector<std::string> lines;
+Description describe(const Race& race, const RaceReader& reader) {
+  Description description;
   std::vector<std::string> values;
   if (race.tuning) values = race.tuning->candidates.front();
-  std::istringstream base(write_scenario(reader.racing(0, values, 0)));
-  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first run: " + line);
+  description.add_lines(Described::run_scenario, write_scenario(reader.racing(0, values, 0)));
   for (const Entrant& entrant : race.entrants)
-    for (const auto& [path, yaml] : entrant.set) lines.push_back(fmt::format("entrant {}: {}: {}", entrant.label, path, yaml));
-  lines.push_back(fmt::format("seeds: {}{}", race.seeds, race.paired ? "" : ", unpaired"));
-  if (!race.tuning) return lines;
-  for (const std::string& given : race.tuning->given) lines.push_back(given);
-  lines.push_back(fmt::format("candidates: {}, each on {} seeds", race.tuning->candidates.size(), race.tuning->seeds));
-  return lines;
+    for (const auto& [path, yaml] : entrant.set) description.add(Described::entrant, fmt::format("{}: {}: {}", entrant.label, path, yaml));
+  description.add(Described::seeds, fmt::format("{}{}", race.seeds, race.paired ? "" : ", unpaired"));
+  if (!race.tuning) return description;
+  for (const std::string& item : race.tuning->given) description.add(Described::tuned, item);
+  description.add(Described::candidates, fmt::format("{}, each on {} seeds", race.tuning->candidates.size(), race.tuning->seeds));
+  return description;
 }
 
 }  // namespace straggler

@@ -39,7 +39,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
 /// runs that miss it cannot be significant. Names the number of seeds that could tell. None: it can be, or nobody can miss (timing alone).
 std::optional<std::string> too_few_seeds_warning(const Race& race);
 
-/// What makes the race, line by line: its scenario, who takes part, what is tuned.
-std::vector<std::string> describe(const Race& race, const RaceReader& reader);
+/// What makes the race: its scenario, who takes part, what is tuned.
+Description describe(const Race& race, const RaceReader& reader);
 
 }  // namespace straggler

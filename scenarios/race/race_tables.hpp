@@ -16,6 +16,8 @@ std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOut
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
 std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+/// All of these, typed: times in seconds, null where a run missed the finish. `folder`: where the results lie.
+std::string race_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::string& folder);
 /// Rounded, but never to the other side of the level at which it is judged.
 std::string readable_p(double p);
 

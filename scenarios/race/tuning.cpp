@@ -8,21 +8,17 @@
 namespace straggler {
 namespace {
 
-const SummaryField* field_of(const std::vector<SummaryField>& fields, const std::string& key) {
-  const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& each) { return each.key == key; });
-  return at == fields.end() || at->kind == SummaryField::Kind::none ? nullptr : &*at;
-}
-
-std::optional<double> number_of(const std::vector<SummaryField>& fields, const std::string& key) {
-  const SummaryField* const field = field_of(fields, key);
-  return field && field->kind == SummaryField::Kind::number ? std::optional(std::stod(field->value)) : std::nullopt;
+/// A run that neither failed nor diverged.
+bool came_to_its_end(const PointOutcome& run) {
+  const auto outcome = run.result ? outcome_of(run.result->fields) : std::nullopt;
+  return outcome == Outcome::completed || outcome == Outcome::target_reached;
 }
 
 }  // namespace
 
 std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields) {
-  if (!finish.field.empty()) return number_of(fields, finish.field);
-  const auto seconds = number_of(fields, "simulated_seconds"), epochs = number_of(fields, "epochs");
+  if (!finish.field.empty()) return scalar_of(fields, finish.field).number();
+  const auto seconds = scalar_of(fields, "simulated_seconds").number(), epochs = scalar_of(fields, "epochs").number();
   return seconds && epochs && *epochs > 0 ? std::optional(*seconds / *epochs) : std::nullopt;
 }
 
@@ -31,9 +27,8 @@ Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<
   criterion.levels.resize(levels.size());
   double losses = 0;
   for (const PointOutcome& run : runs) {
-    const SummaryField* const outcome = run.result ? field_of(run.result->fields, "outcome") : nullptr;
-    const std::optional<double> loss = run.result ? number_of(run.result->fields, "final_validation_loss") : std::nullopt;
-    if (!outcome || !loss || (outcome->value != "completed" && outcome->value != "target_reached")) {
+    const std::optional<double> loss = run.result ? scalar_of(run.result->fields, "final_validation_loss").number() : std::nullopt;
+    if (!loss || !came_to_its_end(run)) {
       criterion.failed = true;
       continue;
     }

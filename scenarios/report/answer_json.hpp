@@ -2,11 +2,17 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/sweep/sweep_state.hpp"
 
 namespace straggler {
+
+inline void to_json(nlohmann::json& json, const Description& description) { json = description.lines(); }
+inline void from_json(const nlohmann::json& json, Description& description) {
+  description = Description::of_lines(json.get<std::vector<std::string>>());
+}
 
 template <class Answer>
 std::string answer_text(const char* kind, const Answer& answer) {

@@ -68,13 +68,6 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
   return "<p class=\"dim\">Tables: " + links + "</p>\n";
 }
 
-std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start) {
-  std::vector<std::string> lines;
-  for (const std::string& line : description)
-    if (line.starts_with(start)) lines.push_back(line.substr(start.size()));
-  return lines;
-}
-
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
                        std::size_t marked) {
   const auto cells = [&](const std::vector<std::string>& row, const char* tag) {

@@ -22,9 +22,6 @@ inline constexpr const char* interval_words =
     "Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs got "
     "there, and the mean is over these.";
 
-/// What follows `start` on each line of the description of a sweep, a search or a race that begins with it.
-std::vector<std::string> told(const std::vector<std::string>& description, std::string_view start);
-
 /// A table; the first `words` columns are left-aligned text, `marked` names a row to stand out (none: rows.size()). Cells are plain text.
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
                        std::size_t marked);

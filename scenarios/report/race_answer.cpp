@@ -46,7 +46,7 @@ std::vector<RunValues> RaceAnswer::times(const RacedFinish& finish) const {
   return all;
 }
 
-RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, std::vector<std::string> description) {
+RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, Description description) {
   RaceAnswer answer;
   answer.description = std::move(description);
   answer.name = reader.name();

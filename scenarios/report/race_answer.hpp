@@ -24,8 +24,8 @@ struct TriedCandidate {
 };
 
 struct RaceAnswer {
-  std::vector<std::string> description;  // of the race that it is the answer to
-  std::string name;                      // of the scenario
+  Description description;  // of the race that it is the answer to
+  std::string name;         // of the scenario
   std::vector<std::string> entrants;
   std::vector<std::vector<std::uint64_t>> seeds;  // [entrants][runs]
   bool paired = true;
@@ -43,7 +43,7 @@ struct RaceAnswer {
   std::vector<RunValues> times(const RacedFinish& finish) const;
 };
 
-RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, std::vector<std::string> description);
+RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, Description description);
 
 /// As the state keeps it; equal answers have equal texts.
 std::string write_answer(const RaceAnswer& answer);

@@ -38,7 +38,7 @@ class RacePage {
     if (!answer_.tuned.empty()) tables.emplace_back("tuning.csv");
     body += html_tables(tables, folder);
     if (!answer_.failures.empty()) body += "<h2>What failed, and counts as missed</h2>\n" + html_list(answer_.failures);
-    if (const auto scenario = told(answer_.description, "scenario of the first run: "); !scenario.empty())
+    if (const auto scenario = answer_.description.all(Described::run_scenario); !scenario.empty())
       body += html_details("The scenario of the first run, every default written out", scenario);
     return html_page(answer_.name + " \u2013 a race", body);
   }

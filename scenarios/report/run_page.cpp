@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "scenarios/report/charts.hpp"
@@ -32,31 +31,20 @@ constexpr std::size_t most_points = 600, most_rows = 64, most_links = 16, most_b
 
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
+/// Nothing where a scalar is missing: less is said then.
 class Summary {
  public:
-  explicit Summary(const fs::path& file) {
-    try {
-      json_ = nlohmann::json::parse(file_text(file));
-    } catch (const nlohmann::json::parse_error& error) {
-      throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
-    }
-  }
+  explicit Summary(const fs::path& file) : fields_(read_summary(file)) {}
   std::string text(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_string() ? at->get<std::string>() : std::string();
+    const std::string* const text = scalar_of(fields_, key).text();
+    return text ? *text : std::string();
   }
-  std::optional<double> number(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
-  }
-  /// Exact: a double holds whole numbers up to 2^53 only.
-  std::optional<std::uint64_t> count(const char* key) const {
-    const auto at = json_.find(key);
-    return at != json_.end() && at->is_number_unsigned() ? std::optional(at->get<std::uint64_t>()) : std::nullopt;
-  }
+  std::optional<Outcome> outcome() const { return outcome_of(fields_); }
+  std::optional<double> number(const char* key) const { return scalar_of(fields_, key).number(); }
+  std::optional<std::uint64_t> count(const char* key) const { return scalar_of(fields_, key).count(); }
 
  private:
-  nlohmann::json json_;
+  std::vector<SummaryField> fields_;
 };
 
 /// What a row of the table of facts says; left out where it does not apply.
@@ -169,9 +157,9 @@ class RunPage {
     std::string went;
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
     if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
-    if (const std::string outcome = summary_.text("outcome"); outcome != "completed" && outcome != "target_reached")
-      said.push_back(fmt::format("Outcome: {}{}.", outcome,
-                                 outcome == "diverged" ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
+    if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
+      said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
+                                 outcome == Outcome::diverged ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
     if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
@@ -209,15 +197,17 @@ class RunPage {
   void learning(const ResultTable& curve, const std::string& column, const std::string& title, NumberText text) {
     LineChart chart;
     std::vector<double> xs;
-    std::string what = "accuracy";
-    for (const std::string& kind : {std::string("accuracy"), std::string("loss")}) {
-      what = kind;
+    bool accuracy = true;
+    std::string what;
+    for (const bool of_accuracy : {true, false}) {
+      accuracy = of_accuracy;
+      what = accuracy ? "accuracy" : "loss";
       chart.curves.clear();
       for (const std::string& set : {std::string("test"), std::string("train")}) {
-        Curve one{set + " " + kind, chart.curves.size(), {}, {}};
+        Curve one{set + " " + what, chart.curves.size(), {}, {}};
         const std::size_t stride = curve.rows() / most_points + 1;
         for (std::size_t row = 0; row < curve.rows(); row += row + 1 == curve.rows() ? 1 : std::min(stride, curve.rows() - 1 - row)) {
-          const auto x = curve.number(row, column), y = curve.number(row, set + "_" + kind);
+          const auto x = curve.number(row, column), y = curve.number(row, set + "_" + what);
           if (!x || !y) continue;
           one.points.push_back({*x, *y, 0, false, {}});
           xs.push_back(*x);
@@ -230,11 +220,11 @@ class RunPage {
     chart.label = "Test and train " + what + " over " + title;
     chart.x = {title, xs, {}, text};
     chart.linear_x = true;
-    chart.linear_y = what == "accuracy";
+    chart.linear_y = accuracy;
     chart.y_title = what;
     chart.y_text = readable_number;
     chart.from_zero = chart.marks = false;
-    if (const auto target = summary_.number("target_accuracy"); target && what == "accuracy") {
+    if (const auto target = summary_.number("target_accuracy"); target && accuracy) {
       const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
       chart.ideal = {{*low, *target}, {*high, *target}};
       chart.ideal_name = "target " + readable_number(*target);

@@ -44,7 +44,7 @@ std::string sentences_of(const std::string& text) {
 }
 
 template <class Outcome>
-SearchAnswer common(const SearchFile& search, const Outcome& outcome, std::vector<std::string> description) {
+SearchAnswer common(const SearchFile& search, const Outcome& outcome, Description description) {
   SearchAnswer answer;
   answer.description = std::move(description);
   answer.axes = search.sweep.columns();
@@ -59,7 +59,7 @@ SearchAnswer common(const SearchFile& search, const Outcome& outcome, std::vecto
 
 }  // namespace
 
-SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, std::vector<std::string> description) {
+SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, Description description) {
   SearchAnswer answer = common(search, outcome, std::move(description));
   answer.repeats = search.find->repeats;
   answer.said = sentences_of(find_text(search, outcome));
@@ -77,7 +77,7 @@ SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, std
   return answer;
 }
 
-SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome, std::vector<std::string> description) {
+SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome, Description description) {
   const CrossoverSpec& spec = *search.crossover;
   SearchAnswer answer = common(search, outcome, std::move(description));
   answer.repeats = spec.repeats;

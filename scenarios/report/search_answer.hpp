@@ -50,8 +50,8 @@ struct ComparedGroup {
 };
 
 struct SearchAnswer {
-  std::vector<std::string> description;  // of the search that it is the answer to
-  std::vector<std::string> axes;         // paths
+  Description description;        // of the search that it is the answer to
+  std::vector<std::string> axes;  // paths
   std::string metric;
   bool maximize = false, interrupted = false;
   std::int64_t repeats = 1;
@@ -69,8 +69,8 @@ struct SearchAnswer {
   std::vector<ComparedGroup> crossed;
 };
 
-SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, std::vector<std::string> description);
-SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome, std::vector<std::string> description);
+SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, Description description);
+SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome, Description description);
 
 /// As the state keeps it; equal answers have equal texts.
 std::string write_answer(const SearchAnswer& answer);

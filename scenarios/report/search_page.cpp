@@ -21,8 +21,8 @@ class SearchPage {
   explicit SearchPage(const SearchAnswer& answer) : answer_(answer), text_(metric_number_text(answer.metric)) {}
 
   std::string html(std::string_view folder) const {
-    const std::vector<std::string> names = told(answer_.description, "sweep: "),
-                                   scenario = told(answer_.description, "scenario of the first point: ");
+    const std::vector<std::string> names = answer_.description.all(Described::sweep),
+                                   scenario = answer_.description.all(Described::point_scenario);
     const std::string name = names.empty() ? "Search" : names.front();
     std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(scenario));
     if (answer_.interrupted)
@@ -126,9 +126,5 @@ class SearchPage {
 }  // namespace
 
 std::string search_page(const SearchAnswer& answer, std::string_view folder) { return SearchPage(answer).html(folder); }
-
-bool describes_search(const std::vector<std::string>& description) {
-  return !told(description, "find: ").empty() || !told(description, "crossover: ").empty();
-}
 
 }  // namespace straggler

@@ -10,7 +10,4 @@ namespace straggler {
 /// The whole page. `folder`: where find.csv or crossover.csv lies, as seen from the page; empty: beside it.
 std::string search_page(const SearchAnswer& answer, std::string_view folder = {});
 
-/// Whether this describes a search, and no sweep.
-bool describes_search(const std::vector<std::string>& description);
-
 }  // namespace straggler

@@ -105,12 +105,11 @@ std::string table(const SweepView& view) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::vector<std::string>& description,
-                                                                    const std::vector<std::string>& columns, const SweepOutcome& outcome) {
-  const bool seedless = std::find(description.begin(), description.end(), seedless_timing) != description.end();
-  const SweepView view(columns, outcome, seedless);
+std::vector<std::pair<std::string, std::string>> sweep_report_files(const Description& description, const std::vector<std::string>& columns,
+                                                                    const SweepOutcome& outcome) {
+  const SweepView view(columns, outcome, description.seedless());
   const ChartPlan plan = plan_of(view);
-  const std::vector<std::string> names = told(description, "sweep: "), scenario = told(description, "scenario of the first point: ");
+  const std::vector<std::string> names = description.all(Described::sweep), scenario = description.all(Described::point_scenario);
   const std::string name = names.empty() ? "Sweep" : names.front();
   std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(view, scenario));
   std::vector<std::pair<std::string, std::string>> files(1);

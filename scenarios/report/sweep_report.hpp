@@ -11,8 +11,8 @@ namespace straggler {
 
 /// (name, text) of the files: report.html first, then map.svg, map-2.svg … where the sweep has maps. `description`: what the sweep's state
 /// says it is. The same bytes for the same finished points, however they came about.
-std::vector<std::pair<std::string, std::string>> sweep_report_files(const std::vector<std::string>& description,
-                                                                    const std::vector<std::string>& columns, const SweepOutcome& outcome);
+std::vector<std::pair<std::string, std::string>> sweep_report_files(const Description& description, const std::vector<std::string>& columns,
+                                                                    const SweepOutcome& outcome);
 
 /// Removes map.svg, map-2.svg … of an earlier report in `folder`, but for those among `files`. What is no picture of ours stays.
 void remove_old_maps(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files);

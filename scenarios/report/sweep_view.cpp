@@ -117,8 +117,7 @@ bool SweepView::has(const std::string& key) const {
 std::map<std::int64_t, double> SweepView::values(const ReportSetting& setting, const std::string& key) const {
   std::map<std::int64_t, double> all;
   for (const SweepRow* row : setting.rows)
-    if (const SummaryField* field = scalars_.find(*row, key); field && field->kind == SummaryField::Kind::number)
-      all[row->repeat] = std::stod(field->value);
+    if (const auto value = scalars_.find(*row, key).number()) all[row->repeat] = *value;
   return all;
 }
 

@@ -12,8 +12,32 @@ const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
 
 bool timing_alone(const RunResult& run) {
   const auto reached = [](const ThresholdResult& row) { return row.seconds.has_value(); };
-  return !run.with_math && !run.final_test_accuracy && run.outcome != "diverged" &&
+  return !run.with_math && !run.final_test_accuracy && run.outcome != Outcome::diverged &&
          std::none_of(run.thresholds.begin(), run.thresholds.end(), reached);
+}
+
+std::optional<SpeedUps> speed_ups_of(const Comparison& comparison) {
+  const RunResult& reference = comparison.runs[comparison.reference];
+  SpeedUps speed_ups;
+  double reference_seconds = 0;
+  if (comparison.different.empty())
+    for (const ThresholdResult& row : reference.thresholds)
+      if (row.seconds) {
+        speed_ups.threshold = row.threshold;
+        reference_seconds = *row.seconds;
+      }
+  if (!speed_ups.threshold && !comparison.timing_only) return std::nullopt;
+  for (const RunResult& run : comparison.runs) {
+    std::optional<double>& ratio = speed_ups.ratios.emplace_back();
+    if (speed_ups.threshold) {
+      const ThresholdResult* const row = find_threshold(run, *speed_ups.threshold);
+      // A prediction that errs is no speed-up.
+      if (run.real == reference.real && row && row->seconds && *row->seconds > 0) ratio = reference_seconds / *row->seconds;
+    } else if (run.samples_per_second && reference.samples_per_second.value_or(0) > 0) {
+      ratio = *run.samples_per_second / *reference.samples_per_second;
+    }
+  }
+  return speed_ups;
 }
 
 }  // namespace straggler

@@ -32,4 +32,13 @@ bool timing_alone(const RunResult& run);
 /// The row of `run` for that threshold; null if it was not asked for.
 const ThresholdResult* find_threshold(const RunResult& run, double threshold);
 
+/// How many times as fast as the reference each run is.
+struct SpeedUps {
+  /// Where times are taken: the highest threshold that the reference reached. None: samples per second, since no run has accuracies.
+  std::optional<double> threshold;
+  std::vector<std::optional<double>> ratios;  // [runs]; none: not reached, or one is measured and the other simulated
+};
+/// Nothing where neither times to accuracies nor samples per second compare.
+std::optional<SpeedUps> speed_ups_of(const Comparison& comparison);
+
 }  // namespace straggler

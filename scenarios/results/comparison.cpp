@@ -130,7 +130,7 @@ void note_short_runs(Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     const ThresholdResult* row = find_threshold(run, *comparison.deciding);
-    if (!row || row->seconds || run.simulated_seconds >= best || timing_alone(run) || run.outcome == "diverged") continue;
+    if (!row || row->seconds || run.simulated_seconds >= best || timing_alone(run) || run.outcome == Outcome::diverged) continue;
     comparison.notes.push_back(fmt::format("'{}' ended after {}, before the winner's {}: run longer, it might win", comparison.labels[i],
                                            readable_seconds(run.simulated_seconds), readable_seconds(best)));
   }
@@ -182,9 +182,10 @@ void add_notes(Comparison& comparison) {
                   [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
   note_not_asked(comparison);
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    const std::string& outcome = comparison.runs[i].outcome;
-    if (outcome == "interrupted" || outcome == "diverged")
-      comparison.notes.push_back(fmt::format("'{}' {}", comparison.labels[i], outcome == "diverged" ? "diverged" : "was interrupted"));
+    const Outcome outcome = comparison.runs[i].outcome;
+    if (outcome == Outcome::interrupted || outcome == Outcome::diverged)
+      comparison.notes.push_back(
+          fmt::format("'{}' {}", comparison.labels[i], outcome == Outcome::diverged ? "diverged" : "was interrupted"));
   }
 }
 

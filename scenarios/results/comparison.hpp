@@ -13,4 +13,7 @@ Comparison compare(std::vector<RunResult> runs);
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.
 std::string comparison_table(const Comparison& comparison, std::size_t width = 140);
 
+/// What the table and the lines below it hold, typed, with all scalars of each run. `left_out`: folders that are no runs, and why.
+std::string comparison_json(const Comparison& comparison, const std::vector<std::string>& left_out);
+
 }  // namespace straggler

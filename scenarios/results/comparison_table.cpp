@@ -23,20 +23,11 @@ std::string time_cell(const RunResult& run, double threshold) {
   return row ? shown(row->seconds, readable_seconds) : "n/a";
 }
 
-/// What time speed-ups are measured at: the highest threshold that the reference reached. None where times to accuracies do not compare.
-std::optional<double> speed_up_threshold(const Comparison& comparison) {
-  std::optional<double> highest;
-  if (!comparison.different.empty()) return highest;
-  for (const ThresholdResult& row : comparison.runs[comparison.reference].thresholds)
-    if (row.seconds) highest = row.threshold;
-  return highest;
-}
-
 class Table {
  public:
   explicit Table(const Comparison& comparison) : comparison_(comparison) {
     add("scheme", [](const RunResult& run) { return run.scheme; });
-    add("outcome", [](const RunResult& run) { return run.outcome; });
+    add("outcome", [](const RunResult& run) { return std::string(name_of(run.outcome)); });
     add("workers", [](const RunResult& run) { return readable_number(run.workers); });
     const bool any_real = std::any_of(comparison.runs.begin(), comparison.runs.end(), [](const RunResult& run) { return run.real; });
     if (any_real) add("time is", [](const RunResult& run) { return std::string(run.real ? "measured" : "simulated"); });
@@ -97,21 +88,15 @@ class Table {
   }
 
   void add_speed_up() {
-    const RunResult& reference = comparison_.runs[comparison_.reference];
-    const auto ratio_text = [](double ratio) { return fmt::format("{:.3g}x", ratio); };
-    if (const std::optional<double> threshold = speed_up_threshold(comparison_)) {
-      const double seconds = *find_threshold(reference, *threshold)->seconds;
-      add(fmt::format("time speed-up at {}", number_text(*threshold)), [&](const RunResult& run) {
-        const ThresholdResult* row = find_threshold(run, *threshold);
-        if (run.real != reference.real) return std::string("n/a");  // a prediction that errs is no speed-up
-        return row && row->seconds && *row->seconds > 0 ? ratio_text(seconds / *row->seconds) : std::string("-");
-      });
-    } else if (comparison_.timing_only) {
-      add("throughput speed-up", [&](const RunResult& run) {
-        const bool known = run.samples_per_second && reference.samples_per_second.value_or(0) > 0;
-        return known ? ratio_text(*run.samples_per_second / *reference.samples_per_second) : std::string("-");
-      });
+    const std::optional<SpeedUps> speed_ups = speed_ups_of(comparison_);
+    if (!speed_ups) return;
+    const bool measured = comparison_.runs[comparison_.reference].real;
+    Row row{speed_ups->threshold ? fmt::format("time speed-up at {}", number_text(*speed_ups->threshold)) : "throughput speed-up", {}};
+    for (std::size_t i = 0; i < comparison_.runs.size(); ++i) {
+      const bool applies = !speed_ups->threshold || comparison_.runs[i].real == measured;
+      row.cells.push_back(applies ? shown(speed_ups->ratios[i], [](double ratio) { return fmt::format("{:.3g}x", ratio); }) : "n/a");
     }
+    rows_.push_back(std::move(row));
   }
 
   void print(std::string& out, std::size_t label_width, std::size_t room, std::size_t first, std::size_t last) const {

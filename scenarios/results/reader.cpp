@@ -10,6 +10,7 @@
 #include <sstream>
 #include <variant>
 
+#include "scenarios/results/json.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
@@ -28,42 +29,50 @@ std::string contents(const fs::path& path) {
   return std::move(text).str();
 }
 
-/// The scalars of summary.json, each looked up with its type.
+/// Whole numbers stay exact: a double holds those up to 2^53 only.
+Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key) {
+  if (value.is_null()) return {};
+  if (value.is_number_unsigned()) return Scalar(value.get<std::uint64_t>());
+  if (value.is_number()) return Scalar(value.get<double>());
+  if (value.is_string()) return Scalar(value.get<std::string>());
+  throw ResultsError(fmt::format("{}: '{}' is {}; it must be a number, a text or null", file.string(), key, value.dump()));
+}
+
+/// The scalars of summary.json, each looked up with the type that it must have.
 class SummaryFile {
  public:
-  explicit SummaryFile(fs::path path) : path_(std::move(path)) {
-    try {
-      json_ = nlohmann::json::parse(contents(path_));
-    } catch (const nlohmann::json::parse_error& error) {
-      throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", path_.string(), error.byte));
-    }
-    if (!json_.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path_.string()));
-  }
+  explicit SummaryFile(fs::path path) : path_(std::move(path)), fields_(read_summary(path_)) {}
   std::string text(const char* key) const {
-    const auto& value = find(key);
-    if (!value.is_string()) wrong(key, "text");
-    return value.get<std::string>();
+    const Scalar& value = find(key);
+    if (!value.text()) wrong(key, value, "text");
+    return *value.text();
   }
   double number(const char* key) const {
-    const auto& value = find(key);
-    if (!value.is_number()) wrong(key, "a number");
-    return value.get<double>();
+    const Scalar& value = find(key);
+    if (!value.is_number()) wrong(key, value, "a number");
+    return *value.number();
   }
-  std::optional<double> number_or_null(const char* key) const { return find(key).is_null() ? std::nullopt : std::optional(number(key)); }
+  Outcome outcome() const {
+    const auto outcome = outcome_of(fields_);
+    if (!outcome) wrong("outcome", find("outcome"), "how a run of this version ends; run the scenario again with this version");
+    return *outcome;
+  }
+  const std::vector<SummaryField>& fields() const { return fields_; }
+  std::optional<double> number_or_null(const char* key) const { return find(key).is_none() ? std::nullopt : std::optional(number(key)); }
 
  private:
-  const nlohmann::json& find(const char* key) const {
-    const auto at = json_.find(key);
-    if (at == json_.end())
+  const Scalar& find(const char* key) const {
+    const auto at = std::find_if(fields_.begin(), fields_.end(), [&](const SummaryField& each) { return each.key == key; });
+    if (at == fields_.end())
       throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", path_.string(), key));
-    return *at;
+    return at->value;
   }
-  [[noreturn]] void wrong(const char* key, const char* wanted) const {
-    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, json_.at(key).dump(), wanted));
+  [[noreturn]] void wrong(const char* key, const Scalar& value, const char* wanted) const {
+    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, value.json(), wanted));
   }
 
   fs::path path_;
-  nlohmann::json json_;
+  std::vector<SummaryField> fields_;
 };
 
 std::vector<std::string> cells_of(std::string line) {
@@ -200,6 +209,19 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 
 }  // namespace
 
+std::vector<SummaryField> read_summary(const fs::path& file) {
+  std::vector<SummaryField> fields;
+  Json json;
+  try {
+    json = Json::parse(contents(file));
+  } catch (const Json::parse_error& error) {
+    throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
+  }
+  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", file.string()));
+  for (const auto& [key, value] : json.items()) fields.push_back({key, scalar_of(value, file, key)});
+  return fields;
+}
+
 std::string results_of_another_command(const fs::path& path) {
   static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
                                                                   {"race.sqlite", "holds a race (straggler report shows it)"},
@@ -243,7 +265,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.folder = folder;
   run.name = summary.text("name");
   run.scheme = summary.text("scheme");
-  run.outcome = summary.text("outcome");
+  run.outcome = summary.outcome();
   run.real = is_real(folder);
   run.with_math = has_losses(folder);
   run.workers = summary.number("workers");
@@ -263,6 +285,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.down = summary.number_or_null("down_fraction");
   run.staleness_mean = summary.number_or_null("staleness_mean");
   run.staleness_max = summary.number_or_null("staleness_max");
+  run.summary = summary.fields();
   run.thresholds = read_thresholds(folder / "thresholds.csv");
   add_target(summary, run);
   add_workload(run);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/summary.hpp"
 
 namespace straggler {
 
@@ -19,7 +20,8 @@ struct ThresholdResult {
 /// What comparisons take from a result folder. Counts are doubles: they only meet ratios.
 struct RunResult {
   std::filesystem::path folder;
-  std::string name, scheme, outcome;
+  std::string name, scheme;
+  Outcome outcome = Outcome::completed;
   bool real = false;        // of real ranks: its times are measured
   bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
@@ -28,9 +30,14 @@ struct RunResult {
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
-  std::string waited_for;  // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
+  std::string waited_for;                   // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
+  std::vector<SummaryField> summary;        // all of summary.json, in its order
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
 };
+
+/// The scalars of summary.json, in its order. Whole numbers are exact; all others are reals, for JSON knows no times. Throws ResultsError:
+/// no file, not a JSON object, or a value that is no scalar.
+std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);

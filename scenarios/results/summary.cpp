@@ -13,23 +13,18 @@ namespace straggler {
 
 namespace {
 
-using Kind = SummaryField::Kind;
-
-/// Collects fields; everything that may be missing or not finite becomes null in one place.
+/// Collects fields, of which any may be missing.
 class Fields {
  public:
-  void text(const char* key, std::string value) { all_.push_back({key, Kind::text, std::move(value)}); }
-  void text_or_none(const char* key, const std::optional<std::string>& value) { value ? text(key, *value) : none(key); }
-  void count(const char* key, std::uint64_t value) { all_.push_back({key, Kind::number, fmt::format("{}", value)}); }
-  void count(const char* key, std::optional<std::uint64_t> value) { value ? count(key, *value) : none(key); }
-  void number(const char* key, double value) { std::isfinite(value) ? all_.push_back({key, Kind::number, number_text(value)}) : none(key); }
-  void number(const char* key, std::optional<double> value) { value ? number(key, *value) : none(key); }
-  void seconds(const char* key, Time value) { all_.push_back({key, Kind::number, seconds_text(value)}); }
-  void seconds(const char* key, std::optional<Time> value) { value ? seconds(key, *value) : none(key); }
+  void text(const char* key, const std::optional<std::string>& value) { add(key, Scalar(value)); }
+  void count(const char* key, std::uint64_t value) { add(key, Scalar(value)); }
+  void count(const char* key, std::optional<std::uint64_t> value) { add(key, Scalar(value)); }
+  void number(const char* key, std::optional<double> value) { add(key, Scalar(value)); }
+  void seconds(const char* key, std::optional<Time> value) { add(key, Scalar(value)); }
   std::vector<SummaryField> take() { return std::move(all_); }
 
  private:
-  void none(const char* key) { all_.push_back({key, Kind::none, {}}); }
+  void add(const char* key, Scalar value) { all_.push_back({key, std::move(value)}); }
   std::vector<SummaryField> all_;
 };
 
@@ -160,24 +155,37 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.count("skipped_updates", record.skipped_updates);
   fields.number("final_loss_scale", record.final_loss_scale);
   fields.count("events", record.events);
-  fields.text_or_none("weights_key", record.weights_key);
+  fields.text("weights_key", record.weights_key);
   return fields.take();
 }
 
-bool needs_math(const std::string& key) {
-  static constexpr std::array learned = {"final_train_loss",     "final_test_loss",   "final_test_accuracy",
-                                         "final_train_accuracy", "time_to_target_s",  "last_below_target_s",
-                                         "updates_to_target",    "samples_to_target", "bytes_to_target",
-                                         "skipped_updates",      "final_loss_scale"};
+const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_view key) {
+  static const Scalar none;
+  const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& each) { return each.key == key; });
+  return at == fields.end() ? none : at->value;
+}
+
+std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
+  const std::string* const text = scalar_of(fields, "outcome").text();
+  for (const Outcome outcome : {Outcome::completed, Outcome::target_reached, Outcome::diverged, Outcome::interrupted, Outcome::aborted,
+                                Outcome::all_workers_down, Outcome::stalled})
+    if (text && *text == name_of(outcome)) return outcome;
+  return std::nullopt;
+}
+
+bool holds_text(std::string_view key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
+
+bool needs_math(std::string_view key) {
+  static constexpr std::array learned = {"final_train_loss", "final_test_loss",     "final_test_accuracy", "final_train_accuracy",
+                                         "time_to_target_s", "last_below_target_s", "updates_to_target",   "samples_to_target",
+                                         "bytes_to_target",  "skipped_updates",     "final_loss_scale"};
   return std::find(learned.begin(), learned.end(), key) != learned.end();
 }
 
 std::string summary_json(const std::vector<SummaryField>& fields) {
   std::string out = "{";
-  for (const SummaryField& field : fields) {
-    const std::string value = field.kind == Kind::none ? "null" : field.kind == Kind::text ? json_text(field.value) : field.value;
-    out += fmt::format("{}\n  {}: {}", out.size() > 1 ? "," : "", json_text(field.key), value);
-  }
+  for (const SummaryField& field : fields)
+    out += fmt::format("{}\n  {}: {}", out.size() > 1 ? "," : "", json_text(field.key), field.value.json());
   return out + "\n}\n";
 }
 

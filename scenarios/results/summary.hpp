@@ -4,27 +4,37 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "scenarios/results/scalar.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
 
 /// One scalar, as summary.json has it.
 struct SummaryField {
-  enum class Kind : std::uint8_t { none, number, text };
   std::string key;
-  Kind kind = Kind::none;  // none: does not apply, or is not finite; null in JSON, an empty cell in CSV
-  std::string value;       // the number as written, or the text without quotes
+  Scalar value;  // none: null in JSON, an empty cell in CSV
+  bool operator==(const SummaryField&) const = default;
 };
+
+/// The scalar of this key; a scalar that is none if there is no such field.
+const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_view key);
 
 /// All scalars, in the order of summary.json. Times are exact to the tick. Fractions are means over workers of the phase's
 /// share of the worker's time; percentiles are nearest-rank: the smallest staleness that at least that share of the
 /// contributions does not exceed.
 std::vector<SummaryField> summarize(const RunRecord& record);
 
+/// How the run ended; none: no field says so, or not in words of this version.
+std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields);
+
+/// The field of this key is text: it has no mean, and nothing is compared by it.
+bool holds_text(std::string_view key);
+
 /// The field of this key comes from the gradients, not from the clock: a run of the timing alone lacks it.
-bool needs_math(const std::string& key);
+bool needs_math(std::string_view key);
 
 /// The fields as a JSON object, one line each.
 std::string summary_json(const std::vector<SummaryField>& fields);

@@ -203,7 +203,7 @@ class Sentence {
 
   std::string missed(std::size_t winner, std::size_t other) const {
     const RunResult& b = run(other);
-    if (b.outcome == "diverged") return fmt::format("which {} does not: it diverged", called(other));
+    if (b.outcome == Outcome::diverged) return fmt::format("which {} does not: it diverged", called(other));
     const bool cut_short = b.simulated_seconds < *seconds(winner);
     std::string out = fmt::format("which {} {} {}", called(other), cut_short ? "had not, when its run ended after only" : "does not in",
                                   readable_seconds(b.simulated_seconds));

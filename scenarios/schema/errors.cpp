@@ -1,21 +1,52 @@
 #include "scenarios/schema/errors.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace straggler {
 
 namespace {
-constexpr std::size_t most_lines = 100;
+constexpr std::size_t most_problems = 100;
+constexpr std::string_view between = "; ";
 
-std::string below_each_other(const std::vector<std::string>& lines) {
+std::string below_each_other(const std::vector<Problem>& problems) {
   std::string all;
-  for (const std::string& line : lines) all += (all.empty() ? "" : "\n") + line;
+  for (const Problem& problem : problems) all += (all.empty() ? "" : "\n") + problem.line();
   return all;
 }
 }  // namespace
 
-ScenarioErrors::ScenarioErrors(std::vector<std::string> all) : std::runtime_error(below_each_other(all)), lines(std::move(all)) {}
+Problem::Problem(std::string_view text) {
+  const std::size_t end = text.find(between);
+  what = text.substr(0, end);
+  if (end != std::string_view::npos) remedy = text.substr(end + between.size());
+}
+
+Problem::Problem(Place at, std::string of, std::string_view about, std::string_view text) : Problem(text) {
+  place = at;
+  source = std::move(of);
+  path = about;
+}
+
+std::string Problem::text() const { return remedy.empty() ? what : what + std::string(between) + remedy; }
+
+std::string Problem::about() const { return path.empty() ? text() : path + ": " + text(); }
+
+std::string Problem::line() const {
+  if (source.empty()) return about();
+  if (place.source > 0) return "--set " + source + ": " + about();
+  const std::string spot = place == whole_file ? "" : ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  return source + spot + ": " + about();
+}
+
+ScenarioErrors::ScenarioErrors(std::vector<Problem> all) : std::runtime_error(below_each_other(all)), problems(std::move(all)) {}
+
+std::vector<std::string> ScenarioErrors::lines() const {
+  std::vector<std::string> lines;
+  for (const Problem& problem : problems) lines.push_back(problem.line());
+  return lines;
+}
 
 Places::Places(std::vector<std::string> sources) : sources_(std::move(sources)) {
   constexpr std::size_t longest = 120;
@@ -36,41 +67,25 @@ Place Places::find(std::string_view path) const {
   }
 }
 
-std::string Places::line(Place place, std::string_view path, std::string_view what) const {
-  std::string out;
-  if (place.source == 0) {
-    out = sources_.at(0);
-    if (place != whole_file) out += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-  } else {
-    out = "--set " + sources_.at(static_cast<std::size_t>(place.source));
-  }
-  out += ": ";
-  if (!path.empty()) {
-    out += path;
-    out += ": ";
-  }
-  out += what;
-  return out;
-}
-
-void Problems::add(Place place, std::string_view path, std::string_view what) {
-  found_.push_back({place, places_.line(place, path, what)});
+Problem Places::problem(Place place, std::string_view path, std::string_view text) const {
+  return {place, sources_.at(static_cast<std::size_t>(place.source)), path, text};
 }
 
 void Problems::raise() const {
   if (found_.empty()) return;
   std::vector<Problem> sorted = found_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Problem& a, const Problem& b) { return a.place < b.place; });
-  std::vector<std::string> lines;
-  for (const Problem& problem : sorted) {
-    if (std::find(lines.begin(), lines.end(), problem.line) != lines.end()) continue;  // an alias read twice
-    if (lines.size() == most_lines) {
-      lines.push_back(places_.line(problem.place, "scenario", "there are more errors than these; correct them first"));
+  std::set<std::string> said;
+  std::vector<Problem> problems;
+  for (Problem& problem : sorted) {
+    if (!said.insert(problem.line()).second) continue;  // an alias read twice
+    if (problems.size() == most_problems) {
+      problems.push_back(places_.problem(problem.place, "scenario", "there are more errors than these; correct them first"));
       break;
     }
-    lines.push_back(problem.line);
+    problems.push_back(std::move(problem));
   }
-  throw ScenarioErrors(std::move(lines));
+  throw ScenarioErrors(std::move(problems));
 }
 
 }  // namespace straggler

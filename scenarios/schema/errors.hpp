@@ -1,10 +1,11 @@
-// Where in a scenario something is wrong, and the lines that say so.
+// What is wrong with a scenario, and where.
 #pragma once
 #include <cstddef>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace straggler {
@@ -17,13 +18,36 @@ struct Place {
 /// The file itself, where there is no text to point at.
 inline constexpr Place whole_file{0, 0, 0};
 
-/// Everything that is wrong with a scenario, one line each: "FILE:LINE:COLUMN: PATH: what is wrong; what would be right",
-/// "--set PATH=VALUE: PATH: …", or "FILE: …" about the file as such. what() is all lines, one below the other. Bad input: exit code 2.
-struct ScenarioErrors : std::runtime_error {
-  explicit ScenarioErrors(std::vector<std::string> all);
-  std::vector<std::string> lines;
+/// One thing that is wrong. It stays a value until it is printed, so that whoever knows better who is to blame can say so.
+struct Problem {
+  Place place = whole_file;  // in `source`
+  std::string source;        // the file as it was named, or the text of a --set; empty: nothing is named
+  std::string path;          // what it is about; empty: the source as such
+  std::string what, remedy;  // "is missing", "write a number"; without a remedy `what` says it all
+
+  Problem() = default;
+  /// `text`: "what; remedy".
+  explicit Problem(std::string_view text);
+  Problem(Place place, std::string source, std::string_view path, std::string_view text);
+
+  /// "what; remedy".
+  std::string text() const;
+  /// "PATH: what; remedy", of the source nothing.
+  std::string about() const;
+  /// "FILE:LINE:COLUMN: PATH: what; remedy", "--set PATH=VALUE: PATH: …", or "FILE: …" about the file as such.
+  std::string line() const;
+  /// Words at the end of the line.
+  void add(std::string_view words) { (remedy.empty() ? what : remedy) += words; }
 };
 
+/// Everything that is wrong with a scenario. what() is all lines, one below the other. Bad input: exit code 2.
+struct ScenarioErrors : std::runtime_error {
+  explicit ScenarioErrors(std::vector<Problem> all);
+  explicit ScenarioErrors(Problem problem) : ScenarioErrors(std::vector{std::move(problem)}) {}
+  std::vector<Problem> problems;
+  /// One for each problem.
+  std::vector<std::string> lines() const;
+};
 /// Where every value of a scenario was written. Outlives reading, so that later stages (data, models, the cluster) can point
 /// at a place too.
 class Places {
@@ -33,9 +57,9 @@ class Places {
   void set(const std::string& path, Place place) { by_path_[path] = place; }
   /// Of `path`, or of the nearest path that holds it ("a.b" holds "a.b.c" and "a.b[0]"); the top of the file if there is none.
   Place find(std::string_view path) const;
-  /// One line about `path`; about the whole source where that is empty.
-  std::string line(Place place, std::string_view path, std::string_view what) const;
-  std::string line(std::string_view path, std::string_view what) const { return line(find(path), path, what); }
+  /// About `path`; about the whole source where that is empty. `text`: "what; remedy".
+  Problem problem(Place place, std::string_view path, std::string_view text) const;
+  Problem problem(std::string_view path, std::string_view text) const { return problem(find(path), path, text); }
 
  private:
   std::vector<std::string> sources_;
@@ -46,17 +70,14 @@ class Places {
 class Problems {
  public:
   explicit Problems(const Places& places) : places_(places) {}
-  void add(Place place, std::string_view path, std::string_view what);
-  void add(std::string_view path, std::string_view what) { add(places_.find(path), path, what); }
+  void add(Place place, std::string_view path, std::string_view text) { found_.push_back(places_.problem(place, path, text)); }
+  void add(std::string_view path, std::string_view text) { add(places_.find(path), path, text); }
+  const std::vector<Problem>& found() const { return found_; }
   bool any() const { return !found_.empty(); }
   /// Throws ScenarioErrors if there is any, in the order of their places, at most a hundred of them.
   void raise() const;
 
  private:
-  struct Problem {
-    Place place;
-    std::string line;
-  };
   const Places& places_;
   std::vector<Problem> found_;
 };

@@ -175,7 +175,7 @@ Scenario read_scenario_text(std::string text, const std::filesystem::path& file,
 void throw_error(const Scenario& scenario, std::string_view path, std::string_view what) {
   const Places nowhere({scenario.file.string()});
   const Places& places = scenario.places ? *scenario.places : nowhere;
-  throw ScenarioErrors({places.line(path, what)});
+  throw ScenarioErrors(places.problem(path, what));
 }
 
 void check_against_data(const Scenario& scenario, const DataInfo& data) {

@@ -18,7 +18,7 @@ bool among(const std::string& name, std::initializer_list<const char*> names) {
 std::vector<std::string> known_metrics() {
   std::vector<std::string> names;
   for (const SummaryField& field : summarize(RunRecord()))
-    if (!among(field.key, {"name", "scheme", "seed", "outcome", "target_accuracy", "weights_key"})) names.push_back(field.key);
+    if (!holds_text(field.key) && !among(field.key, {"seed", "target_accuracy"})) names.push_back(field.key);
   return names;
 }
 

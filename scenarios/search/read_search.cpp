@@ -285,19 +285,19 @@ SearchFile read_search(const std::filesystem::path& file) {
   return search;
 }
 
-std::vector<std::string> describe_search(const SearchFile& search) {
-  std::vector<std::string> lines;
+Description describe_search(const SearchFile& search) {
+  Description description;
   if (const auto& find = search.find) {
-    lines.push_back(fmt::format("find: {}, {} settings, {} repeats", described(find->metric), find->budget, find->repeats));
-    for (const Setting& setting : find->over) lines.push_back("find over " + described(setting));
+    description.add(Described::find, fmt::format("{}, {} settings, {} repeats", described(find->metric), find->budget, find->repeats));
+    for (const Setting& setting : find->over) description.add(Described::find_over, described(setting));
   }
   if (const auto& crossover = search.crossover) {
-    lines.push_back(fmt::format("crossover: {}, {} repeats, grid {}, tolerance {}", described(crossover->metric), crossover->repeats,
-                                crossover->grid, crossover->tolerance));
-    for (const AxisValue& each : crossover->between) lines.push_back("crossover between " + crossover->path + ": " + each.yaml);
-    lines.push_back("crossover along " + described(crossover->along));
+    description.add(Described::crossover, fmt::format("{}, {} repeats, grid {}, tolerance {}", described(crossover->metric),
+                                                      crossover->repeats, crossover->grid, crossover->tolerance));
+    for (const AxisValue& each : crossover->between) description.add(Described::crossover_value, crossover->path + ": " + each.yaml);
+    description.add(Described::crossover_along, described(crossover->along));
   }
-  return lines;
+  return description;
 }
 
 }  // namespace straggler

@@ -8,6 +8,7 @@
 
 #include "scenarios/search/metric.hpp"
 #include "scenarios/search/space.hpp"
+#include "scenarios/sweep/description.hpp"
 #include "scenarios/sweep/sweep.hpp"
 
 namespace straggler {
@@ -45,7 +46,7 @@ std::vector<ScenarioKey> search_file_keys();
 /// Reads a sweep file, with a search in it or without. Throws ScenarioErrors with all that is wrong.
 SearchFile read_search(const std::filesystem::path& file);
 
-/// What makes the search, line by line; for telling what changed.
-std::vector<std::string> describe_search(const SearchFile& search);
+/// What makes the search; empty without one.
+Description describe_search(const SearchFile& search);
 
 }  // namespace straggler

@@ -26,7 +26,7 @@ SweepGroup Trials::group_of(const Trial& trial) const {
 }
 
 void Trials::refuse_metric(const std::string& what) const {
-  throw ScenarioErrors({sweep_.places->line(metric_.place, metric_.path, what)});
+  throw ScenarioErrors(sweep_.places->problem(metric_.place, metric_.path, what));
 }
 
 void Trials::settle_metric(const Scenario& scenario) {
@@ -103,8 +103,7 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
       const PointOutcome& outcome = outcomes[trial * repeats + repeat];
       if (!outcome.failure.empty()) failures_.push_back(outcome.failure);
       if (!outcome.result) continue;
-      for (const SummaryField& field : outcome.result->fields)
-        if (field.key == metric_.name && field.kind == SummaryField::Kind::number) values[repeat] = std::stod(field.value);
+      values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
     }
     all.push_back(Measured::of(std::move(values), exact(trials[trial])));
   }

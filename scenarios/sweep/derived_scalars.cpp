@@ -9,20 +9,14 @@
 #include <set>
 #include <utility>
 
-#include "scenarios/results/text.hpp"
 #include "scenarios/sweep/swept_axes.hpp"
 
 namespace straggler {
 namespace {
 
-using Kind = SummaryField::Kind;
-using Scalar = std::function<std::optional<double>(const SweepRow&)>;
+using ScalarOfRow = std::function<std::optional<double>(const SweepRow&)>;
 
-std::optional<double> number_of(const SweepRow& row, const char* key) {
-  for (const SummaryField& field : row.fields)
-    if (field.key == key) return field.kind == Kind::number ? std::optional(std::stod(field.value)) : std::nullopt;
-  return std::nullopt;
-}
+std::optional<double> number_of(const SweepRow& row, const char* key) { return scalar_of(row.fields, key).number(); }
 
 std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 && std::isfinite(*a / *b) ? std::optional(*a / *b) : std::nullopt;
@@ -67,12 +61,11 @@ class FewestWorkers {
   std::map<std::pair<std::vector<std::size_t>, std::int64_t>, const SweepRow*> rows_;
 };
 
-void add(const char* key, const SweepOutcome& outcome, const Scalar& scalar, std::vector<std::vector<SummaryField>>& all) {
+void add(const char* key, const SweepOutcome& outcome, const ScalarOfRow& formula, std::vector<std::vector<SummaryField>>& all) {
   std::vector<std::optional<double>> values;
-  for (const SweepRow& row : outcome.rows) values.push_back(scalar(row));
+  for (const SweepRow& row : outcome.rows) values.push_back(formula(row));
   if (std::none_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); })) return;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    all[i].push_back(values[i] ? SummaryField{key, Kind::number, number_text(*values[i])} : SummaryField{key, Kind::none, {}});
+  for (std::size_t i = 0; i < values.size(); ++i) all[i].push_back({key, Scalar(values[i])});
 }
 
 }  // namespace
@@ -88,7 +81,7 @@ std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::st
   if (axis == axes.end()) return all;
   const FewestWorkers fewest(*axis, outcome, axes);
   if (!fewest.differ()) return all;
-  const auto against = [&](const char* key, bool time) -> Scalar {
+  const auto against = [&](const char* key, bool time) -> ScalarOfRow {
     return [&fewest, key, time](const SweepRow& row) -> std::optional<double> {
       const SweepRow* const first = fewest.like(row);
       if (first == nullptr) return std::nullopt;
@@ -112,11 +105,9 @@ SweepScalars::SweepScalars(const std::vector<std::string>& columns, const SweepO
   for (const SweepRow& row : outcome.rows) learn(row.fields);
 }
 
-const SummaryField* SweepScalars::find(const SweepRow& row, const std::string& key) const {
-  for (const auto* fields : {&row.fields, &derived_[static_cast<std::size_t>(&row - first_)]})
-    for (const SummaryField& field : *fields)
-      if (field.key == key) return &field;
-  return nullptr;
+const Scalar& SweepScalars::find(const SweepRow& row, const std::string& key) const {
+  const Scalar& own = scalar_of(row.fields, key);
+  return own.is_none() ? scalar_of(derived_[static_cast<std::size_t>(&row - first_)], key) : own;
 }
 
 }  // namespace straggler

@@ -24,8 +24,8 @@ class SweepScalars {
   SweepScalars(const std::vector<std::string>& columns, const SweepOutcome& outcome);
   /// In the order of the tables' columns.
   const std::vector<std::string>& keys() const { return keys_; }
-  /// nullptr if the row, one of the outcome's own, has none such.
-  const SummaryField* find(const SweepRow& row, const std::string& key) const;
+  /// Of a row, one of the outcome's own; a scalar that is none if it has no such field.
+  const Scalar& find(const SweepRow& row, const std::string& key) const;
 
  private:
   const SweepRow* first_;

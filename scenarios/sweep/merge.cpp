@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 
 #include "scenarios/sweep/sweep_run.hpp"
@@ -10,7 +9,7 @@ using PlaceInSweep = std::pair<std::size_t, std::int64_t>;  // group, repeat
 
 /// What the shards have, all of one sweep.
 struct Shards {
-  std::vector<std::string> description;
+  Description description;
   PlannedSweep plan;
   std::map<PlaceInSweep, PlacedPoint> places;
   std::map<std::string, FinishedPoint> finished;
@@ -37,12 +36,10 @@ struct Shards {
   }
 };
 
-void refuse_search(const std::filesystem::path& file, const std::vector<std::string>& description) {
-  for (const std::string& line : description)
-    for (const char* const search : {"find", "crossover"})
-      if (line.starts_with(search + std::string(": ")))
-        throw ResultsError(file.string() + ": is of a search, whose answer is in " + search +
-                           ".csv; name folders of sweeps over axes alone, which have points.csv");
+void refuse_search(const std::filesystem::path& file, const Description& description) {
+  if (!description.is_search()) return;
+  throw ResultsError(file.string() + ": is of a search, whose answer is in " + (description.has(Described::find) ? "find" : "crossover") +
+                     ".csv; name folders of sweeps over axes alone, which have points.csv");
 }
 
 Shards read_shards(const std::vector<std::filesystem::path>& states) {
@@ -51,12 +48,12 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
     if (!std::filesystem::exists(file))
       throw ResultsError(file.string() + ": is not there; name folders of sweeps, each with its sweep.sqlite");
     SweepState state = SweepState::to_read(file);
-    const std::vector<std::string> its = state.description();
+    const Description its = state.description();
     if (its.empty()) throw ResultsError(file.string() + ": no sweep was run there; name the folders of its shards");
     refuse_search(file, its);
     if (!shards.description.empty() && its != shards.description)
       throw ResultsError(file.string() + ": belongs to another sweep than " + states.front().string() + " (" +
-                         first_difference(its, shards.description) + "); merge shards of one sweep only");
+                         change(its, shards.description).first() + "); merge shards of one sweep only");
     shards.description = its;
     shards.take(state);
   }
@@ -65,19 +62,13 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
 
 }  // namespace
 
-std::string first_difference(const std::vector<std::string>& here, const std::vector<std::string>& there) {
-  const auto [mine, theirs] = std::mismatch(here.begin(), here.end(), there.begin(), there.end());
-  const auto text = [](const auto at, const std::vector<std::string>& of) { return at == of.end() ? "nothing" : "'" + *at + "'"; };
-  return text(mine, here) + " here, " + text(theirs, there) + " there";
-}
-
 SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into) {
   Shards shards = read_shards(states);
-  if (const std::vector<std::string> before = into.description(); before == shards.description)
+  if (const Description before = into.description(); before == shards.description)
     shards.take(into);
   else if (into.points() > 0)
     throw ResultsError(into.file().string() + ": belongs to another sweep than " + states.front().string() + " (" +
-                       first_difference(before, shards.description) + "); name another with --out, or --force to replace what it holds");
+                       change(before, shards.description).first() + "); name another with --out, or --force to replace what it holds");
   into.describe(shards.description);
   into.plan(shards.plan);
   SweepOutcome outcome;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/text.hpp"
@@ -24,12 +23,7 @@ class Watcher final : public ProgressListener {
 
 /// At the end, on the samples that the learning curve is about: `final_test_loss` is always of the test set.
 SummaryField validation_loss(const RunRecord& record) {
-  SummaryField field{"final_validation_loss", SummaryField::Kind::none, {}};
-  if (!record.curve.empty() && record.curve.back().test_loss && std::isfinite(*record.curve.back().test_loss)) {
-    field.kind = SummaryField::Kind::number;
-    field.value = number_text(*record.curve.back().test_loss);
-  }
-  return field;
+  return {"final_validation_loss", record.curve.empty() ? Scalar() : Scalar(record.curve.back().test_loss)};
 }
 
 void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, DataCache& data) {
@@ -66,12 +60,7 @@ std::vector<SummaryField> point_fields(const RunRecord& record) {
   std::vector<SummaryField> fields = summarize(record);
   for (const double threshold : record.thresholds) {
     const Reached when = reached(record.curve, threshold, record.sustain);
-    SummaryField field{fmt::format("time_to_{}_s", number_text(threshold)), SummaryField::Kind::none, {}};
-    if (when.at) {
-      field.kind = SummaryField::Kind::number;
-      field.value = seconds_text(when.at->time);
-    }
-    fields.push_back(std::move(field));
+    fields.push_back({fmt::format("time_to_{}_s", number_text(threshold)), when.at ? Scalar(when.at->time) : Scalar()});
   }
   return fields;
 }

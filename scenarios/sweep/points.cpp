@@ -12,7 +12,7 @@ std::vector<SweepGroup> groups_of(const Sweep& sweep) {
   for (const Axis& axis : sweep.axes) {
     count *= axis.values.size();
     if (count * static_cast<std::size_t>(sweep.repeats) > most_points)
-      throw ScenarioErrors({sweep.places->line(whole_file, "axes", "make more than a million points; take fewer values")});
+      throw ScenarioErrors(sweep.places->problem(whole_file, "axes", "make more than a million points; take fewer values"));
   }
   std::vector<SweepGroup> groups(count);
   for (std::size_t g = 0; g < count; ++g) {
@@ -61,14 +61,15 @@ Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
     scenario.seed += static_cast<std::uint64_t>(repeat);
     return scenario;
   } catch (const ScenarioErrors& errors) {
-    std::vector<std::string> lines = errors.lines;
-    for (std::string& line : lines)
-      for (std::size_t i = 0; i < own; ++i) {
-        const std::string asked = "--set " + sets[i] + ": ";
-        if (!line.starts_with(asked)) continue;
-        line = sweep_.places->line(group.places[i], {}, line.substr(asked.size())) + hint_at_whole(group.set[i].second, line);
-      }
-    throw ScenarioErrors(std::move(lines));
+    std::vector<Problem> problems = errors.problems;
+    for (Problem& problem : problems) {
+      const auto set = static_cast<std::size_t>(problem.place.source);  // from 1; 0: the file
+      if (set == 0 || set > own) continue;
+      const std::string hint = hint_at_whole(group.set[set - 1].second, problem.what);
+      problem = sweep_.places->problem(group.places[set - 1], problem.path, problem.text());
+      problem.add(hint);
+    }
+    throw ScenarioErrors(std::move(problems));
   }
 }
 

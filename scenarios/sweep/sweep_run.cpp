@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/statistics/statistics.hpp"
@@ -11,11 +10,6 @@
 
 namespace straggler {
 namespace {
-
-const SummaryField* number_field(const std::vector<SummaryField>& fields, const std::string& key) {
-  const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& each) { return each.key == key; });
-  return at == fields.end() || at->kind != SummaryField::Kind::number ? nullptr : &*at;
-}
 
 /// Which points a sweep has, and whether a group wants another repeat.
 class SweepPlan {
@@ -52,7 +46,7 @@ class SweepPlan {
     if (repeats < sweep_.repeats || repeats >= sweep_.until->most || done.rbegin()->first != repeats - 1) return {};
     std::vector<double> values;
     for (const auto& [number, fields] : done)
-      if (const SummaryField* value = number_field(fields, metric(fields))) values.push_back(std::stod(value->value));
+      if (const auto value = scalar_of(fields, metric(fields)).number()) values.push_back(*value);
     const RepeatStatistics statistics = statistics_of(values);
     if (statistics.count >= 2 && statistics.half_width <= sweep_.until->relative * std::abs(statistics.mean)) return {};
     places_.emplace_back(group, repeats);
@@ -79,7 +73,7 @@ class SweepPlan {
 
   std::string metric(const std::vector<SummaryField>& fields) const {
     if (!sweep_.until->metric.empty()) return sweep_.until->metric;
-    return number_field(fields, "target_accuracy") ? "time_to_target_s" : "samples_per_second";
+    return scalar_of(fields, "target_accuracy").is_number() ? "time_to_target_s" : "samples_per_second";
   }
 
   const Sweep& sweep_;
@@ -109,18 +103,18 @@ std::string point_name(const std::vector<std::string>& columns, const std::vecto
   return name + "repeat " + std::to_string(repeat);
 }
 
-std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more) {
-  std::vector<std::string> lines{"sweep: " + sweep.name};
+Description describe(const Sweep& sweep, const std::vector<std::string>& more) {
+  Description description;
+  description.add(Described::sweep, sweep.name);
   const PointReader reader(sweep, more);
   const std::vector<SweepGroup> groups = groups_of(sweep);
-  std::istringstream base(write_scenario(reader.read(groups.front(), 0)));
-  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first point: " + line);
+  description.add_lines(Described::point_scenario, write_scenario(reader.read(groups.front(), 0)));
   for (const Axis& axis : sweep.axes)
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
-      for (const auto& values : axis.values) lines.push_back("axis " + axis.paths[i] + ": " + values[i].yaml);
-  lines.push_back("repeats: " + std::to_string(sweep.repeats));
-  if (timing_without_chance(sweep, reader, groups)) lines.emplace_back(seedless_timing);
-  return lines;
+      for (const auto& values : axis.values) description.add(Described::axis, axis.paths[i] + ": " + values[i].yaml);
+  description.add(Described::repeats, std::to_string(sweep.repeats));
+  if (timing_without_chance(sweep, reader, groups)) description.add(Described::timing, seedless_timing);
+  return description;
 }
 
 bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool) {

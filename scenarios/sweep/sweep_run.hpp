@@ -53,13 +53,8 @@ SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, Swee
 /// "PATH=LABEL, …, repeat 2".
 std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat);
 
-/// "'LINE' here, 'LINE' there": the first line in which two descriptions differ.
-std::string first_difference(const std::vector<std::string>& here, const std::vector<std::string>& there);
-
-/// What makes the sweep: its base scenario, its axes, its repeats; line by line. Says so (`seedless_timing`) if the seed changes the timing
-/// of none of its settings, by looking at each value of each axis beside the first values of the others.
-std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::string>& more);
-
-inline constexpr const char* seedless_timing = "timing: the same from every seed";
+/// What makes the sweep: its base scenario, its axes, its repeats. Says so (`seedless_timing`) if the seed changes the timing of none of
+/// its settings, by looking at each value of each axis beside the first values of the others.
+Description describe(const Sweep& sweep, const std::vector<std::string>& more);
 
 }  // namespace straggler

@@ -6,6 +6,10 @@
 #include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+
+#include "scenarios/results/out_file.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
@@ -22,12 +26,20 @@ std::int64_t birth(pid_t process) {
   return std::strtoll(word.c_str(), nullptr, 10);
 }
 
-/// A line a field: key, kind, value; none of them holds a tab or a line end.
+/// A line a field: key, kind, value as files have it; none of them holds a tab or a line end.
 std::string text_of(const std::vector<SummaryField>& fields) {
   std::string text;
-  for (const SummaryField& field : fields)
-    text += field.key + '\t' + std::to_string(static_cast<int>(field.kind)) + '\t' + field.value + '\n';
+  for (const SummaryField& field : fields) text += field.key + '\t' + name_of(field.value.kind()) + '\t' + field.value.written() + '\n';
   return text;
+}
+
+/// The kind of a scalar; earlier versions wrote 0 for none, 1 for any number, 2 for text.
+Scalar::Kind kind_of(const std::string& name, const std::string& written) {
+  if (name == "0") return Scalar::Kind::none;
+  if (name == "1") return written.find_first_not_of("0123456789") == std::string::npos ? Scalar::Kind::count : Scalar::Kind::real;
+  if (name == "2") return Scalar::Kind::text;
+  if (const auto kind = scalar_kind(name)) return *kind;
+  throw std::invalid_argument(in_quotes(name) + " is no kind of scalar");
 }
 
 std::vector<SummaryField> fields_of(const std::string& text) {
@@ -36,11 +48,8 @@ std::vector<SummaryField> fields_of(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
     if (second == std::string::npos) continue;
-    SummaryField field;
-    field.key = line.substr(0, first);
-    field.kind = static_cast<SummaryField::Kind>(line[first + 1] - '0');
-    field.value = line.substr(second + 1);
-    fields.push_back(std::move(field));
+    const std::string kind = line.substr(first + 1, second - first - 1), written = line.substr(second + 1);
+    fields.push_back({line.substr(0, first), Scalar::read(kind_of(kind, written), written)});
   }
   return fields;
 }
@@ -81,7 +90,11 @@ std::optional<FinishedPoint> SweepState::find(const std::string& id) {
   Statement select(database_, "SELECT fields, wall FROM points WHERE id = ?");
   select.bind(0, std::string_view(id));
   if (!select.step()) return std::nullopt;
-  return FinishedPoint{fields_of(select.text(0)), select.number(1)};
+  try {
+    return FinishedPoint{fields_of(select.text(0)), select.number(1)};
+  } catch (const std::invalid_argument& error) {
+    throw ResultsError(file().string() + ": point " + id + ": " + error.what() + "; run the sweep again with --force");
+  }
 }
 
 void SweepState::record(const std::string& id, const FinishedPoint& point) {
@@ -121,18 +134,18 @@ std::size_t SweepState::points() {
   return static_cast<std::size_t>(count.count(0));
 }
 
-std::vector<std::string> SweepState::description() {
+Description SweepState::description() {
   std::vector<std::string> lines;
   Statement select(database_, "SELECT text FROM description ORDER BY line");
   while (select.step()) lines.push_back(select.text(0));
-  return lines;
+  return Description::of_lines(lines);
 }
 
-void SweepState::describe(const std::vector<std::string>& lines) {
+void SweepState::describe(const Description& description) {
   Transaction transaction(database_);
   database_.run("DELETE FROM description");
   Statement insert(database_, "INSERT INTO description (text) VALUES (?)");
-  for (const std::string& line : lines) insert.bind(0, std::string_view(line)).run();
+  for (const std::string& line : description.lines()) insert.bind(0, std::string_view(line)).run();
   transaction.commit();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scenarios/results/summary.hpp"
+#include "scenarios/sweep/description.hpp"
 #include "scenarios/sweep/sqlite.hpp"
 
 namespace straggler {
@@ -52,9 +53,9 @@ class SweepState {
   std::size_t points();
   const std::filesystem::path& file() const { return database_.file(); }
 
-  /// What the sweep was when it was last run, line by line; empty: it was not. Then what it is now.
-  std::vector<std::string> description();
-  void describe(const std::vector<std::string>& lines);
+  /// What the sweep was when it was last run; empty: it was not. Then what it is now.
+  Description description();
+  void describe(const Description& description);
   void plan(const PlannedSweep& plan);
   PlannedSweep planned();
   /// The finished points of the sweep as it is now, in its order.

@@ -11,8 +11,6 @@
 namespace straggler {
 namespace {
 
-bool is_word(const std::string& key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
-
 struct Group {
   std::size_t number;
   std::vector<const SweepRow*> rows;
@@ -30,8 +28,7 @@ std::vector<Group> grouped(const SweepOutcome& outcome) {
 RepeatStatistics statistics_of(const Group& group, const SweepScalars& all, const std::string& key) {
   std::vector<double> values;
   for (const SweepRow* row : group.rows)
-    if (const SummaryField* field = all.find(*row, key); field && field->kind == SummaryField::Kind::number)
-      values.push_back(std::stod(field->value));
+    if (const auto value = all.find(*row, key).number()) values.push_back(*value);
   return straggler::statistics_of(values);
 }
 
@@ -55,10 +52,7 @@ std::string points_csv(const std::vector<std::string>& columns, const SweepOutco
   for (const SweepRow& row : outcome.rows) {
     for (const std::string& label : outcome.groups[row.group].labels) text += csv_text(label) + ",";
     text += fmt::format("{},{}", row.repeat, row.seed);
-    for (const std::string& key : all.keys()) {
-      const SummaryField* const field = all.find(row, key);
-      text += "," + (field && field->kind != SummaryField::Kind::none ? csv_text(field->value) : std::string());
-    }
+    for (const std::string& key : all.keys()) text += "," + csv_text(all.find(row, key).written());
     text += "\n";
   }
   return text;
@@ -70,7 +64,7 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   text += "count";
   const SweepScalars all(columns, outcome);
   std::vector<std::string> keys = all.keys();
-  std::erase_if(keys, is_word);
+  std::erase_if(keys, holds_text);
   for (const std::string& key : keys) text += fmt::format(",{0}_mean,{0}_sd,{0}_ci95,{0}_count", key);
   text += "\n";
   for (const Group& group : grouped(outcome)) {

@@ -22,7 +22,7 @@ std::string refusal(const std::vector<std::string>& sets, double* used = nullptr
     const Experiment experiment(read_scenario_text(cluster(3), "test.yaml", sets), options);
     if (used) *used = experiment.explain().groups[0].memory_used;
   } catch (const ScenarioErrors& errors) {
-    return errors.lines.front();
+    return errors.lines().front();
   }
   return "";
 }

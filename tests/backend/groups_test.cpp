@@ -151,7 +151,7 @@ TEST_CASE("collectives over groups that start as workers come are refused in one
     run_timing(cluster(2),
                {"training.scheme=gathered", "cluster.network.collective={algorithm: ring, fidelity: stepwise, start: as_they_come}"});
   } catch (const ScenarioErrors& errors) {
-    lines = errors.lines;
+    lines = errors.lines();
   }
   REQUIRE(lines.size() == 1);
   CHECK(lines.front().ends_with("these do not start as workers come; take cluster.network.collective.start: together"));

@@ -15,7 +15,7 @@ std::vector<std::string> refusal(const std::string& set) {
   try {
     read_scenario_text(cluster(4), "test.yaml", {set});
   } catch (const ScenarioErrors& refused) {
-    return refused.lines;
+    return refused.lines();
   }
   return {};
 }

@@ -19,7 +19,7 @@ std::pair<Explanation::Group, std::string> explained(const std::string& cost, co
                                 options);
     return {experiment.explain().groups.at(0), ""};
   } catch (const ScenarioErrors& errors) {
-    return {{}, errors.lines.front()};
+    return {{}, errors.lines().front()};
   }
 }
 

@@ -116,8 +116,8 @@ TEST_CASE("single figures of a built-in device's 16 bits can be replaced") {
     explained("{profile: k80, compute: {roofline: {fp16: {efficiency: 0.5}}}}", "mixed");
     FAIL("accepted");
   } catch (const ScenarioErrors& refused) {
-    REQUIRE(refused.lines.size() == 1);
-    CHECK(refused.lines[0].find("devices.node.compute.roofline.fp16.peak: is missing; write a compute rate") != std::string::npos);
+    REQUIRE(refused.lines().size() == 1);
+    CHECK(refused.lines()[0].find("devices.node.compute.roofline.fp16.peak: is missing; write a compute rate") != std::string::npos);
   }
 }
 

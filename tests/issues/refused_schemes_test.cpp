@@ -57,7 +57,7 @@ TEST_CASE("an all-reduce of a scheme with a server is refused: place, what is wr
       try {
         run_timing(cluster(workers), sets);
       } catch (const ScenarioErrors& errors) {
-        lines = errors.lines;
+        lines = errors.lines();
       }
       REQUIRE(lines.size() == 1);
       CHECK(lines.front() == "--set training.scheme={kind: reduces_beside_server, what: " + what +

@@ -49,9 +49,11 @@ TEST_CASE("a point to be run arrives as the scenario that it is, without the pla
 }
 
 TEST_CASE("a finished point, evaluations and keys arrive to the bit") {
-  const FinishedPoint point{{{"scheme", SummaryField::Kind::text, "asgd, \"damped\"\n"},
-                             {"time_to_target_s", SummaryField::Kind::none, {}},
-                             {"simulated_seconds", SummaryField::Kind::number, "0.1234567890123456789"}},
+  const FinishedPoint point{{{"scheme", Scalar("asgd, \"damped\"\n")},
+                             {"time_to_target_s", Scalar()},
+                             {"seed", Scalar(~std::uint64_t{0})},
+                             {"final_test_loss", Scalar(5e-324)},
+                             {"simulated_seconds", Scalar(Time::from_ticks(8'640'000'000'000'000'001))}},
                             0.1};
   const std::vector<Evaluation> evaluations{{std::numeric_limits<double>::quiet_NaN(), -0.0}, {5e-324, 1.0 / 3}};
   const std::vector<Key> keys{{1, 2}, {~std::uint64_t{0}, 0}};
@@ -65,12 +67,7 @@ TEST_CASE("a finished point, evaluations and keys arrive to the bit") {
   const Bytes bytes = packer.take();
   Unpacker unpacker(bytes);
   const FinishedPoint there = get_point(unpacker);
-  REQUIRE(there.fields.size() == point.fields.size());
-  for (std::size_t i = 0; i < point.fields.size(); ++i) {
-    CHECK(there.fields[i].key == point.fields[i].key);
-    CHECK(there.fields[i].kind == point.fields[i].kind);
-    CHECK(there.fields[i].value == point.fields[i].value);
-  }
+  CHECK(there.fields == point.fields);
   CHECK(there.wall_seconds == point.wall_seconds);
   for (const Evaluation& each : evaluations) {
     const Evaluation value = get_evaluation(unpacker);

@@ -15,7 +15,7 @@ using Times = std::vector<std::vector<double>>;  // empty: missed
 /// To 0.5 "fast" is twice as fast as the others, who are level in the mean; to 0.8 "b" gets in three of five runs, the others always.
 RaceAnswer answer() {
   RaceAnswer answer;
-  answer.description = {"scenario of the first run: name: base", "seeds: 5"};
+  answer.description = Description::of_lines({"scenario of the first run: name: base", "seeds: 5"});
   answer.name = "base";
   answer.entrants = {"fast", "a", "b"};
   answer.seeds.assign(3, {7, 8, 9, 10, 11});

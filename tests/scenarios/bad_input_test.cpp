@@ -237,8 +237,8 @@ TEST_CASE("what is wrong with the file itself has no line and column") {
     try {
       reads();
     } catch (const ScenarioErrors& refused) {
-      REQUIRE(refused.lines.size() == 1);
-      return refused.lines[0];
+      REQUIRE(refused.lines().size() == 1);
+      return refused.lines()[0];
     }
     return "accepted";
   };
@@ -275,9 +275,9 @@ TEST_CASE("files that are no scenarios are refused") {
     try {
       read_scenario(file, {}, options());
     } catch (const ScenarioErrors& refused) {
-      REQUIRE_FALSE(refused.lines.empty());
-      CHECK(refused.lines[0].starts_with(file.string() + ":"));
-      return refused.lines[0];
+      REQUIRE_FALSE(refused.lines().empty());
+      CHECK(refused.lines()[0].starts_with(file.string() + ":"));
+      return refused.lines()[0];
     }
     return std::string("accepted");
   };
@@ -369,7 +369,7 @@ TEST_CASE("random damage is read or refused, never more") {
       REQUIRE(read(write_scenario(scenario, vocabulary())) == scenario);  // what was understood can be written down
     } catch (const ScenarioErrors& error) {
       ++refused;
-      REQUIRE_FALSE(error.lines.empty());
+      REQUIRE_FALSE(error.lines().empty());
     }
   }
   CHECK(accepted > 0);

@@ -15,7 +15,7 @@ RunResult run(const std::string& name, const std::string& scheme, double samples
   result.folder = "results/" + name;
   result.name = name;
   result.scheme = scheme;
-  result.outcome = "completed";
+  result.outcome = Outcome::completed;
   result.data = "fashion_mnist";
   result.model = "mlp";
   result.workers = 4;
@@ -227,8 +227,8 @@ TEST_CASE("what makes runs hard to compare is noted") {
   b.model = "softmax";
   b.data_path = "/mnist";
   c.data_path = "/other";
-  b.outcome = "diverged";
-  c.outcome = "interrupted";
+  b.outcome = Outcome::diverged;
+  c.outcome = Outcome::interrupted;
   c.data = c.model = "";  // not known: says nothing
   const Comparison comparison = compare({a, b, c});
   CHECK(noted(comparison, "the runs differ in model: mlp (a), softmax (b)"));
@@ -306,7 +306,7 @@ TEST_CASE("the winner is held against a run that was asked, and who was not aske
 
 TEST_CASE("a run that diverged is not told to run longer") {
   RunResult lost = run("sync", "ssgd", 1000, 0);
-  lost.outcome = "diverged";
+  lost.outcome = Outcome::diverged;
   lost.simulated_seconds = 1;
   const Comparison comparison = compare({lost, run("free", "asgd", 500, 20'000)});
   CHECK(mentions(comparison.verdict, "which synchronous SGD ('sync') does not: it diverged"));

@@ -119,7 +119,7 @@ inline std::vector<std::string> errors(const std::string& text, const std::vecto
   try {
     read(text, sets);
   } catch (const ScenarioErrors& refused) {
-    return refused.lines;
+    return refused.lines();
   }
   return {};
 }

@@ -32,7 +32,7 @@ struct Population {
     try {
       read_scenario_text(good, "dir/good.yaml", sets, with);
     } catch (const ScenarioErrors& refused) {
-      return refused.lines;
+      return refused.lines();
     }
     return {};
   }

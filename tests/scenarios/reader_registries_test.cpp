@@ -89,9 +89,9 @@ TEST_CASE("the schemes that need a server are told so when there is none") {
       read_scenario_text(example, "example.yaml", {"cluster.servers.count=0", "training.scheme=" + scheme});
       FAIL("accepted");
     } catch (const ScenarioErrors& refused) {
-      REQUIRE(refused.lines.size() == 1);
-      CHECK(refused.lines[0].find(variant.entry->name) != std::string::npos);
-      CHECK(refused.lines[0].find("needs a parameter server, and the cluster has none") != std::string::npos);
+      REQUIRE(refused.lines().size() == 1);
+      CHECK(refused.lines()[0].find(variant.entry->name) != std::string::npos);
+      CHECK(refused.lines()[0].find("needs a parameter server, and the cluster has none") != std::string::npos);
     }
   }
 }

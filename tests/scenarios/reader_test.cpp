@@ -170,7 +170,7 @@ TEST_CASE("later stages can point at a place too") {
     // "  batch: {per_worker: 256}": the value stands in column 23 of its line.
     const std::size_t at = good.find("256}");
     const auto line = 1 + std::count(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    CHECK(refused.lines ==
+    CHECK(refused.lines() ==
           std::vector<std::string>{"dir/good.yaml:" + std::to_string(line) +
                                    ":23: training.batch.per_worker: a batch of 256 samples is larger than the data, which has 200 to "
                                    "train on; write at most that"});

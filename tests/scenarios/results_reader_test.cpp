@@ -43,7 +43,7 @@ TEST_CASE("what a run wrote is read back") {
   const RunResult run = read_run_result(written(scratch, record));
   CHECK(run.name == "demo");
   CHECK(run.scheme == "asgd");
-  CHECK(run.outcome == "completed");
+  CHECK(run.outcome == Outcome::completed);
   CHECK(run.workers == 2);
   CHECK(run.simulated_seconds == 8);
   CHECK(run.samples_per_second == 24);

@@ -50,7 +50,7 @@ std::string refusal_of(const std::vector<std::string>& sets, const std::string& 
   try {
     run_timing(yaml, sets);
   } catch (const ScenarioErrors& errors) {
-    return errors.lines.size() == 1 ? errors.lines.front() : "several lines";
+    return errors.lines().size() == 1 ? errors.lines().front() : "several lines";
   }
   return "";
 }

@@ -23,7 +23,7 @@ FoundPoint tried(const SearchFile& search, const std::vector<double>& shares, co
   return point;
 }
 
-const std::vector<std::string> description = {"sweep: a<b", "scenario of the first point: name: base", "find: whatever"};
+const Description description = Description::of_lines({"sweep: a<b", "scenario of the first point: name: base", "find: whatever"});
 
 /// What comes back from the state, and its page twice: as it was, and read back.
 std::string page_of(const SearchAnswer& answer) {
@@ -178,7 +178,7 @@ TEST_CASE("a page is of what was run last, or none") {
         "here: the search has not come to its end, or an earlier version ran it; run the search again: what is finished is there");
   state.keep_answer(write_answer(answer_of(search, FindOutcome(), state.description())));
   CHECK(refused(state).empty());
-  state.keep_answer(write_answer(answer_of(search, FindOutcome(), {"sweep: before"})));
+  state.keep_answer(write_answer(answer_of(search, FindOutcome(), Description::of_lines({"sweep: before"}))));
   CHECK(refused(state) ==
         "here: the search was changed and has not come to its end since; run the search again: what is finished is there");
   state.keep_answer("{}");

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "support/text.hpp"
 
@@ -33,9 +32,7 @@ inline SweepOutcome made_up(const std::vector<std::vector<std::string>>& values,
       SweepRow row;
       row.group = outcome.groups.size();
       row.repeat = repeat;
-      for (const auto& [key, value] : truth(labels, repeat))
-        row.fields.push_back(
-            {key, value < 0 ? SummaryField::Kind::none : SummaryField::Kind::number, value < 0 ? std::string() : number_text(value)});
+      for (const auto& [key, value] : truth(labels, repeat)) row.fields.push_back({key, value < 0 ? Scalar() : Scalar(value)});
       outcome.rows.push_back(std::move(row));
     }
     outcome.groups.push_back({labels, {}, {}});

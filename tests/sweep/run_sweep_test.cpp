@@ -20,11 +20,7 @@ using namespace straggler::test;
 
 namespace {
 
-std::string value(const SweepRow& row, const std::string& key) {
-  for (const SummaryField& field : row.fields)
-    if (field.key == key) return field.value;
-  return "?";
-}
+const Scalar& value(const SweepRow& row, const std::string& key) { return scalar_of(row.fields, key); }
 
 }  // namespace
 
@@ -119,7 +115,7 @@ repeats: 2
   CHECK(found.points == one.points);
 
   SweepState other(files.folder() / "other");
-  other.describe({"another sweep"});
+  other.describe(Description::of_lines({"another sweep"}));
   CHECK_THROWS_AS(merge_sweeps({shards[0], files.folder() / "other"}, whole), ResultsError);
 }
 
@@ -232,8 +228,8 @@ TEST_CASE("times to thresholds stand beside the other scalars; one that is misse
   CHECK(heads.ends_with(",time_to_0.3_s,time_to_0.999_s"));
   double sum = 0;
   for (const SweepRow& row : swept.outcome.rows) {
-    sum += std::stod(value(row, "time_to_0.3_s"));
-    CHECK(value(row, "time_to_0.999_s").empty());
+    sum += value(row, "time_to_0.3_s").number().value();
+    CHECK(value(row, "time_to_0.999_s").is_none());
   }
   std::vector<std::string> lines, names, cells;
   const auto split = [](const std::string& text, char at) {

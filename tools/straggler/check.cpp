@@ -10,6 +10,7 @@
 #include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
+#include "tools/straggler/check_json.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -141,7 +142,7 @@ std::string described_precision(const Scenario& scenario) {
   return text;
 }
 
-void print(const Scenario& scenario, const Explanation& explanation, bool timing_only) {
+void print(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
@@ -172,10 +173,16 @@ void print(const Scenario& scenario, const Explanation& explanation, bool timing
                                                   readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
                                     : "about " + timing_alone);
   print_layers(explanation);
-  for (const std::string& warning : explanation.warnings) fmt::print("warning: {}\n", warning);
-  if (timing_only || !explanation.learns) return;
-  if (const std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
-    fmt::print("warning: {}\n", warning);
+  for (const std::string& warning : warnings) fmt::print("warning: {}\n", warning);
+}
+
+/// Those of the scenario, and of this machine's memory where the math is to run.
+std::vector<std::string> warnings_of(const Explanation& explanation, bool timing_only) {
+  std::vector<std::string> warnings = explanation.warnings;
+  if (timing_only || !explanation.learns) return warnings;
+  if (std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
+    warnings.push_back(std::move(warning));
+  return warnings;
 }
 
 int execute(const std::vector<std::string>& given) {
@@ -187,6 +194,7 @@ int execute(const std::vector<std::string>& given) {
   add("graph", po::value<std::string>()->value_name("FILE"),
       "writes hosts, switches and cables to FILE.dot or FILE.graphml, which topology file reads");
   add("timing-only", "as a run without the math: no data files needed");
+  add("json", "prints one JSON object: what the lines and tables hold, times in seconds");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   std::vector<std::string> sets;
@@ -196,7 +204,12 @@ int execute(const std::vector<std::string>& given) {
   options.threads = arguments.common().threads;
   options.timing_only = arguments.flag("timing-only") || scenario.workload.data.name == no_data;
   const Experiment experiment(scenario, options);
-  print(scenario, experiment.explain(), options.timing_only);
+  const Explanation explanation = experiment.explain();
+  const std::vector<std::string> warnings = warnings_of(explanation, options.timing_only);
+  if (arguments.flag("json"))
+    fmt::print("{}", check_json(scenario, explanation, warnings));
+  else
+    print(scenario, explanation, warnings);
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }
@@ -208,6 +221,7 @@ const Command check_command{"check", "SCENARIO.yaml",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
                             "  straggler check scenario.yaml --graph cluster.dot\n"
+                            "  straggler check scenario.yaml --json\n"
                             "  straggler init | straggler check -          # - is standard input\n",
                             execute};
 

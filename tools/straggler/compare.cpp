@@ -8,7 +8,9 @@ namespace straggler::cli {
 namespace {
 
 int execute(const std::vector<std::string>& given) {
-  Arguments arguments(compare_command, boost::program_options::options_description());
+  boost::program_options::options_description own("Options", 110);
+  own.add_options()("json", "prints one JSON object: what the table holds, with all scalars and thresholds of each run");
+  Arguments arguments(compare_command, own);
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;
   std::vector<RunResult> runs;
@@ -21,6 +23,10 @@ int execute(const std::vector<std::string>& given) {
   }
   if (runs.empty()) throw ResultsError(fmt::format("{}; name the result folders of runs", skipped.front()));
   const Comparison comparison = compare(std::move(runs));
+  if (arguments.flag("json")) {
+    fmt::print("{}", comparison_json(comparison, skipped));
+    return Exit::done;
+  }
   fmt::print("{}\n{}\n", comparison_table(comparison), comparison.verdict);
   for (const std::string& note : comparison.notes) fmt::print("note: {}\n", note);
   for (const std::string& note : skipped) fmt::print("note: {}, and is left out\n", note);
@@ -33,7 +39,8 @@ const Command compare_command{
     "compare", "RUN_DIR...",
     "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
     "  straggler compare results/ssgd results/asgd results/nonblocking\n"
-    "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n",
+    "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
+    "  straggler compare results/* --json\n",
     execute};
 
 }  // namespace straggler::cli

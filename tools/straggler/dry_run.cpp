@@ -89,7 +89,7 @@ class Totals {
 void print_search(const SearchFile& search) {
   std::size_t settings = 1;
   for (const Axis& axis : search.sweep.axes) settings *= axis.values.size();
-  for (const std::string& line : describe_search(search)) fmt::print("{}\n", line);
+  for (const std::string& line : describe_search(search).lines()) fmt::print("{}\n", line);
   const char* const each = settings > 1 ? " for each setting of the axes" : "";
   if (search.find)
     fmt::print("at most {}: {} of {}{}\n", many(settings * search.find->budget * static_cast<std::size_t>(search.find->repeats), "point"),

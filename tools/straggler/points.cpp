@@ -78,20 +78,18 @@ void remove_state(const fs::path& folder, const char* state_file) {
 }
 
 void take_over(SweepState& state, const PlannedResults& now, const Common& common) {
-  const std::vector<std::string> before = state.description();
+  const Description before = state.description();
   if (before == now.description) return;
+  const DescriptionChange changed = change(now.description, before);
   if (const std::size_t points = state.points(); points > 0 && !now.goes_on())
     throw ResultsError(
         fmt::format("{0}: holds another {1}, and nothing would be left of its {2} finished point{3} ({4}); use --out {5}, or "
                     "--force to replace {6}",
-                    now.folder.string(), now.noun, points, points == 1 ? "" : "s", first_difference(now.description, before),
-                    free_neighbour(now.folder), points == 1 ? "it" : "them"));
+                    now.folder.string(), now.noun, points, points == 1 ? "" : "s", changed.first(), free_neighbour(now.folder),
+                    points == 1 ? "it" : "them"));
   if (!before.empty() && !common.quiet) {
-    const std::multiset<std::string> old(before.begin(), before.end()), fresh(now.description.begin(), now.description.end());
-    for (const std::string& line : before)
-      if (!fresh.contains(line)) fmt::print(stderr, "changed, no longer: {}\n", line);
-    for (const std::string& line : now.description)
-      if (!old.contains(line)) fmt::print(stderr, "changed, now: {}\n", line);
+    for (const DescribedFact& fact : changed.gone) fmt::print(stderr, "changed, no longer: {}\n", fact.line());
+    for (const DescribedFact& fact : changed.fresh) fmt::print(stderr, "changed, now: {}\n", fact.line());
   }
   state.describe(now.description);
 }

@@ -34,9 +34,9 @@ void remove_state(const std::filesystem::path& folder, const char* state_file);
 /// What is about to be run into a folder that may hold something already.
 struct PlannedResults {
   std::filesystem::path folder;
-  const char* noun;                      // what the folder holds
-  std::vector<std::string> description;  // line by line
-  std::function<bool()> goes_on;         // whether any of its points is finished already
+  const char* noun;  // what the folder holds
+  Description description;
+  std::function<bool()> goes_on;  // whether any of its points is finished already
 };
 /// Records what it is, and says on standard error where that differs from before. Throws ResultsError, and changes nothing, where nothing
 /// would be left of what the folder holds.

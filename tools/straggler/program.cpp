@@ -86,7 +86,7 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
     say(fmt::format("{} (straggler {}--help tells more)", error.what(), known ? arguments.front() + " " : ""));
     return Exit::bad_input;
   } catch (const ScenarioErrors& errors) {
-    for (const std::string& line : errors.lines) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : errors.lines()) fmt::print(stderr, "{}\n", line);
     return Exit::bad_input;
   } catch (const DataError& error) {
     say(error.what());

@@ -43,6 +43,7 @@ po::options_description own_options() {
   add("timing-only", "without the math: who is through an epoch first");
   add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
   add_pool_options(add);
+  add("json", "prints one JSON object: what the tables hold, times in seconds");
   add("force", "starts anew, and into a folder that holds something else");
   return options;
 }
@@ -143,7 +144,10 @@ int execute(const std::vector<std::string>& given) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!outcome.interrupted) {
     write_tables(out, race, reader, outcome, state);
-    fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
+    if (arguments.flag("json"))
+      fmt::print("{}", race_json(race, reader, outcome, out.string()));
+    else
+      fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
     std::fflush(stdout);
   } else if (!arguments.common().quiet) {
     fmt::print(stderr, "interrupted before the end: nothing is told yet; the same command goes on\n");
@@ -163,7 +167,8 @@ const Command race_command{
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"
     "  straggler race scenario.yaml --schemes asgd --entrant \"two: {training.scheme: asgd, cluster.servers.count: 2}\"\n"
-    "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n",
+    "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n"
+    "  straggler race scenario.yaml --schemes ssgd,asgd --json\n",
     execute};
 
 }  // namespace straggler::cli

@@ -27,16 +27,12 @@ std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
 
 Files sweep_files(const fs::path& file, const fs::path& page_folder) {
   SweepState state = SweepState::to_read(file);
-  if (describes_search(state.description()))
+  if (state.description().is_search())
     return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
   const SweepOutcome outcome = merge_sweeps({file}, copy);
-  const std::vector<std::string> description = copy.description();
-  constexpr std::string_view mark = "columns: ";
-  std::vector<std::string> columns;
-  for (const std::string& line : description)
-    if (line.starts_with(mark)) columns.push_back(line.substr(mark.size()));
-  return sweep_report_files(description, columns, outcome);
+  const Description description = copy.description();
+  return sweep_report_files(description, description.all(Described::column), outcome);
 }
 
 Files race_files(const fs::path& file, const fs::path& page_folder) {

@@ -33,7 +33,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* state_file = "sweep.sqlite";
-constexpr const char* columns_mark = "columns: ";
 
 po::options_description own_options() {
   po::options_description options("Options", 110);
@@ -121,7 +120,8 @@ class SweepCommand {
   explicit SweepCommand(const Arguments& arguments) : arguments_(arguments), common_(arguments.common()) {}
 
   int merge() {
-    if (arguments_.flag("dry-run")) throw UsageError("--dry-run lists the points of a sweep file; --merge takes folders: leave one of them out");
+    if (arguments_.flag("dry-run"))
+      throw UsageError("--dry-run lists the points of a sweep file; --merge takes folders: leave one of them out");
     if (!arguments_.positional().empty() || !arguments_.has("out"))
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
     const std::vector<fs::path> states = states_of_shards(arguments_.get<std::vector<std::string>>("merge"));
@@ -169,10 +169,9 @@ class SweepCommand {
     });
     SweepState state(out_ / state_file, wait_for_others(common_));
     const SweepOutcome outcome = merge_sweeps(states, state);
-    std::vector<std::string> columns;
-    for (const std::string& line : state.description())
-      if (line.starts_with(columns_mark)) columns.push_back(line.substr(std::string_view(columns_mark).size()));
-    finish(state.description(), columns, outcome);
+    const Description description = state.description();
+    const std::vector<std::string> columns = description.all(Described::column);
+    finish(description, columns, outcome);
     if (outcome.missing.empty()) return Exit::done;
     std::fflush(stdout);
     const PlacedPoint& first = outcome.missing.front();
@@ -286,20 +285,20 @@ class SweepCommand {
     if (sweep.until && sweep.repeats < 2) sweep.repeats = 2;
   }
 
-  std::vector<std::string> description_of(const SearchFile& search) const {
+  Description description_of(const SearchFile& search) const {
     const Sweep& sweep = search.sweep;
-    std::vector<std::string> lines = describe(sweep, options_.more);
-    for (std::string& line : describe_search(search)) lines.push_back(std::move(line));
-    for (const std::string& column : sweep.columns()) lines.push_back(columns_mark + column);
+    Description description = describe(sweep, options_.more);
+    description.add(describe_search(search));
+    for (const std::string& column : sweep.columns()) description.add(Described::column, column);
     const bool timing_only = options_.timing_only || sweep.timing_only;
-    lines.push_back("program: " + version_line());
-    lines.push_back("math: " + (timing_only
-                                    ? "none, timing only"
-                                    : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name)));
-    return lines;
+    description.add(Described::program, version_line());
+    description.add(Described::math,
+                    timing_only ? "none, timing only"
+                                : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name));
+    return description;
   }
 
-  void finish(const std::vector<std::string>& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
+  void finish(const Description& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
     write_tables(files);

@@ -21,16 +21,16 @@ namespace {
 /// Every claim read and checked before the first one runs: all that is wrong is said at once, and nothing is written.
 std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   std::vector<Claim> claims;
-  std::vector<std::string> lines;
+  std::vector<Problem> problems;
   for (const std::string& file : files) {
     try {
       claims.push_back(read_claim(input_file(file)));
       check_claim(claims.back());
     } catch (const ScenarioErrors& errors) {
-      lines.insert(lines.end(), errors.lines.begin(), errors.lines.end());
+      problems.insert(problems.end(), errors.problems.begin(), errors.problems.end());
     }
   }
-  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+  if (!problems.empty()) throw ScenarioErrors(std::move(problems));
   return claims;
 }
 
@@ -51,11 +51,19 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
                     out.string()));
 }
 
+void print_lines(const std::vector<ClaimResult>& results) {
+  for (const ClaimResult& result : results) {
+    fmt::print("{}\n", claim_line(result));
+    for (const std::string& warning : claim_warnings(result)) fmt::print("        warning: {}\n", warning);
+  }
+}
+
 int execute(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
   add("force", "writes into the folder, though something else is in it");
+  add("json", "prints one JSON object: what the tables hold, errors as shares, fitted values in SI units");
   Arguments arguments(validate_command, own);
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;
@@ -68,6 +76,7 @@ int execute(const std::vector<std::string>& given) {
   options.threads = arguments.common().threads;
   options.interrupted = interrupt_requested;
   const bool tell = !arguments.common().quiet && arguments.common().progress != ProgressStyle::none;
+  const bool json = arguments.flag("json");
   std::vector<ClaimResult> results;
   bool interrupted = false;
   for (const Claim& claim : claims) {
@@ -78,16 +87,17 @@ int execute(const std::vector<std::string>& given) {
       interrupted = true;
       break;
     }
+    if (json) continue;
     fmt::print("{}\n", claim_table(results.back()));
     std::fflush(stdout);
   }
-  for (const ClaimResult& result : results) {
-    fmt::print("{}\n", claim_line(result));
-    for (const std::string& warning : claim_warnings(result)) fmt::print("        warning: {}\n", warning);
-  }
+  if (!json) print_lines(results);
   if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
-  fmt::print("{}{}\n", claims_summary(results),
-             interrupted ? fmt::format("; {} not tried: interrupted", claims.size() - results.size()) : "");
+  const std::size_t not_tried = claims.size() - results.size();
+  if (json)
+    fmt::print("{}", validation_json(results, not_tried));
+  else
+    fmt::print("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", not_tried) : "");
   if (interrupted) return Exit::interrupted;
   for (const ClaimResult& result : results)
     if (!result.holds()) return Exit::exceeded;
@@ -98,7 +108,8 @@ int execute(const std::vector<std::string>& given) {
 
 const Command validate_command{"validate", "CLAIM.yaml...", "predicted against measured: fits, predicts, and fails when a bound is missed",
                                "  straggler validate validation/claims/*.yaml\n"
-                               "  straggler validate claim.yaml --out results/claim\n",
+                               "  straggler validate claim.yaml --out results/claim\n"
+                               "  straggler validate claim.yaml --json\n",
                                execute};
 
 }  // namespace straggler::cli

@@ -113,7 +113,7 @@ Calibration calibrate(const MessageTimes& times, const std::filesystem::path& fi
   for (const MessageTimes::Sample& sample : times.samples) by_size[sample.bytes].push_back(sample.seconds);
   std::vector<TimedSize> points;
   for (auto& [bytes, seconds] : by_size) points.push_back({bytes, median(seconds)});
-  const auto refuse = [&](const char* what) -> void { throw ScenarioErrors({file.string() + ": " + what}); };
+  const auto refuse = [&](const char* what) -> void { throw ScenarioErrors(Problem(whole_file, file.string(), {}, what)); };
   if (points.size() < 2) refuse("has one message size, and latency and bandwidth are two unknowns; measure at least two sizes");
   const std::vector<Piece> pieces = fit_pieces(points, tolerance);
   if (!(pieces.back().line.slope > 0))

@@ -23,14 +23,14 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
-  throw ScenarioErrors({fmt::format("{}: {}", file.string(), what)});
+  throw ScenarioErrors(Problem(whole_file, file.string(), {}, what));
 }
 
 /// Rows of numbers, with problems at their lines.
 class Rows {
  public:
   explicit Rows(const std::filesystem::path& file) : file_(file) {}
-  void problem(int line, const std::string& what) { lines_.push_back(fmt::format("{}:{}:1: {}", file_.string(), line, what)); }
+  void problem(int line, const std::string& what) { problems_.emplace_back(Place{0, line, 1}, file_.string(), "", what); }
   /// Nothing, and a problem, where a word is no number.
   std::optional<double> number(int line, const std::string& word, const char* column) {
     try {
@@ -41,12 +41,12 @@ class Rows {
     }
   }
   void raise() const {
-    if (!lines_.empty()) throw ScenarioErrors(lines_);
+    if (!problems_.empty()) throw ScenarioErrors(problems_);
   }
 
  private:
   const std::filesystem::path& file_;
-  std::vector<std::string> lines_;
+  std::vector<Problem> problems_;
 };
 
 /// The words of nccl-tests' header line, without the '#' in front; empty if the line is another one.

@@ -22,9 +22,10 @@ class Cells {
     try {
       const double value = table_.number(row, column);
       if (value > 0 || (may_be_zero && value == 0)) return value;
-      lines_.push_back(table_.line(row, column, may_be_zero ? "is negative; write at least 0" : "is not above 0; write what was measured"));
-    } catch (const std::invalid_argument& error) {
-      lines_.emplace_back(error.what());
+      problems_.push_back(
+          table_.problem(row, column, may_be_zero ? "is negative; write at least 0" : "is not above 0; write what was measured"));
+    } catch (const ScenarioErrors& errors) {
+      problems_.push_back(errors.problems.front());
     }
     return 1;
   }
@@ -32,7 +33,7 @@ class Cells {
   double time(const CsvRow& row, std::size_t column, bool may_be_zero) {
     const double value = number(row, column, may_be_zero);
     if (value <= Time::limit().seconds()) return value;
-    lines_.push_back(table_.line(row, column, "is longer than 2400h; write seconds"));
+    problems_.push_back(table_.problem(row, column, "is longer than 2400h; write seconds"));
     return 1;
   }
   /// The interquartile range of repeats with this median. A lognormal time of the largest sigma has 29 times the median.
@@ -40,22 +41,22 @@ class Cells {
     if (!column || row.cells[*column].text.empty()) return std::nullopt;
     const double value = time(row, *column, true);
     if (value <= 2 * median * std::sinh(quartile * largest_sigma)) return value;
-    lines_.push_back(table_.line(row, *column, "is more than 29 times the time; write the interquartile range in seconds"));
+    problems_.push_back(table_.problem(row, *column, "is more than 29 times the time; write the interquartile range in seconds"));
     return std::nullopt;
   }
   std::int64_t batch(const CsvRow& row, std::size_t column) {
     const double value = number(row, column, false);
     if (value == std::floor(value) && value <= 1e9) return static_cast<std::int64_t>(value);
-    lines_.push_back(table_.line(row, column, "is not a whole number up to 1e9; write the samples of a batch"));
+    problems_.push_back(table_.problem(row, column, "is not a whole number up to 1e9; write the samples of a batch"));
     return 1;
   }
   void raise() const {
-    if (!lines_.empty()) throw ScenarioErrors(lines_);
+    if (!problems_.empty()) throw ScenarioErrors(problems_);
   }
 
  private:
   const CsvTable& table_;
-  std::vector<std::string> lines_;
+  std::vector<Problem> problems_;
 };
 
 std::string many(std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
@@ -99,7 +100,8 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   }
   cells.raise();
   if (out.samples.empty())
-    throw ScenarioErrors({table.file().string() + ": has no row of mode ping_pong, whose times are those of one message; measure these"});
+    throw ScenarioErrors(Problem(whole_file, table.file().string(), {},
+                                 "has no row of mode ping_pong, whose times are those of one message; measure these"));
   out.found = fmt::format("a ping-pong table, {} of {}", many(out.samples.size(), "time"), many(sizes.size(), "message size"));
   if (const std::size_t others = table.rows().size() - out.samples.size(); others > 0)
     out.found += fmt::format(" ({} of other modes not used)", many(others, "row"));
@@ -136,9 +138,10 @@ Measured read_measured(const std::filesystem::path& file) {
   if (seconds && table.find("bytes")) return read_ping_pong(table);
   if (seconds && table.find("batch")) return read_batch_times(table);
   throw ScenarioErrors(
-      {fmt::format("{}: is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
-                   "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
-                   file.string(), joined(table.columns()))});
+      Problem(whole_file, file.string(), {},
+              fmt::format("is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
+                          "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
+                          joined(table.columns()))));
 }
 
 }  // namespace straggler

@@ -17,6 +17,9 @@ std::vector<std::string> claim_warnings(const ClaimResult& result);
 std::string claims_summary(const std::vector<ClaimResult>& results);
 /// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit
 std::string validation_csv(const std::vector<ClaimResult>& results);
+/// What tables and lines hold, typed: rows in the unit of the measured column, errors and scores as shares, fitted values in SI.
+/// `not_tried`: claims that an interruption left out.
+std::string validation_json(const std::vector<ClaimResult>& results, std::size_t not_tried);
 /// One page that needs no network.
 std::string validation_html(const std::vector<ClaimResult>& results);
 

@@ -1,7 +1,6 @@
 #include "validation/compare/predictor.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "models/data/dataset.hpp"
@@ -31,25 +30,39 @@ class Watch final : public ProgressListener {
   const std::function<bool()>& interrupted_;
 };
 
-/// None: null in summary.json, or not there at all.
-std::optional<double> scalar(const std::vector<SummaryField>& fields, const std::string& name) {
-  for (const SummaryField& field : fields) {
-    if (field.key != name || field.kind != SummaryField::Kind::number) continue;
-    double value = 0;
-    const auto [end, error] = std::from_chars(field.value.data(), field.value.data() + field.value.size(), value);
-    if (error == std::errc() && end == field.value.data() + field.value.size()) return value;
-  }
-  return std::nullopt;
+using Fields = std::vector<SummaryField>;
+
+std::optional<double> update_seconds(const Fields& fields) {
+  const auto seconds = scalar_of(fields, "simulated_seconds").number(), updates = scalar_of(fields, "updates").number();
+  return seconds && updates && *updates > 0 ? std::optional(*seconds / *updates) : std::nullopt;
+}
+
+/// Communication and idle, mean over workers.
+std::optional<double> blocked_seconds_per_update(const Fields& fields) {
+  const auto seconds = scalar_of(fields, "simulated_seconds").number(), updates = scalar_of(fields, "updates").number();
+  const auto sends = scalar_of(fields, "communication_fraction").number(), waits = scalar_of(fields, "idle_fraction").number();
+  if (!seconds || !updates || !(*updates > 0) || !sends || !waits) return std::nullopt;
+  return (*sends + *waits) * *seconds / *updates;
+}
+
+/// Times that summary.json has not.
+struct DerivedMetric {
+  const char* name;
+  std::optional<double> (*of)(const Fields&);
+};
+constexpr DerivedMetric derived_metrics[] = {{"update_seconds", update_seconds},
+                                             {"blocked_seconds_per_update", blocked_seconds_per_update}};
+
+const DerivedMetric* find_derived(const std::string& metric) {
+  const auto at =
+      std::find_if(std::begin(derived_metrics), std::end(derived_metrics), [&](const DerivedMetric& each) { return metric == each.name; });
+  return at == std::end(derived_metrics) ? nullptr : at;
 }
 
 std::optional<double> metric_of(const RunRecord& record, const std::string& metric) {
-  const std::vector<SummaryField> fields = summarize(record);
-  if (metric != "update_seconds" && metric != "blocked_seconds_per_update") return scalar(fields, metric);
-  const std::optional<double> seconds = scalar(fields, "simulated_seconds"), updates = scalar(fields, "updates");
-  if (!seconds || !updates || !(*updates > 0)) return std::nullopt;
-  if (metric == "update_seconds") return *seconds / *updates;
-  const std::optional<double> sends = scalar(fields, "communication_fraction"), waits = scalar(fields, "idle_fraction");
-  return sends && waits ? std::optional((*sends + *waits) * *seconds / *updates) : std::nullopt;
+  const Fields fields = summarize(record);
+  const DerivedMetric* const derived = find_derived(metric);
+  return derived ? derived->of(fields) : scalar_of(fields, metric).number();
 }
 
 /// Its times come from the gradients, too.
@@ -91,18 +104,16 @@ const YamlNode* walk(const YamlNode& root, const std::string& path) {
 const std::vector<std::string>& metric_names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    const std::vector<std::string> words{"name", "scheme", "outcome", "weights_key"};
     for (const SummaryField& field : summarize(RunRecord()))
-      if (std::find(words.begin(), words.end(), field.key) == words.end()) names.push_back(field.key);
-    names.emplace_back("update_seconds");
-    names.emplace_back("blocked_seconds_per_update");  // communication and idle, mean over workers
+      if (!holds_text(field.key)) names.push_back(field.key);
+    for (const DerivedMetric& derived : derived_metrics) names.emplace_back(derived.name);
     return names;
   }();
   return all;
 }
 
 std::optional<Dimension> metric_dimension(const std::string& metric) {
-  if (metric.ends_with("_s") || metric.ends_with("_seconds") || metric == "blocked_seconds_per_update") return Dimension::time;
+  if (metric.ends_with("_s") || metric.ends_with("_seconds") || find_derived(metric)) return Dimension::time;
   if (metric.starts_with("bytes_")) return Dimension::bytes;
   return std::nullopt;
 }
@@ -152,32 +163,25 @@ Scenario Predictor::read(const std::vector<PlacedSet>& sets) const {
 
 std::vector<Predictor::Told> Predictor::told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets,
                                                       const std::string& label) const {
-  std::vector<std::string> sources{claim_.scenario.string()};
-  for (const PlacedSet& set : sets) sources.push_back(set.text);
-  const Places places(sources);
   const std::string row = label.empty() ? "" : " (row " + label + ")";
   std::vector<Told> all;
-  for (const std::string& line : errors.lines) {
-    Told told{line, line};
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      const std::string as_set = places.line(Place{static_cast<int>(i) + 1, 1, 1}, {}, {});
-      if (!line.starts_with(as_set)) continue;
-      constexpr std::string_view option = "--set ", end = ": ";
-      const std::string change = as_set.substr(option.size(), as_set.size() - option.size() - end.size());
-      const std::string rest = line.substr(as_set.size());
-      told.mistake = claim_.places->line(sets[i].place, sets[i].who, rest);
-      told.line = claim_.places->line(sets[i].place, sets[i].who, change + row + ": " + rest);
-      break;
+  for (const Problem& problem : errors.problems) {
+    const auto number = static_cast<std::size_t>(problem.place.source);  // from 1; 0: the file
+    if (number == 0 || number > sets.size()) {
+      all.push_back({problem, problem});
+      continue;
     }
-    all.push_back(std::move(told));
+    const PlacedSet& set = sets[number - 1];
+    all.push_back({claim_.places->problem(set.place, set.who, problem.about()),
+                   claim_.places->problem(set.place, set.who, problem.source + row + ": " + problem.about())});
   }
   return all;
 }
 
 void Predictor::raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const {
-  std::vector<std::string> lines;
-  for (Told& told : told_by_claim(errors, sets, label)) lines.push_back(std::move(told.line));
-  throw ScenarioErrors(std::move(lines));
+  std::vector<Problem> problems;
+  for (Told& told : told_by_claim(errors, sets, label)) problems.push_back(std::move(told.problem));
+  throw ScenarioErrors(std::move(problems));
 }
 
 double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
@@ -208,11 +212,11 @@ double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& lab
     value = by && *by != 0 ? std::optional(*value / *by) : std::nullopt;
   }
   if (!value)
-    throw ScenarioErrors({claim_.places->line(
+    throw ScenarioErrors(claim_.places->problem(
         claim_.compare.place, "compare.metric",
         needs_target(missing) ? missing + " has no value in the run of row " + label +
                                     ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
-                              : missing + " has no value in the run of row " + label + "; compare what applies to it")});
+                              : missing + " has no value in the run of row " + label + "; compare what applies to it"));
   return *value * claim_.compare.scale;
 }
 
@@ -230,16 +234,16 @@ double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& mor
 void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {
   const std::vector<PlacedSet> sets = together(row.sets, more);
   const auto tell = [&](Told told) {
-    if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake == told.mistake; }))
+    if (std::none_of(wrong.begin(), wrong.end(), [&](const Told& known) { return known.mistake.line() == told.mistake.line(); }))
       wrong.push_back(std::move(told));
   };
   try {
     const bool has_target = read(sets).training.stop.target_accuracy.has_value();
     for (const std::string& metric : {claim_.compare.metric, claim_.compare.divide_by}) {
       if (has_target || !needs_target(metric)) continue;
-      const std::string line = claim_.places->line(
+      const Problem problem = claim_.places->problem(
           claim_.compare.place, "compare.metric", metric + " needs a target, and the scenario has none; set training.stop.target_accuracy");
-      tell({line, line});
+      tell({problem, problem});
     }
   } catch (const ScenarioErrors& errors) {
     for (Told& told : told_by_claim(errors, sets, row.label)) tell(std::move(told));

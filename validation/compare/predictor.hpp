@@ -33,7 +33,7 @@ class Predictor {
   double predict(const ClaimRow& row, const std::vector<PlacedSet>& more);
   /// One thing that is wrong: a mistake of the claim may show in every row, and is told once.
   struct Told {
-    std::string mistake, line;
+    Problem mistake, problem;  // at the place in the claim: without the row, and with it
   };
   /// Reads the row's scenario without running it, and adds what is wrong with it and not yet told to `wrong`.
   void check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const;

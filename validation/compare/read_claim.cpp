@@ -273,9 +273,9 @@ ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, 
                               const ScenarioErrors& errors) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(file, ignored)) return errors;
-  std::vector<std::string> lines;
-  for (const std::string& line : errors.lines) lines.push_back(claim.places->line(place, key, line));
-  return ScenarioErrors(std::move(lines));
+  std::vector<Problem> problems;
+  for (const Problem& problem : errors.problems) problems.push_back(claim.places->problem(place, key, problem.line()));
+  return ScenarioErrors(std::move(problems));
 }
 
 }  // namespace straggler

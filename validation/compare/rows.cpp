@@ -20,11 +20,7 @@ std::optional<double> as_number(const std::string& text) {
   }
 }
 
-bool same_cell(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const std::optional<double> x = as_number(a), y = as_number(b);
-  return x && y && *x == *y;
-}
+bool same_cell(const std::string& a, const std::string& b) { return a == b || MeasuredCell(a).like(MeasuredCell(b)); }
 
 bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern) {
   return std::all_of(pattern.conditions.begin(), pattern.conditions.end(), [&](const Condition& condition) {
@@ -69,9 +65,11 @@ class RowReader {
   }
 
  private:
-  void problem(Place place, const std::string& path, const std::string& what) { lines_.push_back(claim_.places->line(place, path, what)); }
+  void problem(Place place, const std::string& path, const std::string& what) {
+    problems_.push_back(claim_.places->problem(place, path, what));
+  }
   void raise() {
-    if (!lines_.empty()) throw ScenarioErrors(std::exchange(lines_, {}));
+    if (!problems_.empty()) throw ScenarioErrors(std::exchange(problems_, {}));
   }
 
   /// "nodes has 1, 2, 4": what the columns of `pattern` hold in `rows`, eight values of each.
@@ -115,7 +113,7 @@ class RowReader {
     const std::size_t column = *table_.find(bind.column);
     const std::string& cell = row.cells[column].text;
     const auto refuse = [&](const std::string& what) {
-      lines_.push_back(table_.line(row, column, what));
+      problems_.push_back(table_.problem(row, column, what));
       return std::string();
     };
     if (!bind.values.empty()) {
@@ -137,7 +135,7 @@ class RowReader {
     out.line = row.line;
     for (const FixedSet& set : claim_.set) out.sets.push_back({set.path + "=" + set.yaml, set.place, "set"});
     for (const Bind& bind : claim_.bind) {
-      out.bound.push_back(row.cells[*table_.find(bind.column)].text);
+      out.bound.emplace_back(row.cells[*table_.find(bind.column)].text);
       const std::string value = bound_value(bind, row);
       for (const std::string& path : bind.paths) out.sets.push_back({path + "=" + value, bind.place, "bind." + bind.column});
     }
@@ -145,12 +143,12 @@ class RowReader {
     try {
       out.measured = table_.number(row, column) * claim_.compare.factor;
       if (out.measured < 0)
-        lines_.push_back(
-            table_.line(row, column, "is negative, and what was measured is above 0; correct it, or leave the row out by where"));
+        problems_.push_back(
+            table_.problem(row, column, "is negative, and what was measured is above 0; correct it, or leave the row out by where"));
       if (out.measured == 0)
-        lines_.push_back(table_.line(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
-    } catch (const std::invalid_argument& error) {
-      lines_.emplace_back(error.what());
+        problems_.push_back(table_.problem(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
+    } catch (const ScenarioErrors& errors) {
+      problems_.push_back(errors.problems.front());
     }
     return out;
   }
@@ -161,8 +159,8 @@ class RowReader {
     std::vector<ClaimRow*> twins;
     for (ClaimRow& row : rows_) {
       for (std::size_t i = 0; i < claim_.bind.size(); ++i)
-        if (std::any_of(rows_.begin(), rows_.end(), [&](const ClaimRow& other) { return other.bound[i] != row.bound[i]; }))
-          row.label += (row.label.empty() ? "" : ", ") + claim_.bind[i].column + "=" + row.bound[i];
+        if (std::any_of(rows_.begin(), rows_.end(), [&](const ClaimRow& other) { return other.bound[i].text != row.bound[i].text; }))
+          row.label += (row.label.empty() ? "" : ", ") + claim_.bind[i].column + "=" + row.bound[i].text;
       if (row.label.empty() || !seen.insert(row.label).second) twins.push_back(&row);
     }
     for (ClaimRow* row : twins) row->label += (row->label.empty() ? "" : ", ") + std::string("line ") + std::to_string(row->line);
@@ -179,7 +177,7 @@ class RowReader {
         if (!matches(table_, *used_[i], pattern)) continue;
         bool alike = true;
         for (std::size_t b = 0; b < claim_.bind.size(); ++b)
-          alike = alike && (named(claim_.bind[b].column) || same_cell(rows_[i].bound[b], row.bound[b]));
+          alike = alike && (named(claim_.bind[b].column) || rows_[i].bound[b].like(row.bound[b]));
         if (alike) found.push_back(i);
       }
       if (found.size() == 1) {
@@ -224,7 +222,7 @@ class RowReader {
   }
 
   void check_enough() {
-    if (!lines_.empty()) return;
+    if (!problems_.empty()) return;
     const auto count = [&](RowUse use) {
       return static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [&](const ClaimRow& row) { return row.use == use; }));
     };
@@ -241,10 +239,12 @@ class RowReader {
   CsvTable table_;
   std::vector<const CsvRow*> used_;
   std::vector<ClaimRow> rows_;  // one for each of used_
-  std::vector<std::string> lines_;
+  std::vector<Problem> problems_;
 };
 
 }  // namespace
+
+MeasuredCell::MeasuredCell(std::string cell) : text(std::move(cell)), number(as_number(text)) {}
 
 std::vector<ClaimRow> read_rows(const Claim& claim) { return RowReader(claim).read(); }
 

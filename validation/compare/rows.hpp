@@ -19,12 +19,21 @@ struct PlacedSet {
 /// `reference`: measured and predicted are 1 by definition (`relative_to`), so that it says nothing.
 enum class RowUse { fitted, held_out, reference };
 
+/// A cell of the measured table.
+struct MeasuredCell {
+  std::string text;
+  std::optional<double> number;  // none: it is a word
+  explicit MeasuredCell(std::string text);
+  /// Numbers are compared as numbers: 4 is 4.0.
+  bool like(const MeasuredCell& other) const { return text == other.text || (number && number == other.number); }
+};
+
 struct ClaimRow {
-  int line = 0;                    // in the table
-  std::string label;               // "nodes=4"
-  std::vector<std::string> bound;  // [binds of the claim]: the cells
-  std::vector<PlacedSet> sets;     // fixed ones first
-  double measured = 0;             // SI; above 0
+  int line = 0;                     // in the table
+  std::string label;                // "nodes=4"
+  std::vector<MeasuredCell> bound;  // [binds of the claim]
+  std::vector<PlacedSet> sets;      // fixed ones first
+  double measured = 0;              // SI; above 0
   RowUse use = RowUse::held_out;
   std::optional<std::size_t> relative_to;  // another row
 };

@@ -14,7 +14,7 @@ namespace {
 std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<RowResult>& rows) {
   std::vector<std::size_t> columns;
   for (std::size_t b = 0; b < claim.bind.size(); ++b) {
-    const auto differs = [&](const RowResult& row) { return row.row.bound[b] != rows.front().row.bound[b]; };
+    const auto differs = [&](const RowResult& row) { return row.row.bound[b].text != rows.front().row.bound[b].text; };
     if (std::any_of(rows.begin(), rows.end(), differs)) columns.push_back(b);
   }
   return columns;
@@ -24,10 +24,10 @@ std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<R
 std::optional<std::vector<double>> numbers_in(const Claim& claim, const std::vector<RowResult>& rows, std::size_t column) {
   if (!claim.bind[column].values.empty()) return std::nullopt;
   std::vector<double> all;
-  try {
-    for (const RowResult& row : rows) all.push_back(parse_number(row.row.bound[column]));
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
+  for (const RowResult& row : rows) {
+    const std::optional<double> number = row.row.bound[column].number;
+    if (!number) return std::nullopt;
+    all.push_back(*number);
   }
   return all;
 }
@@ -88,7 +88,7 @@ void check_continuous(const Claim& claim, const Predictor& predictor, const Clai
   const Fit& fit = *claim.fit;
   std::vector<double> ends;
   for (const FitParameter& parameter : fit.parameters) ends.push_back(parameter.from);
-  std::vector<std::string> lines;
+  std::vector<Problem> problems;
   for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
     const FitParameter& parameter = fit.parameters[i];
     std::vector<double> values = ends;
@@ -97,14 +97,14 @@ void check_continuous(const Claim& claim, const Predictor& predictor, const Clai
     std::vector<Predictor::Told> wrong;
     predictor.check(row, sets_of(fit, values), wrong);
     if (std::any_of(wrong.begin(), wrong.end(), [&](const Predictor::Told& told) {
-          return told.mistake.find(who) != std::string::npos && told.mistake.find("is not a whole number") != std::string::npos;
+          return told.mistake.path == who && told.mistake.what.find("is not a whole number") != std::string::npos;
         }))
-      lines.push_back(claim.places->line(parameter.place, who,
-                                         parameter.paths.front() +
-                                             " is a whole number, and counts cannot be fitted; set it, or bind it to a "
-                                             "column"));
+      problems.push_back(claim.places->problem(parameter.place, who,
+                                               parameter.paths.front() +
+                                                   " is a whole number, and counts cannot be fitted; set it, or bind it to a "
+                                                   "column"));
   }
-  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+  if (!problems.empty()) throw ScenarioErrors(std::move(problems));
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ void check_claim(const Claim& claim) {
     const std::vector<PlacedSet> sets = claim.fit ? sets_of(*claim.fit, values) : std::vector<PlacedSet>();
     for (const ClaimRow& row : rows) predictor.check(row, sets, wrong);
   }
-  std::vector<std::string> lines;
-  for (Predictor::Told& told : wrong) lines.push_back(std::move(told.line));
-  if (!lines.empty()) throw ScenarioErrors(std::move(lines));
+  std::vector<Problem> problems;
+  for (Predictor::Told& told : wrong) problems.push_back(std::move(told.problem));
+  if (!problems.empty()) throw ScenarioErrors(std::move(problems));
 }
 
 }  // namespace straggler

@@ -46,7 +46,7 @@ Failure failure_of(const std::function<void()>& part) {
   try {
     part();
   } catch (const ScenarioErrors& errors) {
-    return {bad_input, errors.lines};
+    return {bad_input, errors.lines()};
   } catch (const BadUsage& error) {
     return {bad_input, line(error.what())};
   } catch (const DataError& error) {

@@ -49,8 +49,8 @@ void put_point(Packer& to, const FinishedPoint& point) {
   to.put(std::uint64_t{point.fields.size()});
   for (const SummaryField& field : point.fields) {
     put_text(to, field.key);
-    to.put(static_cast<std::uint8_t>(field.kind));
-    put_text(to, field.value);
+    to.put(static_cast<std::uint8_t>(field.value.kind()));
+    put_text(to, field.value.written());
   }
   to.put(point.wall_seconds);
 }
@@ -58,11 +58,9 @@ void put_point(Packer& to, const FinishedPoint& point) {
 FinishedPoint get_point(Unpacker& from) {
   FinishedPoint point;
   for (auto count = from.get<std::uint64_t>(); count > 0; --count) {
-    SummaryField field;
-    field.key = get_text(from);
-    field.kind = static_cast<SummaryField::Kind>(from.get<std::uint8_t>());
-    field.value = get_text(from);
-    point.fields.push_back(std::move(field));
+    std::string key = get_text(from);
+    const auto kind = static_cast<Scalar::Kind>(from.get<std::uint8_t>());
+    point.fields.push_back({std::move(key), Scalar::read(kind, get_text(from))});
   }
   point.wall_seconds = from.get<double>();
   return point;

@@ -160,8 +160,8 @@ std::optional<std::size_t> CsvTable::find(std::string_view column) const {
   return at == columns_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - columns_.begin()));
 }
 
-std::string CsvTable::line(const CsvRow& row, std::size_t column, std::string_view what) const {
-  return Places({file_.string()}).line(Place{0, row.line, row.cells.at(column).column}, columns_.at(column), what);
+Problem CsvTable::problem(const CsvRow& row, std::size_t column, std::string_view text) const {
+  return {Place{0, row.line, row.cells.at(column).column}, file_.string(), columns_.at(column), text};
 }
 
 double CsvTable::number(const CsvRow& row, std::size_t column) const {
@@ -173,7 +173,7 @@ double CsvTable::number(const CsvRow& row, std::size_t column) const {
       throw std::invalid_argument(in_quotes(text) + " has a comma; use a point before decimals, and no mark between thousands");
     return parse_number(text);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(line(row, column, error.what()));
+    throw ScenarioErrors(problem(row, column, error.what()));
   }
 }
 

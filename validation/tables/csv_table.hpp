@@ -34,9 +34,9 @@ class CsvTable {
   const std::vector<CsvRow>& rows() const { return rows_; }
   const std::filesystem::path& file() const { return file_; }
   std::optional<std::size_t> find(std::string_view column) const;
-  /// "FILE:LINE:COLUMN: what".
-  std::string line(const CsvRow& row, std::size_t column, std::string_view what) const;
-  /// The number in a cell. Throws std::invalid_argument with the whole line if it is none.
+  /// At a cell; `text`: "what; remedy".
+  Problem problem(const CsvRow& row, std::size_t column, std::string_view text) const;
+  /// The number in a cell. Throws ScenarioErrors, with one problem, if it is none.
   double number(const CsvRow& row, std::size_t column) const;
 
  private:

@@ -1,0 +1,120 @@
+#include "scenarios/race/race_tables.hpp"
+#include "scenarios/results/json.hpp"
+#include "scenarios/statistics/statistics.hpp"
+
+namespace straggler {
+
+namespace {
+
+Json settings_json(const Tuning& tuning, std::size_t candidate) {
+  Json settings = Json::object();
+  for (std::size_t path = 0; path < tuning.paths.size(); ++path)
+    settings[tuning.paths[path]] = json_of_yaml(tuning.candidates[candidate][path]);
+  return settings;
+}
+
+Json entrants_json(const Race& race, const RaceOutcome& outcome) {
+  Json entrants = Json::array();
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    Json json{{"entrant", race.entrants[entrant].label}, {"seeds", Json::array()}, {"tuned", Json()}};
+    for (const RaceRun& run : outcome.runs[entrant]) json["seeds"].push_back(run.seed);
+    if (race.tuning) json["tuned"] = settings_json(*race.tuning, outcome.tuned[entrant].best);
+    entrants.push_back(std::move(json));
+  }
+  return entrants;
+}
+
+/// [entrants]: the times of its runs, in the order of its seeds; null where a run missed the finish or failed.
+Json times_json(const Race& race, const std::vector<RunValues>& times) {
+  Json all = Json::array();
+  for (std::size_t entrant = 0; entrant < times.size(); ++entrant) {
+    Json json{{"entrant", race.entrants[entrant].label}};
+    std::vector<double> reached;
+    json["time_s"] = Json::array();
+    for (const auto& time : times[entrant]) {
+      json["time_s"].push_back(json_or_null(time));
+      if (time) reached.push_back(*time);
+    }
+    const RepeatStatistics statistics = statistics_of(reached);
+    json["reached"] = reached.size();
+    json["mean_s"] = reached.empty() ? Json() : Json(statistics.mean);
+    json["half_width_s"] = reached.size() > 1 ? Json(statistics.half_width) : Json();
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) {
+  const auto interval = pair.interval();
+  const auto better = pair.better();
+  return {{"a", labels[pair.a]},
+          {"b", labels[pair.b]},
+          {"test", name_of(pair.test.kind)},
+          {"time_ratio", interval ? Json(interval->ratio) : Json()},
+          {"low", interval ? Json(interval->low) : Json()},
+          {"high", interval ? Json(interval->high) : Json()},
+          {"confidence", pair.confidence()},
+          {"p", pair.test.p},
+          {"p_holm", pair.step.adjusted},
+          {"faster", better ? Json(labels[*better]) : Json()},
+          {"verdict", pair_words(pair, labels)}};
+}
+
+Json finishes_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::vector<std::string>& labels) {
+  Json finishes = Json::array();
+  for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
+    const Finish& finish = reader.finishes()[i];
+    const Verdict& verdict = outcome.verdicts[i];
+    Json json{{"finish", finish.name}};
+    json["accuracy"] = finish.accuracy > 0 ? Json(finish.accuracy) : Json();
+    json["is_target"] = finish.is_target;
+    json["times"] = times_json(race, outcome.times(finish));
+    json["pairs"] = Json::array();
+    for (const PairVerdict& pair : verdict.pairs) json["pairs"].push_back(pair_json(pair, labels));
+    json["winner"] = verdict.winner ? Json(labels[*verdict.winner]) : Json();
+    json["verdict"] = sentence(verdict, labels);
+    finishes.push_back(std::move(json));
+  }
+  return finishes;
+}
+
+Json tuning_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
+  if (!race.tuning) return {};
+  Json candidates = Json::array();
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
+    for (std::size_t candidate = 0; candidate < race.tuning->candidates.size(); ++candidate) {
+      const Criterion& criterion = outcome.tuned[entrant].criteria[candidate];
+      Json json{{"entrant", race.entrants[entrant].label}, {"candidate", candidate + 1}};
+      json["settings"] = settings_json(*race.tuning, candidate);
+      json["failed"] = criterion.failed;
+      json["levels"] = Json::array();
+      for (std::size_t level = 0; level < criterion.levels.size(); ++level)
+        json["levels"].push_back({{"finish", reader.levels()[level].name},
+                                  {"reached", criterion.levels[level].reached},
+                                  {"mean_s", criterion.levels[level].reached > 0 ? Json(criterion.levels[level].seconds) : Json()}});
+      json["validation_loss"] = criterion.failed ? Json() : Json(criterion.loss);
+      json["rank"] = outcome.tuned[entrant].ranks[candidate];
+      candidates.push_back(std::move(json));
+    }
+  return {{"seeds", race.tuning->seeds}, {"first_seed", reader.tuning_seed(0)}, {"candidates", std::move(candidates)}};
+}
+
+}  // namespace
+
+std::string race_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::string& folder) {
+  std::vector<std::string> labels;
+  for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
+  Json json{{"name", reader.name()}, {"folder", folder}, {"paired", race.paired}, {"timing_only", race.timing_only}};
+  json["entrants"] = entrants_json(race, outcome);
+  json["finishes"] = finishes_json(race, reader, outcome, labels);
+  json["tuning"] = tuning_json(race, reader, outcome);
+  json["notes"] = reader.notes();
+  json["warnings"] = Json::array();
+  for (const Tuned& tuned : outcome.tuned)
+    for (const std::string& warning : tuned.warnings) json["warnings"].push_back(warning);
+  json["failures"] = outcome.failures;
+  json["failed_candidates"] = outcome.failed_candidates;
+  return json_document(json);
+}
+
+}  // namespace straggler

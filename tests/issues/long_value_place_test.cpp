@@ -1,0 +1,17 @@
+// What is wrong with a value of a sweep is told at its place in the sweep's file, also where the value is too long to be shown whole.
+#include <doctest/doctest.h>
+
+#include "support/text.hpp"
+#include "sweep/sweep_fixture.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+TEST_CASE("what a long value does to the scenario is told at the value's place") {
+  const Files files;
+  std::string hidden;
+  for (int i = 0; i < 60; ++i) hidden += "16, ";
+  const Sweep sweep = sweep_of(files, "axes:\n  workload.model:\n    - mlp\n    - {kind: mlp, hidden: [" + hidden + "none]}\n");
+  const std::string text = said(files, [&] { run_afresh(sweep); });
+  CHECK_MESSAGE(text.starts_with("sweep.yaml:7:7: workload.model."), text);
+}

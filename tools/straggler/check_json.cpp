@@ -1,0 +1,124 @@
+#include "tools/straggler/check_json.hpp"
+
+#include <cmath>
+
+#include "scenarios/results/json.hpp"
+#include "scenarios/schema/worker_names.hpp"
+#include "scenarios/schema/writer.hpp"
+
+namespace straggler::cli {
+
+namespace {
+
+Json groups_of(const Scenario& scenario, const Explanation& explanation) {
+  Json groups = Json::array();
+  for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
+    const Explanation::Group& group = explanation.groups[g];
+    Json json{{"workers", group.count},
+              {"device", group.device},
+              {"difference", text_or_null(group_difference(scenario, g))},
+              {"batch_s", group.batch_seconds},
+              {"jitter", write_jitter(scenario.devices.at(group.device))},
+              {"link_bytes_per_second", group.bytes_per_second},
+              {"link_latency_s", group.latency},
+              {"population_rows", group.rows}};
+    json["memory_bytes"] = count_or_null(group.memory);
+    json["memory_used_bytes"] = group.memory ? count_or_null(group.memory_used) : Json();
+    json["memory_used_has_activations"] = group.memory ? Json(group.counts_activations) : Json();
+    json["largest_batch"] = group.memory && group.counts_activations ? count_or_null(std::floor(group.largest_batch)) : Json();
+    groups.push_back(std::move(json));
+  }
+  return groups;
+}
+
+Json segments_of(const Scenario& scenario) {
+  Json segments = Json::array();
+  const std::vector<SegmentSpec>& all = scenario.cluster.network.protocol.segments;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    segments.push_back({{"up_to_bytes", i + 1 < all.size() ? count_or_null(all[i].up_to) : Json()},
+                        {"latency_factor", all[i].latency_factor},
+                        {"bandwidth_factor", all[i].bandwidth_factor}});
+  return segments;
+}
+
+Json topology_of(const Explanation& explanation) {
+  const TopologyFacts& facts = explanation.facts;
+  return {{"kind", explanation.topology},
+          {"hosts", explanation.hosts},
+          {"switches", facts.switches},
+          {"cables", facts.cables},
+          {"diameter_links", facts.diameter_hops},
+          {"diameter_s", facts.diameter_latency.seconds()},
+          {"bisection_bytes_per_second", facts.bisection_bytes_per_second},
+          {"bisection_is_bound", facts.bisection_is_bound},
+          {"route", text_or_null(explanation.route_example)}};
+}
+
+Json partition_of(const Scenario& scenario, const PartitionFacts& facts) {
+  Json json{{"kind", write_partition(scenario.workload)}, {"one_pool", facts.pool}};
+  json["parts"] = facts.pool ? Json() : Json(facts.parts);
+  json["smallest_samples"] = facts.smallest;
+  json["largest_samples"] = facts.pool ? facts.smallest : facts.largest;
+  json["label_skew"] = Json();
+  if (facts.labels)
+    json["label_skew"] = {{"classes_mean", facts.labels->mean_classes},       {"classes_fewest", facts.labels->fewest_classes},
+                          {"classes_most", facts.labels->most_classes},       {"largest_share_mean", facts.labels->mean_largest},
+                          {"largest_share_most", facts.labels->most_largest}, {"distance_mean", facts.labels->mean_distance},
+                          {"distance_one_class", facts.labels->one_class}};
+  return json;
+}
+
+Json data_of(const Scenario& scenario, const Explanation& explanation) {
+  if (!explanation.learns) return {};
+  return {{"train_samples", explanation.train_samples},
+          {"test_samples", explanation.test_samples},
+          {"classes", explanation.classes},
+          {"origin", text_or_null(explanation.data_origin)},
+          {"partition", partition_of(scenario, explanation.partition)}};
+}
+
+Json layers_of(const Explanation& explanation) {
+  Json layers = Json::array();
+  for (const LayerCost& layer : explanation.layers)
+    layers.push_back({{"name", layer.name},
+                      {"parameters", layer.parameters},
+                      {"forward_flops", count_or_null(layer.forward_flops)},
+                      {"activation_bytes", count_or_null(layer.activation_bytes)}});
+  return layers;
+}
+
+}  // namespace
+
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings) {
+  Json json{{"name", scenario.name},
+            {"seed", scenario.seed},
+            {"scheme", explanation.scheme},
+            {"scheme_summary", text_or_null(explanation.scheme_summary)},
+            {"batch_per_worker", explanation.batch_per_worker}};
+  std::int64_t workers = 0;
+  for (const Explanation::Group& group : explanation.groups) workers += group.count;
+  json["workers"] = workers;
+  json["groups"] = groups_of(scenario, explanation);
+  json["segments"] = segments_of(scenario);
+  json["topology"] = topology_of(explanation);
+  json["all_reduce"] = text_or_null(explanation.collective);
+  json["aggregators"] = text_or_null(explanation.aggregators);
+  json["data"] = data_of(scenario, explanation);
+  json["epoch_samples"] = explanation.train_samples > 0 ? Json(explanation.train_samples) : Json();
+  json["updates_per_epoch"] = json_or_null(explanation.updates_per_epoch);
+  json["parameters"] = explanation.learns ? Json(explanation.parameters) : Json();
+  json["precision"] = precision_choice.name_of(scenario.workload.precision);
+  json["costs_of"] = text_or_null(explanation.cost_model);
+  json["cost_parameters"] = explanation.cost_model.empty() ? Json() : Json(explanation.cost_parameters);
+  json["bucket_bytes"] = explanation.bucket_bytes;
+  json["message_bytes"] = explanation.message_bytes;
+  json["compression"] = text_or_null(explanation.compression);
+  json["compressed_bytes"] = explanation.compression.empty() ? Json() : Json(explanation.compressed_bytes);
+  json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
+  json["timing_memory_bytes"] = explanation.timing_bytes;
+  json["layers"] = layers_of(explanation);
+  json["warnings"] = warnings;
+  return json_document(json);
+}
+
+}  // namespace straggler::cli

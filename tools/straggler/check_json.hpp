@@ -1,0 +1,13 @@
+// What `straggler check --json` prints.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/experiment.hpp"
+
+namespace straggler::cli {
+
+/// What `check` prints as lines and tables, typed: times in seconds, sizes in bytes, rates in bytes per second.
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings);
+
+}  // namespace straggler::cli
