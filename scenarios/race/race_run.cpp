@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "scenarios/schema/writer.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 namespace {
@@ -104,8 +104,9 @@ std::vector<std::string> describe(const Race& race, const RaceReader& reader) {
   std::vector<std::string> lines;
   std::vector<std::string> values;
   if (race.tuning) values = race.tuning->candidates.front();
-  std::istringstream base(write_scenario(reader.racing(0, values, 0)));
-  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first run: " + line);
+  const std::string base = write_scenario(reader.racing(0, values, 0));
+  TextLines base_lines(base);
+  for (std::string_view line; base_lines.next(line);) lines.push_back("scenario of the first run: " + std::string(line));
   for (const Entrant& entrant : race.entrants)
     for (const auto& [path, yaml] : entrant.set) lines.push_back(fmt::format("entrant {}: {}: {}", entrant.label, path, yaml));
   lines.push_back(fmt::format("seeds: {}{}", race.seeds, race.paired ? "" : ", unpaired"));

@@ -11,7 +11,7 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {

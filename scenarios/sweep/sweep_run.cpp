@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/chance.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 namespace {
@@ -113,8 +113,9 @@ std::vector<std::string> describe(const Sweep& sweep, const std::vector<std::str
   std::vector<std::string> lines{"sweep: " + sweep.name};
   const PointReader reader(sweep, more);
   const std::vector<SweepGroup> groups = groups_of(sweep);
-  std::istringstream base(write_scenario(reader.read(groups.front(), 0)));
-  for (std::string line; std::getline(base, line);) lines.push_back("scenario of the first point: " + line);
+  const std::string base = write_scenario(reader.read(groups.front(), 0));
+  TextLines base_lines(base);
+  for (std::string_view line; base_lines.next(line);) lines.push_back("scenario of the first point: " + std::string(line));
   for (const Axis& axis : sweep.axes)
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
       for (const auto& values : axis.values) lines.push_back("axis " + axis.paths[i] + ": " + values[i].yaml);

@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Kernels& kernels() { return select_kernels("auto"); }
-
 /// Labels are the network's own in fp32: what changes is what quantization does.
 struct Labelled {
   Trained trained;

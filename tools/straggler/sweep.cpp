@@ -11,6 +11,7 @@
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -23,7 +24,6 @@
 #include "tools/straggler/points.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/ranks.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 
@@ -121,7 +121,8 @@ class SweepCommand {
   explicit SweepCommand(const Arguments& arguments) : arguments_(arguments), common_(arguments.common()) {}
 
   int merge() {
-    if (arguments_.flag("dry-run")) throw UsageError("--dry-run lists the points of a sweep file; --merge takes folders: leave one of them out");
+    if (arguments_.flag("dry-run"))
+      throw UsageError("--dry-run lists the points of a sweep file; --merge takes folders: leave one of them out");
     if (!arguments_.positional().empty() || !arguments_.has("out"))
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
     const std::vector<fs::path> states = states_of_shards(arguments_.get<std::vector<std::string>>("merge"));

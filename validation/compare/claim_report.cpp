@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 #include "validation/compare/claim_results.hpp"
 
