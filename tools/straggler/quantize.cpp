@@ -11,6 +11,7 @@
 #include "models/safetensors/model_weights.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/report/histogram_picture.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/reader.hpp"
