@@ -22,7 +22,8 @@ bool is_of_another_kind(const YamlNode& root, FileKind wanted, const std::filesy
   for (const KindOfFile& other : kinds) {
     if (root.find(other.key) == nullptr) continue;
     problems.add(whole_file, {},
-                 std::string("is ") + other.noun + ", for `straggler " + other.command + " " + (file == standard_input ? "-" : file.string()) + "`; " + own.beginning);
+                 std::string("is ") + other.noun + ", for `straggler " + other.command + " " +
+                     (file == standard_input ? "-" : file.string()) + "`; " + own.beginning);
     return true;
   }
   return false;

@@ -25,9 +25,11 @@ Json with_bounds(Json schema, const Range& range) {
 Json quantity(Dimension dimension, ValueType type) {
   std::string units;
   for (const std::string& unit : units_of(dimension)) units += (units.empty() ? "" : "|") + unit;
+  Parameter parameter;
+  parameter.type = type;
   return {{"type", "string"},
           {"pattern", std::string("^") + number_pattern + " *(" + units + ")$"},
-          {"patternErrorMessage", "write " + example({.type = type})}};
+          {"patternErrorMessage", "write " + example(parameter)}};
 }
 
 Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices) {
@@ -110,12 +112,26 @@ class Maker {
         return {{"type", "array"}, {"items", map_of(key.keys)}};
       case Shape::entries:
         return {{"type", "object"}, {"additionalProperties", map_of(key.keys)}};
+      case Shape::any:
+        return Json::object();
+      case Shape::one_of:
+        return any_of(key.keys);
+      case Shape::list_of:
+        return {{"type", "array"}, {"items", any_of(key.keys)}};
+      case Shape::entries_of:
+        return {{"type", "object"}, {"additionalProperties", any_of(key.keys)}};
       case Shape::kind:
         return kind(key);
       case Shape::other:
         return other(key);
     }
     throw std::logic_error("no such shape of a key");
+  }
+
+  Json any_of(const std::vector<ScenarioKey>& keys) const {
+    Json all = Json::array();
+    for (const ScenarioKey& key : keys) all.push_back(described(value(key), key.meaning, {}));
+    return all.size() == 1 ? all.front() : Json{{"anyOf", all}};
   }
 
   /// One of the words, or a map of one of the keys; "*": any number is a key.
@@ -176,9 +192,9 @@ class Maker {
 
 }  // namespace
 
-Json scenario_schema(const Vocabulary& vocabulary) {
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A scenario of straggler"}};
-  schema.update(Maker(vocabulary).map_of(scenario_keys()));
+Json json_schema(const std::string& title, const std::vector<ScenarioKey>& keys, const Vocabulary& vocabulary) {
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+  schema.update(Maker(vocabulary).map_of(keys));
   return schema;
 }
 

@@ -1,5 +1,5 @@
-// What a scenario may say under one key, known before any scenario is read: for messages, `straggler list keys`, the tables of
-// docs/scenario.md and the JSON Schema.
+// What a scenario, a sweep or a claim may say under one key, known before any file is read: for messages, `straggler list keys`, the
+// tables of the documents and the JSON Schemas.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,9 +12,10 @@ namespace straggler {
 
 struct ScenarioKey {
   /// scalar: `type` says which. values: a list of those. map: of `keys`. kind: `{kind: NAME, …}` of `kind`, with `keys` beside the kind's
-  /// own parameters, or NAME alone. list: of maps of `keys`. entries: a map from names of the user's choice to maps of `keys`. other: as
-  /// `form` says.
-  enum class Shape { scalar, values, map, kind, list, entries, other };
+  /// own parameters, or NAME alone. list: of maps of `keys`. entries: a map from names of the user's choice to maps of `keys`. any:
+  /// whatever YAML can say. one_of: what one of `keys` allows. list_of, entries_of: a list, or a map from names of the user's choice, of
+  /// what one of `keys` allows. other: as `form` says.
+  enum class Shape { scalar, values, map, kind, list, entries, any, one_of, list_of, entries_of, other };
 
   std::string name = {};
   ValueType type = ValueType::number;

@@ -158,12 +158,13 @@ Field<NetworkSpec> network_link_field() {
 }
 
 Part<LinkSpec> intra_part() {
-  Field<LinkSpec> bandwidth = field(&LinkSpec::up, {.name = "bandwidth",
-                                                    .type = ValueType::rate,
-                                                    .range = any_rate(),
-                                                    .meaning = "between workers of one host, or to weights in its memory; without `intra` both are free",
-                                                    .required = true,
-                                                    .remedy = "write a rate such as 12GB/s"});
+  Field<LinkSpec> bandwidth =
+      field(&LinkSpec::up, {.name = "bandwidth",
+                            .type = ValueType::rate,
+                            .range = any_rate(),
+                            .meaning = "between workers of one host, or to weights in its memory; without `intra` both are free",
+                            .required = true,
+                            .remedy = "write a rate such as 12GB/s"});
   bandwidth.read = [read = bandwidth.read](Section& intra, LinkSpec& spec) {
     read(intra, spec);
     spec.down = spec.up;

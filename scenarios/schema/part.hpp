@@ -228,6 +228,18 @@ Field<Spec> not_yet(const std::string& name, const std::string& allowed = {}) {
           [](const Spec&, const Spec&) { return true; }};
 }
 
+/// A key that `read` asks the section for; of files that no writer writes.
+template <class Spec>
+Field<Spec> read_by(ScenarioKey key, std::function<void(Section&, Spec&)> read) {
+  return {std::move(key), std::move(read), [](Texts&, const Spec&, const WriteContext&) {}, [](const Spec&, const Spec&) { return true; }};
+}
+
+/// A key that the field before it reads, too.
+template <class Spec>
+Field<Spec> read_before(ScenarioKey key) {
+  return read_by<Spec>(std::move(key), [](Section&, Spec&) {});
+}
+
 /// A field of a member.
 template <class Spec, class Inner>
 Field<Spec> within(Inner Spec::*member, Field<Inner> inner) {
@@ -293,7 +305,9 @@ Field<Spec> map(Member Spec::*member, ScenarioKey key, const Part<typename part:
     made.write = [member, inner](Texts& out, const Spec& spec, const WriteContext& context) {
       if (spec.*member) inner.write(out, *(spec.*member), context);
     };
-    made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
+    made.same = [member, same = inner.same](const Spec& a, const Spec& b) {
+      return (a.*member).has_value() == (b.*member).has_value() && (!(a.*member) || same(*(a.*member), *(b.*member)));
+    };
     return made;
   }
 }

@@ -91,10 +91,14 @@ std::string value_text(const ScenarioKey& key) {
   switch (key.shape) {
     case Shape::kind:
       return "kind";
+    case Shape::any:
+      return "any value";
     case Shape::list:
+    case Shape::list_of:
       return "list";
     case Shape::map:
     case Shape::entries:
+    case Shape::entries_of:
       return "map";
     default:
       return type_text(key);
@@ -113,7 +117,17 @@ void add_rows(std::vector<KeyRow>& rows, const std::vector<ScenarioKey>& keys, c
     if (!key.listed()) continue;
     const std::string path = prefix + key.name;
     if (!key.meaning.empty()) rows.push_back({path, value_text(key), absent_text(key), key.meaning});
-    if (!key.own_table && key.shape != Shape::other) add_rows(rows, key.keys, path + (key.shape == Shape::list ? "[i]." : "."));
+    if (key.own_table || key.shape == Shape::other) continue;
+    if (key.shape == Shape::one_of || key.shape == Shape::list_of || key.shape == Shape::entries_of) {
+      for (const ScenarioKey& each : key.keys)  // an alternative that is a map; of entries, its name stands for those of the user's choice
+        if (each.shape == Shape::map)
+          add_rows(rows, each.keys,
+                   path + (key.shape == Shape::list_of      ? "[i]."
+                           : key.shape == Shape::entries_of ? "." + each.name + "."
+                                                            : "."));
+    } else {
+      add_rows(rows, key.keys, path + (key.shape == Shape::list ? "[i]." : "."));
+    }
   }
 }
 
@@ -130,8 +144,8 @@ std::string deciding_difference(const Scenario& a, const Scenario& b) {
   return {};
 }
 
-std::vector<KeyRow> key_rows(const std::string& path) {
-  const std::vector<ScenarioKey>* keys = &scenario_keys();
+std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& all, const std::string& path) {
+  const std::vector<ScenarioKey>* keys = &all;
   std::size_t start = 0;
   while (start < path.size()) {
     const std::size_t end = std::min(path.find('.', start), path.size());

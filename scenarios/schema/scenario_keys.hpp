@@ -1,4 +1,4 @@
-// All keys of a scenario, and what is made of them for people and editors.
+// All keys of a scenario, and what is made of keys for people and editors.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -25,14 +25,15 @@ struct KeyRow {
 
 /// The keys below `path` ("", "cluster", "cluster.network.background"), maps and lists written out, those that have a table of their own as
 /// one row. Throws std::invalid_argument, with what is known, if there is no such key or it has none below it.
-std::vector<KeyRow> key_rows(const std::string& path);
+std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& keys, const std::string& path);
 /// Markdown without its marks, for terminals and editors.
 std::string plain_text(const std::string& markdown);
 /// As a table of Markdown, header included.
 std::string key_table(const std::vector<KeyRow>& rows);
 
-/// The JSON Schema (draft 7) of a scenario: what an editor may complete and check. What several keys say together only `straggler check`
-/// tells.
-nlohmann::ordered_json scenario_schema(const Vocabulary& vocabulary = Vocabulary::from_registries());
+/// The JSON Schema (draft 7) of a file of these keys: what an editor may complete and check. What several keys say together only the
+/// command that reads the file tells.
+nlohmann::ordered_json json_schema(const std::string& title, const std::vector<ScenarioKey>& keys,
+                                   const Vocabulary& vocabulary = Vocabulary::from_registries());
 
 }  // namespace straggler

@@ -26,9 +26,7 @@ std::string what_stands(const YamlNode& node) {
   throw std::logic_error("no such type of node");
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::string example(const Parameter& parameter) {
   switch (parameter.type) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/schema/section.hpp"
+#include "scenarios/schema/part.hpp"
 #include "scenarios/search/search.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/read_axis.hpp"
@@ -13,6 +13,18 @@ namespace straggler {
 namespace {
 
 constexpr double most_repeats = 100'000, most_tries = 100'000;
+
+/// A part of a search as it is written: of either kind.
+struct WrittenSearch {
+  const Sweep* sweep = nullptr;
+  Metric metric;
+  std::vector<Setting> over;                    // find
+  std::string path = "training.scheme", along;  // crossover
+  std::vector<AxisValue> between;               // crossover
+  double tolerance = 0.02;                      // crossover
+  std::int64_t budget = 40, grid = 9;
+  std::optional<std::int64_t> repeats;
+};
 
 Metric read_metric(Section& section, bool timing_only) {
   Metric metric;
@@ -34,19 +46,45 @@ Metric read_metric(Section& section, bool timing_only) {
   return metric;
 }
 
+std::string read_end(Section& range, const char* key, const char* what) {
+  const YamlNode* const node = range.require(key, std::string("write where the range ") + what);
+  if (node != nullptr && node->type != YamlNode::Type::scalar) range.problem(key, "is " + what_stands(*node) + "; write a number");
+  return node != nullptr && node->type == YamlNode::Type::scalar ? node->text : std::string();
+}
+
+/// A range of settings as it is written.
+struct WrittenSettings {
+  SettingRange range;
+  std::string scale;
+};
+
+std::vector<Field<WrittenSettings>> setting_fields(const std::string& usual_scale) {
+  return {
+      read_by<WrittenSettings>(
+          {.name = "from", .type = ValueType::text, .meaning = "the least", .required = true, .form = "number or quantity"},
+          [](Section& range, WrittenSettings& written) { written.range.from = read_end(range, "from", "begins"); }),
+      read_by<WrittenSettings>(
+          {.name = "to", .type = ValueType::text, .meaning = "the greatest", .required = true, .form = "number or quantity"},
+          [](Section& range, WrittenSettings& written) { written.range.to = read_end(range, "to", "ends"); }),
+      field(&WrittenSettings::scale, {.name = "scale",
+                                      .type = ValueType::choice,
+                                      .meaning = "in which values are drawn, or halved",
+                                      .otherwise = usual_scale,
+                                      .choices = {"linear", "log"}}),
+      read_by<WrittenSettings>({.name = "whole", .type = ValueType::boolean, .meaning = "whole numbers only", .fallback = "false"},
+                               [](Section& range, WrittenSettings& written) { written.range.whole = range.flag("whole", false); }),
+  };
+}
+
+Part<WrittenSettings> settings_part() { return Part<WrittenSettings>(setting_fields("`linear`")); }
+
 /// {from, to, scale: linear | log, whole}; without a scale: log if it spans a decade and `decades` says so.
 std::optional<Setting> read_setting_range(Section range, const std::string& path, bool decades, double resolution) {
-  const auto end = [&](const char* key, const char* what) {
-    const YamlNode* const node = range.require(key, std::string("write where the range ") + what);
-    if (node != nullptr && node->type != YamlNode::Type::scalar) range.problem(key, "is " + what_stands(*node) + "; write a number");
-    return node != nullptr && node->type == YamlNode::Type::scalar ? node->text : std::string();
-  };
-  SettingRange written;
-  written.from = end("from", "begins");
-  written.to = end("to", "ends");
-  const std::string scale = range.choice("scale", {"linear", "log"}, "");
-  written.whole = range.flag("whole", false);
+  WrittenSettings given;
+  settings_part().read(range, given);
   range.finish();
+  SettingRange& written = given.range;
+  const std::string& scale = given.scale;
   if (written.from.empty() || written.to.empty()) return std::nullopt;
   const auto from = parse_range_end(written.from), to = parse_range_end(written.to);
   written.logarithmic = scale == "log" || (scale.empty() && decades && from && to && from->value > 0 && to->value >= 10 * from->value);
@@ -76,24 +114,66 @@ std::optional<Setting> read_setting(Section& over, const YamlNode& node, const Y
   return std::nullopt;
 }
 
-FindSpec read_find(Section section, const Sweep& sweep) {
-  FindSpec find;
-  find.metric = read_metric(section, sweep.timing_only);
+void read_over(Section& section, WrittenSearch& written) {
   section.require("over", "write the settings to choose, as over: {training.optimizer.learning_rate: {from: 0.001, to: 1, scale: log}}");
   Section over = section.section("over");
-  if (over.given() && over.node()->type == YamlNode::Type::map) {
-    for (std::size_t i = 0; i < over.node()->items.size(); ++i) {
-      const YamlNode::Key& key = over.node()->keys[i];
-      over.find(key.name);
-      refuse_swept(over, key.name, key.place, key.name, sweep);
-      if (auto setting = read_setting(over, over.node()->items[i], key)) find.over.push_back(std::move(*setting));
-    }
-    if (over.node()->items.empty()) section.problem("over", "is empty; write at least one path with its range");
+  if (!over.given() || over.node()->type != YamlNode::Type::map) return;
+  for (std::size_t i = 0; i < over.node()->items.size(); ++i) {
+    const YamlNode::Key& key = over.node()->keys[i];
+    over.find(key.name);
+    refuse_swept(over, key.name, key.place, key.name, *written.sweep);
+    if (auto setting = read_setting(over, over.node()->items[i], key)) written.over.push_back(std::move(*setting));
   }
-  find.budget = static_cast<std::size_t>(section.count("budget", Range::between(1, most_tries)).value_or(40));
-  find.repeats = section.count("repeats", Range::between(1, most_repeats)).value_or(sweep.repeats);
+  if (over.node()->items.empty()) section.problem("over", "is empty; write at least one path with its range");
+}
+
+std::vector<Field<WrittenSearch>> metric_fields() {
+  return {
+      read_by<WrittenSearch>(
+          {.name = "metric",
+           .type = ValueType::text,
+           .meaning = "a number of `summary.json`, or `time_to_ACCURACY_s`",
+           .otherwise = "the time to the target, or samples per second",
+           .form = "name"},
+          [](Section& section, WrittenSearch& written) { written.metric = read_metric(section, written.sweep->timing_only); }),
+      read_before<WrittenSearch>(
+          {.name = "minimize", .type = ValueType::boolean, .meaning = "less is better", .otherwise = "as the metric has it"}),
+      read_before<WrittenSearch>(
+          {.name = "maximize", .type = ValueType::boolean, .meaning = "more is better", .otherwise = "as the metric has it"}),
+      field(&WrittenSearch::repeats, {.name = "repeats",
+                                      .type = ValueType::count,
+                                      .range = Range::between(1, most_repeats),
+                                      .meaning = "runs of each setting",
+                                      .otherwise = "the sweep's"}),
+  };
+}
+
+Part<WrittenSearch> find_part() {
+  using Shape = ScenarioKey::Shape;
+  std::vector<Field<WrittenSearch>> fields = metric_fields();
+  const ScenarioKey range{.name = "RANGE", .shape = Shape::map, .keys = settings_part().keys()};
+  const ScenarioKey path{.name = "PATH", .shape = Shape::one_of, .keys = {range, axis_forms().front()}};
+  fields.push_back(read_by<WrittenSearch>({.name = "over",
+                                           .meaning = "the settings to choose",
+                                           .required = true,
+                                           .form = "map from paths to ranges or lists",
+                                           .shape = Shape::entries_of,
+                                           .keys = {path}},
+                                          read_over));
+  fields.push_back(field(&WrittenSearch::budget, {.name = "budget",
+                                                  .type = ValueType::count,
+                                                  .range = Range::between(1, most_tries),
+                                                  .meaning = "settings to try, each `repeats` times"}));
+  return Part<WrittenSearch>(std::move(fields));
+}
+
+FindSpec read_find(Section section, const Sweep& sweep) {
+  WrittenSearch written;
+  written.sweep = &sweep;
+  find_part().read(section, written);
   section.finish();
-  return find;
+  return {std::move(written.metric), std::move(written.over), static_cast<std::size_t>(written.budget),
+          written.repeats.value_or(sweep.repeats)};
 }
 
 /// The part of a range to which values are rounded: a tenth of the tolerance.
@@ -103,27 +183,67 @@ double fine(const YamlNode* from, const YamlNode* to, double tolerance) {
   return low > 0 && high > low ? std::min(1e-3, tolerance / 10 / std::log(high / low)) : tolerance * 1e-3;
 }
 
-std::optional<CrossoverSpec> read_crossover(Section section, const Sweep& sweep) {
-  CrossoverSpec spec{read_metric(section, sweep.timing_only), section.word("path"), {}, Setting::choices({}, {{}}), 0.02, 9, 1};
-  if (spec.path.empty()) spec.path = "training.scheme";
-  refuse_swept(section, "between", section.place_of("between"), spec.path, sweep);
+void read_between(Section& section, WrittenSearch& written) {
+  refuse_swept(section, "between", section.place_of("between"), written.path, *written.sweep);
   const YamlNode* const between = section.require("between", "write the two to compare, as between: [asgd, ssgd]");
-  if (between != nullptr) spec.between = read_axis(section.context(), *between, section.path_of("between"));
-  if (between != nullptr && between->type == YamlNode::Type::sequence && !between->items.empty() && spec.between.size() != 2)
-    section.problem("between", fmt::format("has {} {}; write the two to compare, as [asgd, ssgd]", spec.between.size(),
-                                           spec.between.size() == 1 ? "entry" : "entries"));
+  if (between == nullptr) return;
+  written.between = read_axis(section.context(), *between, section.path_of("between"));
+  if (between->type == YamlNode::Type::sequence && !between->items.empty() && written.between.size() != 2)
+    section.problem("between", fmt::format("has {} {}; write the two to compare, as [asgd, ssgd]", written.between.size(),
+                                           written.between.size() == 1 ? "entry" : "entries"));
+}
+
+void read_along(Section& section, WrittenSearch& written) {
   section.require("along", "write the path of what is varied, as along: cluster.network.link.bandwidth");
-  const std::string along = section.word("along");
-  refuse_swept(section, "along", section.place_of("along"), along, sweep);
-  if (!along.empty() && along == spec.path) section.problem("along", "is what is compared, too; write the path of another setting");
-  spec.tolerance = section.measure("tolerance", ValueType::fraction, Range::between(1e-6, 0.5)).value_or(0.02);
-  spec.grid = static_cast<std::size_t>(section.count("grid", Range::between(2, 10'000)).value_or(9));
-  spec.repeats = section.count("repeats", Range::between(1, most_repeats)).value_or(sweep.repeats);
-  const double resolution = fine(section.find("from"), section.find("to"), spec.tolerance);
-  auto setting = read_setting_range(section, along, true, resolution);  // takes its own keys, and refuses what nobody took
-  if (!setting) return std::nullopt;
-  spec.along = std::move(*setting);
-  return spec;
+  written.along = section.word("along");
+  refuse_swept(section, "along", section.place_of("along"), written.along, *written.sweep);
+  if (!written.along.empty() && written.along == written.path)
+    section.problem("along", "is what is compared, too; write the path of another setting");
+}
+
+Part<WrittenSearch> crossover_part() {
+  std::vector<Field<WrittenSearch>> fields = metric_fields();
+  fields.push_back(field(&WrittenSearch::path,
+                         {.name = "path", .type = ValueType::text, .meaning = "of what is compared", .form = "path of the scenario"}));
+  ScenarioKey between = axis_forms().front();
+  between.name = "between";
+  between.meaning = "the two to compare";
+  between.required = true;
+  fields.push_back(read_by<WrittenSearch>(between, read_between));
+  fields.push_back(read_by<WrittenSearch>(
+      {.name = "along", .type = ValueType::text, .meaning = "of what is varied", .required = true, .form = "path of the scenario"},
+      read_along));
+  fields.push_back(
+      field(&WrittenSearch::tolerance, {.name = "tolerance",
+                                        .type = ValueType::fraction,
+                                        .range = Range::between(1e-6, 0.5),
+                                        .meaning = "how wide the stretch with the crossing may be, relative to its upper end"}));
+  fields.push_back(
+      field(&WrittenSearch::grid,
+            {.name = "grid", .type = ValueType::count, .range = Range::between(2, 10'000), .meaning = "values to look at first"}));
+  return Part<WrittenSearch>(std::move(fields));
+}
+
+std::vector<ScenarioKey> crossover_keys() {
+  std::vector<ScenarioKey> keys = crossover_part().keys();
+  for (const Field<WrittenSettings>& each : setting_fields("`log` if the range spans a decade")) keys.push_back(each.key);
+  return keys;
+}
+
+std::optional<CrossoverSpec> read_crossover(Section section, const Sweep& sweep) {
+  WrittenSearch written;
+  written.sweep = &sweep;
+  crossover_part().read(section, written);
+  const double resolution = fine(section.find("from"), section.find("to"), written.tolerance);
+  auto along = read_setting_range(section, written.along, true, resolution);  // takes its own keys, and refuses what nobody took
+  if (!along) return std::nullopt;
+  return CrossoverSpec{std::move(written.metric),
+                       std::move(written.path),
+                       std::move(written.between),
+                       std::move(*along),
+                       written.tolerance,
+                       static_cast<std::size_t>(written.grid),
+                       written.repeats.value_or(sweep.repeats)};
 }
 
 void read_more(Section& top, SearchFile& search, const Sweep& sweep) {
@@ -149,6 +269,15 @@ std::string described(const Metric& metric) {
 }
 
 }  // namespace
+
+std::vector<ScenarioKey> search_file_keys() {
+  using Shape = ScenarioKey::Shape;
+  std::vector<ScenarioKey> keys = sweep_keys();
+  keys.push_back({.name = "find", .meaning = "look for the best of some settings", .shape = Shape::map, .keys = find_part().keys()});
+  keys.push_back(
+      {.name = "crossover", .meaning = "look for where the better of two changes", .shape = Shape::map, .keys = crossover_keys()});
+  return keys;
+}
 
 SearchFile read_search(const std::filesystem::path& file) {
   SearchFile search;

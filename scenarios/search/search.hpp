@@ -39,6 +39,9 @@ struct SearchFile {
   bool searches() const { return find || crossover; }
 };
 
+/// What may stand in a sweep file, its search included.
+std::vector<ScenarioKey> search_file_keys();
+
 /// Reads a sweep file, with a search in it or without. Throws ScenarioErrors with all that is wrong.
 SearchFile read_search(const std::filesystem::path& file);
 

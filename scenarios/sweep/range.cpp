@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "scenarios/schema/part.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -27,6 +28,44 @@ std::optional<End> read_end(Section& range, const char* key) {
     }
   range.problem(key, "is " + what_stands(*node) + "; write a number, with its unit where one belongs");
   return std::nullopt;
+}
+
+/// A range as it is written.
+struct WrittenRange {
+  std::optional<End> from, to, step;
+  bool stepped = false;
+  std::optional<double> times;
+  std::optional<std::int64_t> steps;
+  bool logarithmic = false, whole = false;
+};
+
+ScenarioKey end_key(const char* name, const char* meaning, bool required) {
+  return {.name = name, .type = ValueType::text, .meaning = meaning, .required = required, .form = "number or quantity"};
+}
+
+const Part<WrittenRange>& range_part() {
+  using Range = straggler::Range;
+  static const Part<WrittenRange> part({
+      read_by<WrittenRange>(end_key("from", "the first value", true),
+                            [](Section& range, WrittenRange& written) { written.from = read_end(range, "from"); }),
+      read_by<WrittenRange>(end_key("to", "the last value that it may reach", true),
+                            [](Section& range, WrittenRange& written) { written.to = read_end(range, "to"); }),
+      field(&WrittenRange::times,
+            {.name = "times", .type = ValueType::number, .range = Range::above(0), .meaning = "each value is the last times this"}),
+      read_by<WrittenRange>(end_key("step", "each value is the last plus this", false),
+                            [](Section& range, WrittenRange& written) {
+                              written.stepped = range.find("step") != nullptr;
+                              if (written.stepped) written.step = read_end(range, "step");
+                            }),
+      field(&WrittenRange::steps, {.name = "steps",
+                                   .type = ValueType::count,
+                                   .range = Range::between(1, most_values),
+                                   .meaning = "how many values, evenly spread"}),
+      two_words(&WrittenRange::logarithmic,
+                {.name = "scale", .meaning = "in which `steps` values are evenly spread", .choices = {"linear", "log"}}, "log", "linear"),
+      field(&WrittenRange::whole, {.name = "whole", .meaning = "round to whole numbers"}),
+  });
+  return part;
 }
 
 std::vector<double> geometric(double from, double to, double times) {
@@ -108,23 +147,20 @@ std::string out_of_span(const RangeEnd& end) {
   return size > most ? "a range ends between -1e100 and 1e100" : "a range ends at 0, or at least 1e-100 from it";
 }
 
+std::vector<ScenarioKey> range_keys() { return range_part().keys(); }
+
 std::vector<std::string> read_range(Section range) {
-  const auto from = read_end(range, "from"), to = read_end(range, "to");
-  const auto times = range.measure("times", ValueType::number, Range::above(0));
-  const YamlNode* const step_node = range.find("step");
-  const auto steps = range.count("steps", Range::between(1, most_values));
-  const bool logarithmic = range.choice("scale", {"linear", "log"}, "linear") == "log";
-  const bool whole = range.flag("whole", false);
-  std::optional<End> step;
-  if (step_node != nullptr) step = read_end(range, "step");
+  WrittenRange written;
+  range_part().read(range, written);
   range.finish();
+  const auto& [from, to, step, stepped, times, steps, logarithmic, whole] = written;
   if (!from || !to) return {};
   const auto refuse = [&](std::string_view key, const std::string& what) {
     range.problem(key, what);
     return std::vector<std::string>();
   };
   if (from->dimension != to->dimension) return refuse("to", "has another unit than `from`; write both as times, as sizes or as rates");
-  if ((times ? 1 : 0) + (step_node ? 1 : 0) + (steps ? 1 : 0) != 1)
+  if ((times ? 1 : 0) + (stepped ? 1 : 0) + (steps ? 1 : 0) != 1)
     return refuse("from", "needs one of times (each value so many times the last), step (so much more than the last) or steps (how many)");
   if (logarithmic && !steps) return refuse("scale", "goes with `steps`; write how many values there are to be");
   std::vector<double> values;
@@ -132,7 +168,7 @@ std::vector<std::string> read_range(Section range) {
     if (*times == 1 || !(from->value > 0) || (*times > 1) != (to->value >= from->value))
       return refuse("times", "never gets from `from` to `to`; write a factor above 1 to go up, below 1 to go down, from above 0");
     values = geometric(from->value, to->value, *times);
-  } else if (step_node) {
+  } else if (stepped) {
     if (!step) return {};
     if (step->dimension != from->dimension || step->value == 0 || (step->value > 0) != (to->value >= from->value))
       return refuse("step", "never gets from `from` to `to`; write a step in their unit and direction");

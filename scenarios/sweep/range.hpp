@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/schema/key.hpp"
 #include "scenarios/schema/section.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -26,6 +27,8 @@ std::string out_of_span(const RangeEnd& end);
 /// rounded to four digits). `whole: true` rounds each, and leaves out what repeats. Nothing, and problems at their places, if it is
 /// wrong.
 std::vector<std::string> read_range(Section range);
+/// What may stand in it.
+std::vector<ScenarioKey> range_keys();
 
 /// What to add to a line about this value where a range gave it and the scenario wants a whole number; else nothing.
 std::string hint_at_whole(const std::string& value, const std::string& line);

@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/schema/key.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/sweep/sweep.hpp"
 
 namespace straggler {
+
+/// The forms that the values of a path may take.
+std::vector<ScenarioKey> axis_forms();
 
 /// `path`: where it stands in the file. What is wrong is noted among the context's problems.
 std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path);

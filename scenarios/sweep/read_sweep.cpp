@@ -7,7 +7,8 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
-#include "scenarios/schema/section.hpp"
+#include "scenarios/schema/part.hpp"
+#include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/read_axis.hpp"
@@ -98,20 +99,29 @@ void refuse_double_paths(ReadContext& context, const Sweep& sweep, Place place) 
       if (!seen.insert(path).second) context.problems.add(place, "axes", path + " is varied twice; name each path once");
 }
 
-std::string default_metric(const YamlNode* metric) { return metric ? metric->text : std::string(); }
+Part<UntilInterval> until_part() {
+  return Part<UntilInterval>({
+      field(&UntilInterval::relative, {.name = "relative",
+                                       .type = ValueType::fraction,
+                                       .range = Range::above_to(0, 1),
+                                       .meaning = "half of the interval, as a share of the mean",
+                                       .required = true,
+                                       .remedy = "write how wide the interval may be, as 2%"}),
+      field(&UntilInterval::metric, {.name = "metric",
+                                     .type = ValueType::text,
+                                     .meaning = "a number of `summary.json`",
+                                     .otherwise = "the time to the target, or samples per second",
+                                     .form = "name"}),
+      field(&UntilInterval::most,
+            {.name = "most", .type = ValueType::count, .range = Range::between(2, 100'000), .meaning = "repeats at most"}),
+  });
+}
 
-std::optional<UntilInterval> read_until(Section section) {
-  UntilInterval until;
-  until.relative =
-      section.required_measure("relative", ValueType::fraction, Range::above_to(0, 1), "write how wide the interval may be, as 2%");
-  until.metric = default_metric(section.find("metric"));
-  until.most = section.count("most", Range::between(2, 100'000)).value_or(30);
+void check_until(Section& section, UntilInterval& until) {
   std::vector<std::string> known;
   for (const SummaryField& field : summarize(RunRecord())) known.push_back(field.key);
   if (!until.metric.empty() && std::find(known.begin(), known.end(), until.metric) == known.end())
     section.problem("metric", unknown_name("metric", until.metric, known));
-  section.finish();
-  return until;
 }
 
 /// The inline scenario, back as text: it is read like a file of its own.
@@ -121,16 +131,23 @@ std::string base_text(const YamlNode& base) {
   return text;
 }
 
-void read_top(Section& top, Sweep& sweep, const MoreKeys& more) {
-  ReadContext& context = top.context();
+void read_version(Section& top, Sweep&) {
   const YamlNode* version = top.require("sweep", "write 'sweep: 1', the version of this format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->text != "1"))
-    context.problems.add(version->place, "sweep", "is " + what_stands(*version) + "; this program reads version 1 of the format only");
+    top.context().problems.add(version->place, "sweep",
+                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
+}
+
+void read_name(Section& top, Sweep& sweep) {
   top.require("name", "write a name for the results, as worker-counts");
   sweep.name = top.word("name");
   const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
   if (!std::all_of(sweep.name.begin(), sweep.name.end(), legal))
     top.problem("name", "has characters other than letters, digits, - and _; a folder is named after it");
+}
+
+/// The scenario, by name or inline.
+void read_scenario(Section& top, Sweep& sweep) {
   const YamlNode* const base = top.find("base");
   const std::string scenario = top.word("scenario");
   if ((base != nullptr) == !scenario.empty())
@@ -140,23 +157,88 @@ void read_top(Section& top, Sweep& sweep, const MoreKeys& more) {
     top.problem("base", "is " + what_stands(*base) + "; write a whole scenario there");
   else if (base != nullptr)
     sweep.base = base_text(*base);
-  read_crossed(context, top.find("axes"), sweep);
-  read_zipped(context, top.find("zip"), sweep);
-  refuse_double_paths(context, sweep, top.place_of("axes"));
-  sweep.repeats = top.count("repeats", Range::between(1, 100'000)).value_or(1);
-  if (top.find("until_ci") != nullptr) sweep.until = read_until(top.section("until_ci"));
-  sweep.timing_only = top.flag("timing_only", false);
-  if (const YamlNode* const set = top.find("set"); set != nullptr) {
-    if (set->type != YamlNode::Type::map)
-      top.problem("set", "is " + what_stands(*set) + "; write a map from paths of the scenario to values");
-    else
-      for (std::size_t i = 0; i < set->items.size(); ++i) sweep.set.emplace_back(set->keys[i].name, flow_yaml(set->items[i]));
-  }
-  if (more) more(top, sweep);
-  top.finish();
+}
+
+void read_set(Section& top, Sweep& sweep) {
+  const YamlNode* const set = top.find("set");
+  if (set == nullptr) return;
+  if (set->type != YamlNode::Type::map)
+    return top.problem("set", "is " + what_stands(*set) + "; write a map from paths of the scenario to values");
+  for (std::size_t i = 0; i < set->items.size(); ++i) sweep.set.emplace_back(set->keys[i].name, flow_yaml(set->items[i]));
+}
+
+Part<Sweep> sweep_part() {
+  using Shape = ScenarioKey::Shape;
+  const ScenarioKey axes{.name = "PATH", .shape = Shape::one_of, .keys = axis_forms()};
+  return Part<Sweep>({
+      read_by<Sweep>({.name = "sweep",
+                      .type = ValueType::count,
+                      .meaning = "version of the format",
+                      .required = true,
+                      .form = "`1`",
+                      .choices = {"1"}},
+                     read_version),
+      read_by<Sweep>({.name = "name",
+                      .type = ValueType::text,
+                      .meaning = "names the results, and their folder `results/NAME`: letters, digits, `-` and `_`",
+                      .required = true,
+                      .form = "name"},
+                     read_name),
+      read_by<Sweep>({.name = "scenario",
+                      .type = ValueType::path,
+                      .meaning = "the scenario that is varied, from the sweep's folder",
+                      .otherwise = "required, unless there is a `base`"},
+                     read_scenario),
+      read_before<Sweep>({.name = "base",
+                          .meaning = "a whole scenario, inline",
+                          .otherwise = "required, unless there is a `scenario`",
+                          .own_table = true,
+                          .shape = Shape::map,
+                          .keys = scenario_keys()}),
+      read_by<Sweep>({.name = "axes",
+                      .meaning = "what varies, crossed; the last path fastest. A value may be any YAML, or `{label: WORD, value: …}`",
+                      .otherwise = "nothing varies",
+                      .form = "map from paths to lists or ranges",
+                      .own_table = true,
+                      .shape = Shape::entries_of,
+                      .keys = {axes}},
+                     [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
+      read_by<Sweep>({.name = "zip",
+                      .meaning = "paths that vary together, their lists of equal length",
+                      .form = "list of such maps",
+                      .own_table = true,
+                      .shape = Shape::list_of,
+                      .keys = {{.shape = Shape::entries_of, .keys = {axes}}}},
+                     [](Section& top, Sweep& sweep) { read_zipped(top.context(), top.find("zip"), sweep); }),
+      field(&Sweep::repeats, {.name = "repeats",
+                              .type = ValueType::count,
+                              .range = Range::between(1, 100'000),
+                              .meaning = "runs of each setting, with seeds `seed`, `seed` + 1, …"}),
+      map(&Sweep::until, {.name = "until_ci", .meaning = "repeat a setting until the 95 % confidence interval of a metric is narrow"},
+          until_part(), check_until),
+      field(&Sweep::timing_only, {.name = "timing_only", .meaning = "leave the math out"}),
+      read_by<Sweep>({.name = "set",
+                      .meaning = "fixed changes of the scenario, for every point",
+                      .form = "map from paths to values",
+                      .shape = Shape::entries_of,
+                      .keys = {{.name = "PATH", .shape = Shape::any}}},
+                     read_set),
+  });
 }
 
 }  // namespace
+
+std::vector<ScenarioKey> sweep_keys() { return sweep_part().keys(); }
+
+std::vector<ScenarioKey> axis_forms() {
+  using Shape = ScenarioKey::Shape;
+  const ScenarioKey labelled{.name = "VALUE",
+                             .shape = Shape::map,
+                             .keys = {{.name = "label", .type = ValueType::text, .meaning = "what tables call it", .required = true},
+                                      {.name = "value", .meaning = "what stands in the scenario", .required = true, .shape = Shape::any}}};
+  return {{.name = "LIST", .shape = Shape::list_of, .keys = {labelled, {.name = "VALUE", .shape = Shape::any}}},
+          {.name = "RANGE", .shape = Shape::map, .keys = range_keys()}};
+}
 
 std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path) {
   std::vector<AxisValue> values;
@@ -200,7 +282,10 @@ Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more) {
   } else if (root && !is_of_another_kind(*root, FileKind::sweep, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, sweep.folder};
     Section top(context, &*root, "", Place{});
-    read_top(top, sweep, more);
+    sweep_part().read(top, sweep);
+    refuse_double_paths(context, sweep, top.place_of("axes"));
+    if (more) more(top, sweep);
+    top.finish();
   }
   problems.raise();
   return sweep;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/key.hpp"
 #include "scenarios/schema/scenario.hpp"
 
 namespace straggler {
@@ -30,7 +31,7 @@ struct Axis {
 struct UntilInterval {
   double relative = 0.02;
   std::string metric;     // a scalar of summary.json
-  std::int64_t most = 0;  // repeats
+  std::int64_t most = 30;  // repeats
 };
 
 struct Sweep {
@@ -52,6 +53,9 @@ struct Sweep {
 class Section;
 /// Reads what else may stand in a sweep file, once the rest was read.
 using MoreKeys = std::function<void(Section& top, Sweep& sweep)>;
+
+/// What may stand in a sweep file, but for its search.
+std::vector<ScenarioKey> sweep_keys();
 
 /// Reads a sweep file. Throws ScenarioErrors with all that is wrong with it.
 Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more = {});

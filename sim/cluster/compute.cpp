@@ -30,7 +30,7 @@ void require(bool good, const std::string& sentence) {
 }
 
 void require_samples(std::int64_t samples) {
-  require(samples >= 1, "a computation has " + std::to_string(samples) + " samples; it must have at least 1");
+  if (samples < 1) require(false, "a computation has " + std::to_string(samples) + " samples; it must have at least 1");
 }
 
 class AffineTime final : public ComputeTime {

@@ -14,7 +14,7 @@ namespace straggler {
 /// they belong to has left; the two are handed over together.
 class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
-  Delivery(PostOffice& office, Rank sender, Rank receiver, Payload what)
+  Delivery(PostOffice& office, Rank sender, Rank receiver, Payload&& what)
       : InFlightMessage(sender, receiver, std::move(what)), office_(office) {}
   ~Delivery() override {
     if (stage == Stage::flowing) {
@@ -79,7 +79,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
   return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
 }
 
-void PostOffice::dispatch(Rank from, Peer to, Payload payload, SendOperation* operation) {
+void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
     if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;

@@ -39,7 +39,7 @@ class PostOffice {
   PostOffice& operator=(const PostOffice&) = delete;
 
   /// `operation` waits until it has left; null: nobody does. To a worker that is not in, or to a life of it that is over, nothing is sent.
-  void dispatch(Rank from, Peer to, Payload payload, SendOperation* operation);
+  void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation);
   /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }

@@ -40,7 +40,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void due(Operation& operation) override;
   void wake(Operation& operation) override { world_.queue().after(Time(), operation); }
   void received(MailOperation& operation) override { post_office_.received(operation); }
-  void post(Rank from, Peer to, Payload payload) override { post_office_.dispatch(from, to, std::move(payload), nullptr); }
+  void post(Rank from, Peer to, Payload&& payload) override { post_office_.dispatch(from, to, std::move(payload), nullptr); }
   void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
   bool is_member(Rank worker) const override { return !world_.is_worker(worker) || workers_.is_member(worker); }

@@ -86,7 +86,7 @@ Gradient joined_gradients(const std::vector<Gradient>& parts) {
     more.samples += part->samples();
     more.of_weights = more.of_weights || part->of_weights();
     state.averaged += part->averaged;
-    for (const Contribution& each : part->made()) more.made.push_back(each);
+    part->add_made(more.made);
   }
   return out;
 }

@@ -31,7 +31,7 @@ class Backend {
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(MailOperation& operation) = 0;
   /// A message that nobody waits to have left.
-  virtual void post(Rank from, Peer to, Payload payload) = 0;
+  virtual void post(Rank from, Peer to, Payload&& payload) = 0;
   /// `node` drops what a worker sent it: its samples, the time spent on it and its bytes are wasted.
   virtual void discarded(Rank node, const Payload& contribution) = 0;
   /// To every worker but `from`; each gets it one route latency later.

@@ -233,7 +233,7 @@ class Node final : public Participant {
   }
   Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
   void broadcast_to(Rank rank, const Payload& what) {
-    if (rank != self_ && is_member(rank)) backend().post(self_, Peer(rank, Peer::any_life), what);
+    if (rank != self_ && is_member(rank)) backend().post(self_, Peer(rank, Peer::any_life), Payload(what));
   }
 
   Drawing own_;

@@ -82,11 +82,11 @@ class StepOperation final : public Operation {
 
 class SendOperation final : public Operation {
  public:
-  SendOperation(Participant& node, Peer to, Payload what) : Operation(node, Kind::send), to_(to), payload_(std::move(what)) {}
+  SendOperation(Participant& node, Peer to, Payload&& what) : Operation(node, Kind::send), to_(to), payload_(std::move(what)) {}
   ~SendOperation() { give_up(); }
   void await_resume() const noexcept {}
   Peer to() const { return to_; }
-  Payload take_payload() { return std::move(payload_); }
+  Payload&& take_payload() { return std::move(payload_); }
   void* in_flight = nullptr;  // back end's own
 
  private:

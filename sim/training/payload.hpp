@@ -214,10 +214,15 @@ class GradientState : public pool::Pooled {
   std::uint64_t progress() const { return at->progress; }
   std::uint64_t samples() const { return more.there() ? more.get().samples : batch_samples; }
   Contributions made() const {
-    if (more.there()) return more.get().made;
-    Contributions alone;
-    alone.push_back({worker, steps, batch_samples, version(), first_position, spent});
-    return alone;
+    Contributions all;
+    add_made(all);
+    return all;
+  }
+  void add_made(Contributions& to) const {
+    if (more.there())
+      to.insert(to.end(), more.get().made.begin(), more.get().made.end());
+    else
+      to.push_back({worker, steps, batch_samples, version(), first_position, spent});
   }
   const AttachedVectors& attached() const { return more.get().attached; }
   const Fragment& fragment() const { return more.get().fragment; }
@@ -292,7 +297,7 @@ struct From : T {
 
 /// A message between two nodes. Back ends derive from it what they need to carry it.
 struct Message : pool::Pooled {
-  Message(Rank sender, Rank receiver, Payload what) : from(sender), to(receiver), payload(std::move(what)) {}
+  Message(Rank sender, Rank receiver, Payload&& what) : from(sender), to(receiver), payload(std::move(what)) {}
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
   virtual ~Message() = default;

@@ -26,9 +26,13 @@ struct WireBytes {
   /// A contribution without steps has no vector: it costs its latency alone.
   static bool has_vector(const Gradient& gradient) { return !gradient->value().empty(); }
 
-  std::uint64_t main(const Weights& weights) const { return weights->fragment().share_of(model + state * weights->attached().size()); }
+  std::uint64_t main(const Weights& weights) const {
+    if (!weights->more.there()) return model;
+    return weights->fragment().share_of(model + state * weights->attached().size());
+  }
   std::uint64_t main(const Gradient& gradient) const {
     if (!has_vector(gradient)) return 0;
+    if (!gradient->more.there()) return model;
     const std::uint64_t attached = gradient->fragment().share_of(state * gradient->attached().size());
     const std::optional<std::uint64_t>& compressed = gradient->more.get().bytes;
     return (compressed ? *compressed : gradient->fragment().share_of(model)) + attached;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,16 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   ~FakeCluster() override { processes_.clear(); }
 
   bool computes(Rank worker) const { return computing_[static_cast<std::size_t>(worker)] != nullptr; }
+  /// What `worker` computes now: its batch, the weights that the gradient is taken at, and that gradient.
+  const ComputeOperation& computation(Rank worker) const {
+    const ComputeOperation* const computing = computing_.at(static_cast<std::size_t>(worker));
+    if (!computing) throw std::logic_error("worker " + std::to_string(worker) + " computes nothing");
+    return *computing;
+  }
   /// `worker` is done with its gradient, and everybody goes on until all wait.
   void finish(Rank worker) {
-    ComputeOperation* const done = std::exchange(computing_.at(static_cast<std::size_t>(worker)), nullptr);
-    if (!done) throw std::logic_error(node(worker).name() + " computes nothing");
-    done->complete();
+    computation(worker);  // throws if there is none
+    std::exchange(computing_[static_cast<std::size_t>(worker)], nullptr)->complete();
     go_on();
   }
   /// Published versions, as the server or worker 0 published them, and who contributed.
@@ -120,7 +126,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   void due(Operation& operation) override { operation.complete_from_event(); }
   void wake(Operation& operation) override { queue_.after(Time(), operation); }
   void received(MailOperation& operation) override { operation.complete(); }
-  void post(Rank from, Peer to, Payload payload) override {
+  void post(Rank from, Peer to, Payload&& payload) override {
     ++sent_;
     mail_[static_cast<std::size_t>(to.rank)].put(std::make_unique<Message>(from, to.rank, std::move(payload)));
   }

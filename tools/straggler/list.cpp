@@ -14,6 +14,7 @@
 #include "sim/training/plan.hpp"
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/file_formats.hpp"
 
 namespace straggler::cli {
 
@@ -244,11 +245,19 @@ nlohmann::ordered_json json_of(const Group& group) {
   return all;
 }
 
-/// The keys of a part of the scenario, one a line.
+/// The keys of a part of the scenario, or of a sweep or a claim, one a line.
 int list_keys(const std::string& part, const Arguments& arguments) {
   std::vector<KeyRow> rows;
   try {
-    rows = key_rows(part);
+    const std::string first = part.substr(0, part.find('.'));
+    const FileFormat* format = &file_formats().front();
+    std::string below = part;
+    for (const FileFormat& each : file_formats())
+      if (each.name == first) {
+        format = &each;
+        below = part.size() > first.size() ? part.substr(first.size() + 1) : std::string();
+      }
+    rows = key_rows(format->keys, below);
   } catch (const std::invalid_argument& unknown) {
     throw UsageError(unknown.what());
   }
@@ -284,7 +293,7 @@ const Group& group_called(const std::string& name) {
 int execute(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
-      "markdown", "of keys: as the table that docs/scenario.md has");
+      "markdown", "of keys: as the tables that the documents have");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
@@ -312,7 +321,8 @@ const Command list_command{
     "  straggler list\n"
     "  straggler list schemes\n"
     "  straggler list jitter --json\n"
-    "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n",
+    "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
+    "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
     execute};
 
 }  // namespace straggler::cli

@@ -5,6 +5,7 @@
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/file_formats.hpp"
 
 namespace straggler::cli {
 
@@ -15,17 +16,24 @@ int execute(const std::vector<std::string>& given) {
   Arguments arguments(schema_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   const std::string kind = arguments.positional().empty() ? "scenario" : arguments.positional().front();
-  if (kind != "scenario") throw UsageError(unknown_name("kind of file", kind, {"scenario"}));
-  fmt::print("{}\n", scenario_schema().dump(1));
-  return Exit::done;
+  std::vector<std::string> known;
+  for (const FileFormat& format : file_formats()) {
+    if (format.name == kind) {
+      fmt::print("{}\n", json_schema(format.title, format.keys).dump(1));
+      return Exit::done;
+    }
+    known.push_back(format.name);
+  }
+  throw UsageError(unknown_name("kind of file", kind, known));
 }
 
 }  // namespace
 
 const Command schema_command{"schema",
-                             "[scenario]",
-                             "the JSON Schema of a scenario, by which editors complete and check",
-                             "  straggler schema > scenario.json\n",
+                             "[scenario|sweep|claim]",
+                             "the JSON Schema of a scenario, a sweep or a claim, by which editors complete and check",
+                             "  straggler schema > scenario.json\n"
+                             "  straggler schema sweep > sweep.json\n",
                              execute,
                              "A file that begins with '# yaml-language-server: $schema=scenario.json' is completed and checked while it "
                              "is written.\n"};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/schema/errors.hpp"
+#include "scenarios/schema/key.hpp"
 #include "validation/compare/amount.hpp"
 
 namespace straggler {
@@ -77,6 +78,9 @@ struct Claim {
   std::optional<bool> timing_only;              // none: as the metric needs
   std::shared_ptr<const Places> places;
 };
+
+/// What may stand in a claim.
+std::vector<ScenarioKey> claim_keys();
 
 /// Throws ScenarioErrors with all that is wrong.
 Claim read_claim(const std::filesystem::path& file);

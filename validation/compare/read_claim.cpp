@@ -7,66 +7,16 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/file_kind.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
-#include "scenarios/schema/section.hpp"
+#include "scenarios/schema/part.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
 #include "sim/base/suggest.hpp"
-#include "validation/compare/claim.hpp"
+#include "validation/compare/claim_parts.hpp"
 
 namespace straggler {
 
 namespace {
-
-std::string item_path(const std::string& list, std::size_t index) { return list + "[" + std::to_string(index) + "]"; }
-
-/// The items of a list, or the one value that stands in its place.
-std::vector<const YamlNode*> one_or_more(const YamlNode& node) {
-  std::vector<const YamlNode*> all;
-  if (node.type != YamlNode::Type::sequence) return {&node};
-  for (const YamlNode& item : node.items) all.push_back(&item);
-  return all;
-}
-
-std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, const std::string& path, const std::string& remedy) {
-  std::vector<std::string> texts;
-  if (node == nullptr) return texts;
-  for (const YamlNode* each : one_or_more(*node)) {
-    if (each->type == YamlNode::Type::scalar && !each->text.empty())
-      texts.push_back(each->text);
-    else
-      context.problems.add(each->place, path, "is " + what_stands(*each) + "; " + remedy);
-  }
-  if (node->type == YamlNode::Type::sequence && node->items.empty()) context.problems.add(node->place, path, "is an empty list; " + remedy);
-  return texts;
-}
-
-/// `{column: value or list, …}`.
-RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path) {
-  RowPattern pattern;
-  pattern.path = path;
-  if (node == nullptr) return pattern;
-  pattern.place = node->place;
-  if (node->type != YamlNode::Type::map) {
-    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write a map from columns to values such as {nodes: [1, 8]}");
-    return pattern;
-  }
-  for (std::size_t i = 0; i < node->items.size(); ++i) {
-    const std::string where = path + "." + node->keys[i].name;
-    pattern.conditions.push_back({node->keys[i].name,
-                                  read_texts(context, &node->items[i], where, "write a value of that column, or a list of values"),
-                                  node->keys[i].place});
-  }
-  return pattern;
-}
-
-std::vector<std::string> read_paths(Section& section) {
-  const std::string remedy = "write a path of the scenario such as cluster.workers[0].count";
-  if (section.find("path") == nullptr && section.find("paths") == nullptr) section.require("path", remedy);
-  std::vector<std::string> all;
-  for (const char* key : {"path", "paths"})
-    for (std::string& text : read_texts(section.context(), section.find(key), section.path_of(key), remedy)) all.push_back(std::move(text));
-  return all;
-}
+using Shape = ScenarioKey::Shape;
 
 void read_values(ReadContext& context, const YamlNode* node, const std::string& path, Bind& bind) {
   if (node == nullptr) return;
@@ -75,6 +25,21 @@ void read_values(ReadContext& context, const YamlNode* node, const std::string& 
     return;
   }
   for (std::size_t i = 0; i < node->items.size(); ++i) bind.values.emplace_back(node->keys[i].name, flow_yaml(node->items[i]));
+}
+
+Part<Bind> bind_part() {
+  std::vector<Field<Bind>> fields = path_fields<Bind>();
+  fields.push_back(read_by<Bind>(
+      {.name = "values",
+       .meaning = "what to write for each word of the column, such as `{\"ring\": {kind: ssgd}}`",
+       .otherwise = "the cell itself",
+       .form = "map from words to values",
+       .shape = Shape::entries_of,
+       .keys = {{.name = "WORD", .shape = Shape::any}}},
+      [](Section& section, Bind& bind) { read_values(section.context(), section.find("values"), section.path_of("values"), bind); }));
+  fields.push_back(
+      field(&Bind::unit, {.name = "unit", .type = ValueType::text, .meaning = "written behind a number: `unit: MB`", .form = "unit"}));
+  return Part<Bind>(std::move(fields));
 }
 
 Bind read_bind(ReadContext& context, const YamlNode& node, const std::string& column, const std::string& path, Place place) {
@@ -86,9 +51,7 @@ Bind read_bind(ReadContext& context, const YamlNode& node, const std::string& co
     return bind;
   }
   Section section(context, &node, path, place);
-  bind.paths = read_paths(section);
-  read_values(context, section.find("values"), section.path_of("values"), bind);
-  bind.unit = section.word("unit");
+  bind_part().read(section, bind);
   section.finish();
   if (!bind.unit.empty()) {
     if (!bind.values.empty()) section.problem("unit", "is for columns of numbers, and values gives each word its own; remove one of them");
@@ -122,124 +85,6 @@ void read_sets(Section& top, Claim& claim) {
   for (std::size_t i = 0; i < node->items.size(); ++i)
     claim.set.push_back({node->keys[i].name, flow_yaml(node->items[i]), node->keys[i].place});
 }
-
-void check_metric(Section& compare, const char* key, const std::string& name) {
-  const std::vector<std::string>& known = metric_names();
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
-    compare.problem(key, unknown_name("metric", name, known));
-}
-
-/// The unit must measure what the metric is. Where no unit of ours does (a count a second), the column has none.
-void check_unit(Section& compare, const Compared& spec) {
-  const std::optional<Dimension> of_unit = unit_dimension(spec.unit), by = metric_dimension(spec.divide_by);
-  std::optional<Dimension> is = metric_dimension(spec.metric);
-  std::string what = spec.metric;
-  bool has_unit = true;
-  if (!spec.divide_by.empty()) {
-    what += " divided by " + spec.divide_by;
-    if (is == by)
-      is = std::nullopt;
-    else if (is == Dimension::bytes && by == Dimension::time)
-      is = Dimension::rate;
-    else
-      has_unit = !by;
-  }
-  if (spec.unit.empty() || (has_unit && is == of_unit)) return;
-  const std::string kind = has_unit ? noun_of(is) : "a quantity that no unit here measures";
-  std::string remedy = "remove the unit";
-  if (has_unit && is) remedy = "write a unit of that kind: " + joined(units_of(*is)) + ", or another metric";
-  compare.problem("unit",
-                  what + " is " + kind + ", and " + spec.unit + " measures " + (of_unit ? noun_of(of_unit) : "a share") + "; " + remedy);
-}
-
-Compared read_compare(Section compare) {
-  Compared spec;
-  spec.place = compare.place();
-  compare.require("column", "write the name of the measured column");
-  compare.require("metric", "write a number of summary.json such as simulated_seconds, or update_seconds");
-  spec.column = compare.word("column");
-  spec.metric = compare.word("metric");
-  spec.divide_by = compare.word("divide_by");
-  spec.unit = compare.word("unit");
-  spec.scale = compare.measure("scale", ValueType::number, Range::above(0)).value_or(1);
-  check_metric(compare, "metric", spec.metric);
-  check_metric(compare, "divide_by", spec.divide_by);
-  try {
-    spec.factor = unit_factor(spec.unit);
-    const std::vector<std::string>& known = metric_names();
-    if (std::find(known.begin(), known.end(), spec.metric) != known.end()) check_unit(compare, spec);
-  } catch (const std::invalid_argument& error) {
-    compare.problem("unit", error.what());
-  }
-  if (const YamlNode* node = compare.find("relative_to")) {
-    spec.relative_to = read_pattern(compare.context(), node, compare.path_of("relative_to"));
-    if (node->type == YamlNode::Type::map && node->items.empty())
-      compare.problem("relative_to", "is an empty map; name the row to compare with, as {nodes: 1}");
-  }
-  compare.finish();
-  return spec;
-}
-
-Amount read_amount(Section& section, const char* key) {
-  const YamlNode* node = section.require(key, "write a value such as 0.5, 10ms, 25MiB or 1Gbps");
-  if (node == nullptr) return {};
-  try {
-    if (node->type != YamlNode::Type::scalar)
-      throw std::invalid_argument("is " + what_stands(*node) + "; write a value such as 0.5 or 10ms");
-    return parse_amount(node->text);
-  } catch (const std::invalid_argument& error) {
-    section.context().problems.add(node->place, section.path_of(key), error.what());
-    return {};
-  }
-}
-
-FitParameter read_parameter(Section section) {
-  FitParameter parameter;
-  parameter.place = section.place();
-  parameter.paths = read_paths(section);
-  const Amount from = read_amount(section, "from"), to = read_amount(section, "to");
-  parameter.dimension = to.dimension ? to.dimension : from.dimension;
-  parameter.from = from.value;
-  parameter.to = to.value;
-  const std::string scale = section.choice("scale", {"log", "linear"}, from.value > 0 ? "log" : "linear");
-  parameter.log = scale == "log";
-  section.finish();
-  if (!section.node()->find("from") || !section.node()->find("to")) return parameter;
-  if (from.dimension != to.dimension)
-    section.problem("to", "is not of the kind that from is; write both with units of one kind");
-  else if (!(from.value < to.value))
-    section.problem("to", "is not above from; write the lower bound in from and the upper one in to");
-  else if (parameter.log && !(from.value > 0))
-    section.problem("scale", "is log, and from is not above 0; raise from, or write scale: linear");
-  return parameter;
-}
-
-/// The items of `key`, which must be a list that is not empty.
-const std::vector<YamlNode>& list_of(Section& section, const char* key, const std::string& remedy) {
-  static const std::vector<YamlNode> none;
-  const YamlNode* node = section.require(key, remedy);
-  if (node == nullptr) return none;
-  if (node->type == YamlNode::Type::sequence && !node->items.empty()) return node->items;
-  section.problem(key,
-                  "is " + (node->type == YamlNode::Type::sequence ? std::string("an empty list") : what_stands(*node)) + "; " + remedy);
-  return none;
-}
-
-Fit read_fit(Section section) {
-  Fit fit;
-  const auto& parameters =
-      list_of(section, "parameters", "write a list such as [{path: devices.node.compute.affine.per_sample, from: 1us, to: 1s}]");
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    fit.parameters.push_back(
-        read_parameter(Section(section.context(), &parameters[i], item_path(section.path_of("parameters"), i), parameters[i].place)));
-  const auto& rows = list_of(section, "rows", "write the rows to fit on, as [{nodes: 1}, {nodes: 8}]");
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    fit.rows.push_back(read_pattern(section.context(), &rows[i], item_path(section.path_of("rows"), i)));
-  fit.log_errors = section.choice("errors", {"log", "relative"}, "log") == "log";
-  section.finish();
-  return fit;
-}
-
 /// Above 1 only with %: `5` may be meant as 5 %, and would be 500 %.
 std::optional<double> read_share(Section& section, const char* key) {
   const std::optional<double> share = section.measure(key, ValueType::fraction, Range::above(0));
@@ -251,10 +96,24 @@ std::optional<double> read_share(Section& section, const char* key) {
   return share;
 }
 
-void read_bound(Section section, Claim& claim) {
-  claim.bound_mape = read_share(section, "mape");
-  claim.bound_max = read_share(section, "max");
-  section.finish();
+Part<Claim> bound_part() {
+  const auto share = [](const char* name, const char* meaning) {
+    return ScenarioKey{.name = name,
+                       .type = ValueType::fraction,
+                       .range = Range::above(0),
+                       .meaning = meaning,
+                       .otherwise = "none; one of the two is required",
+                       .form = "share"};
+  };
+  return Part<Claim>({
+      read_by<Claim>(share("mape", "of the mean error on the held-out rows: `2%` or `0.02`; above 1 with `%` only"),
+                     [](Section& section, Claim& claim) { claim.bound_mape = read_share(section, "mape"); }),
+      read_by<Claim>(share("max", "of the largest error on a held-out row"),
+                     [](Section& section, Claim& claim) { claim.bound_max = read_share(section, "max"); }),
+  });
+}
+
+void check_bound(Section& section, Claim&) {
   if (section.given() && !section.has("mape") && !section.has("max") && !section.misspelt({"mape", "max"}))
     section.context().problems.add(section.place(), section.path(), "bounds nothing; write {mape: 2%, max: 4%} or one of them");
 }
@@ -296,28 +155,79 @@ void check_replaced(Section& top, const Claim& claim) {
     add(claim.fit->parameters[i].paths, item_path("fit.parameters", i), claim.fit->parameters[i].place);
 }
 
-void read_top(Section& top, Claim& claim) {
+void read_version(Section& top, Claim&) {
   const YamlNode* version = top.require("claim", "write 'claim: 1', the version of the format");
   if (version != nullptr && (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1"))
     top.context().problems.add(version->place, "claim",
                                "is " + what_stands(*version) + "; this program reads version 1 of the format only");
-  top.require("title", "write what is claimed, in a line");
-  claim.title = top.word("title");
-  claim.source = top.word("source");
-  claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
-  claim.measured = read_path(top, "measured", "write the path of the measured table (CSV)");
-  claim.scenario_place = top.place_of("scenario");
-  claim.measured_place = top.place_of("measured");
-  read_sets(top, claim);
-  read_binds(top, claim);
-  claim.where = read_pattern(top.context(), top.find("where"), "where");
-  const auto part = [&](const char* key) { return Section(top.context(), top.find(key), key, top.place_of(key)); };
-  if (top.require("compare", "write compare: {column: …, metric: …}") != nullptr) claim.compare = read_compare(part("compare"));
-  if (top.find("fit") != nullptr) claim.fit = read_fit(part("fit"));
-  if (top.require("bound", "write how far off the held-out rows may be, as bound: {mape: 2%, max: 4%}") != nullptr)
-    read_bound(part("bound"), claim);
-  if (top.find("timing_only") != nullptr) claim.timing_only = top.flag("timing_only", true);
-  top.finish();
+}
+
+Part<Claim> claim_part() {
+  const auto file = [](const char* name, const char* meaning) {
+    return ScenarioKey{.name = name, .type = ValueType::path, .meaning = meaning, .required = true};
+  };
+  return Part<Claim>({
+      read_by<Claim>({.name = "claim",
+                      .type = ValueType::count,
+                      .meaning = "version of the format",
+                      .required = true,
+                      .form = "`1`",
+                      .choices = {"1"}},
+                     read_version),
+      field(&Claim::title, {.name = "title",
+                            .type = ValueType::text,
+                            .meaning = "what is claimed, in a line",
+                            .required = true,
+                            .remedy = "write what is claimed, in a line"}),
+      field(&Claim::source, {.name = "source", .type = ValueType::text, .meaning = "where the table comes from"}),
+      read_by<Claim>(file("scenario", "the scenario that predicts, from the claim's folder"),
+                     [](Section& top, Claim& claim) {
+                       claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
+                       claim.scenario_place = top.place_of("scenario");
+                     }),
+      read_by<Claim>(file("measured", "the measured table (CSV), from the claim's folder"),
+                     [](Section& top, Claim& claim) {
+                       claim.measured = read_path(top, "measured", "write the path of the measured table (CSV)");
+                       claim.measured_place = top.place_of("measured");
+                     }),
+      read_by<Claim>({.name = "set",
+                      .meaning = "fixed changes of the scenario",
+                      .form = "map from paths to values",
+                      .shape = Shape::entries_of,
+                      .keys = {{.name = "PATH", .shape = Shape::any}}},
+                     read_sets),
+      read_by<Claim>({.name = "bind",
+                      .meaning = "the cell goes to that path; a list of paths: to all of them; or a map, with the keys below",
+                      .form = "map from columns to paths",
+                      .shape = Shape::entries_of,
+                      .keys = {{.type = ValueType::text},
+                               {.shape = Shape::list_of, .keys = {{.type = ValueType::text}}},
+                               {.name = "COLUMN", .shape = Shape::map, .keys = bind_part().keys()}}},
+                     read_binds),
+      read_by<Claim>({.name = "where",
+                      .meaning = "rows to use",
+                      .otherwise = "all rows",
+                      .form = "`{COLUMN: value or list}`",
+                      .shape = Shape::entries_of,
+                      .keys = pattern_forms()},
+                     [](Section& top, Claim& claim) { claim.where = read_pattern(top.context(), top.find("where"), "where"); }),
+      map(&Claim::compare,
+          {.name = "compare", .meaning = "what is held against what", .required = true, .remedy = "write compare: {column: …, metric: …}"},
+          compare_part(), check_compare),
+      map(&Claim::fit, {.name = "fit", .meaning = "what is fitted, and on which rows", .otherwise = "nothing is fitted"}, fit_part()),
+      map<Claim>({.name = "bound",
+                  .meaning = "how far off the held-out rows may be",
+                  .required = true,
+                  .remedy = "write how far off the held-out rows may be, as bound: {mape: 2%, max: 4%}"},
+                 bound_part(), check_bound),
+      field(&Claim::timing_only,
+            {.name = "timing_only",
+             .meaning = "`false` runs the math although the metric does without (as where a target accuracy ends the run)",
+             .otherwise = "as the metric needs"}),
+  });
+}
+
+void check_claim(Section& top, const Claim& claim) {
   check_replaced(top, claim);
   if (claim.timing_only.value_or(false) && (needs_math(claim.compare.metric) || needs_math(claim.compare.divide_by)))
     top.problem("timing_only", "is true, and " + claim.compare.metric + " needs the math; remove it, or compare times");
@@ -331,6 +241,8 @@ bool only_comments(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<ScenarioKey> claim_keys() { return claim_part().keys(); }
 
 Claim read_claim(const std::filesystem::path& file) {
   const auto places = std::make_shared<Places>(std::vector<std::string>{file.string()});
@@ -349,7 +261,9 @@ Claim read_claim(const std::filesystem::path& file) {
   } else if (root && !is_of_another_kind(*root, FileKind::claim, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, file.parent_path()};
     Section top(context, &*root, "", Place{});
-    read_top(top, claim);
+    claim_part().read(top, claim);
+    top.finish();
+    check_claim(top, claim);
   }
   problems.raise();
   return claim;

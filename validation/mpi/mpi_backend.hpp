@@ -71,7 +71,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void due(Operation& operation) override;
   void wake(Operation& operation) override { queue_.at(now(), operation); }
   void received(MailOperation& operation) override { operation.complete(); }
-  void post(Rank, Peer to, Payload payload) override { transmit(to, payload, nullptr); }
+  void post(Rank, Peer to, Payload&& payload) override { transmit(to, payload, nullptr); }
   void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override;
   bool is_member(Rank) const override { return true; }

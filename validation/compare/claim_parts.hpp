@@ -1,0 +1,45 @@
+// The parts of a claim and how they are read; for reading it only.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scenarios/schema/part.hpp"
+#include "validation/compare/claim.hpp"
+
+namespace straggler {
+
+/// "rows[1]"
+std::string item_path(const std::string& list, std::size_t index);
+
+/// A scalar, or a list of scalars, each of which must say something. `remedy`: "write a path …".
+std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, const std::string& path, const std::string& remedy);
+std::vector<ScenarioKey> one_or_more_texts();
+
+/// `{column: value or list, …}`.
+RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path);
+std::vector<ScenarioKey> pattern_forms();
+
+/// What `path` and `paths` say: at least one.
+std::vector<std::string> read_paths(Section& section);
+template <class Spec>
+std::vector<Field<Spec>> path_fields() {
+  return {read_by<Spec>({.name = "path",
+                         .meaning = "of the scenario: what takes the value",
+                         .otherwise = "required, unless there are `paths`",
+                         .form = "path",
+                         .shape = ScenarioKey::Shape::one_of,
+                         .keys = one_or_more_texts()},
+                        [](Section& section, Spec& spec) { spec.paths = read_paths(section); }),
+          read_before<Spec>({.name = "paths",
+                             .meaning = "several that take one value",
+                             .otherwise = "required, unless there is a `path`",
+                             .form = "list of paths",
+                             .shape = ScenarioKey::Shape::one_of,
+                             .keys = one_or_more_texts()})};
+}
+
+Part<Compared> compare_part();
+void check_compare(Section& compare, Compared& spec);
+Part<Fit> fit_part();
+
+}  // namespace straggler
