@@ -9,6 +9,7 @@
 #include "models/data/normalization.hpp"
 #include "models/data/permutation.hpp"
 #include "models/data/text_table.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -61,11 +62,10 @@ class Reader {
     const std::string text = read_text(path, "give a file of rows of numbers, one column of which is the label");
     if (text.find('\0') != std::string::npos)
       throw DataError(fmt::format("{}: holds zero bytes, which no text does; give a file of rows of numbers", path.string()));
-    Lines lines(text, false);
+    FilledLines lines(text, false);
     for (std::string_view line; lines.next(line);) {
-      if (made_.columns == 0) separator_ = separator_of(separator_choice.of(parameters), line);
-      if (!split_fields(line, separator_, fields_, unquoted_))
-        fail(path, lines.number(), "a quote that is not closed, or text behind one; end it before the separator");
+      if (made_.columns == 0) splitter_ = CsvSplitter(separator_of(separator_choice.of(parameters), line));
+      if (!splitter_.split(line)) fail(path, lines.number(), "a quote that is not closed, or text behind one; end it before the separator");
       if (made_.columns == 0 && open(lines.number())) continue;
       row(lines.number());
     }
@@ -76,29 +76,32 @@ class Reader {
  private:
   /// From the first line. True if it names the columns.
   bool open(std::size_t line) {
-    made_.columns = fields_.size();
+    const std::vector<CsvField>& fields = splitter_.fields();
+    made_.columns = fields.size();
     if (made_.columns < 2)
       fail(made_.path, line,
            "one column only; give at least one of numbers beside that of labels, or the right `separator` (auto, comma, semicolon, tab, "
            "space)");
     const Header header = header_choice.of(parameters_);
     const std::string& label = parameters_.text("label");
-    const auto named = std::find(fields_.begin(), fields_.end(), label);
+    std::vector<std::string> words;
+    for (const CsvField& field : fields) words.emplace_back(field.text);
+    const auto named = std::find(words.begin(), words.end(), label);
     const std::optional<std::size_t> position = position_of(label);
-    bool names = header == Header::present || (header == Header::automatic && named != fields_.end() && !position);
+    bool names = header == Header::present || (header == Header::automatic && named != words.end() && !position);
     if (header == Header::automatic && position)
-      for (std::size_t c = 0; c < fields_.size(); ++c) names = names || (c != *position && !fields_[c].empty() && !as_number(fields_[c]));
-    if (names && named != fields_.end()) {
-      made_.label = static_cast<std::size_t>(named - fields_.begin());
+      for (std::size_t c = 0; c < words.size(); ++c) names = names || (c != *position && !words[c].empty() && !as_number(words[c]));
+    if (names && named != words.end()) {
+      made_.label = static_cast<std::size_t>(named - words.begin());
     } else if (position) {
       made_.label = *position;
     } else {
       fail(made_.path, line,
            fmt::format("there is no column '{}' for the labels; the first line has {}; give `label` a column's name, its number from 1, "
                        "first or last",
-                       label, fmt::join(fields_, ", ")));
+                       label, fmt::join(words, ", ")));
     }
-    if (names) made_.names.assign(fields_.begin(), fields_.end());
+    if (names) made_.names = std::move(words);
     return names;
   }
   std::optional<std::size_t> position_of(const std::string& label) const {
@@ -113,27 +116,28 @@ class Reader {
   }
 
   void row(std::size_t line) {
-    if (fields_.size() != made_.columns)
-      fail(made_.path, line, fmt::format("{} fields; the first line has {}, so that every line must", fields_.size(), made_.columns));
-    for (std::size_t c = 0; c < fields_.size(); ++c) {
+    const std::vector<CsvField>& fields = splitter_.fields();
+    if (fields.size() != made_.columns)
+      fail(made_.path, line, fmt::format("{} fields; the first line has {}, so that every line must", fields.size(), made_.columns));
+    for (std::size_t c = 0; c < fields.size(); ++c) {
       if (c == made_.label) continue;
-      const std::optional<double> value = as_number(fields_[c]);
+      const std::string_view field = fields[c].text;
+      const std::optional<double> value = as_number(field);
       if (!value || !std::isfinite(*value) || std::abs(*value) > 1e37)
         fail(made_.path, line,
              fmt::format("{}: {}; write a number that is finite, or leave the row out", column(c),
-                         fields_[c].empty() ? "nothing there" : fmt::format("'{}' is not a number", fields_[c])));
+                         field.empty() ? "nothing there" : fmt::format("'{}' is not a number", field)));
       made_.inputs.push_back(static_cast<float>(*value));
     }
-    if (fields_[made_.label].empty()) fail(made_.path, line, column(made_.label) + ": no label; write one, or leave the row out");
-    made_.labels.emplace_back(fields_[made_.label]);
+    const std::string_view label = fields[made_.label].text;
+    if (label.empty()) fail(made_.path, line, column(made_.label) + ": no label; write one, or leave the row out");
+    made_.labels.emplace_back(label);
     made_.label_line.push_back(line);
   }
 
   const Parameters& parameters_;
   Table made_;
-  char separator_ = ',';
-  std::vector<std::string_view> fields_;
-  std::vector<std::string> unquoted_;
+  CsvSplitter splitter_;
 };
 
 constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";

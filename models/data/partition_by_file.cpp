@@ -9,6 +9,7 @@
 #include "models/data/partition_parts.hpp"
 #include "models/data/sample_order.hpp"
 #include "models/data/text_table.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -30,15 +31,14 @@ class Assignment {
     check_sample_count(request.samples);
     const std::string text = contents(path);
     worker_of_.assign(request.samples, nobody);
-    Lines lines(text, true);
-    std::vector<std::string_view> fields;
-    std::vector<std::string> unquoted;
+    FilledLines lines(text, true);
+    CsvSplitter splitter;
     bool first = true;
     for (std::string_view line; lines.next(line); first = false) {
       line_ = lines.number();
-      if (!split_fields(line, ',', fields, unquoted)) fail("a quote that is not closed; write plain numbers");
-      if (first && !as_integer(fields[0])) continue;  // names of columns
-      take(fields);
+      if (!splitter.split(line)) fail("a quote that is not closed; write plain numbers");
+      if (first && !as_integer(splitter.fields()[0].text)) continue;  // names of columns
+      take(splitter.fields());
     }
     check_complete();
   }
@@ -70,22 +70,22 @@ class Assignment {
     return static_cast<std::uint64_t>(*value);
   }
 
-  void take(const std::vector<std::string_view>& fields) {
+  void take(const std::vector<CsvField>& fields) {
     if (fields_ == 0) fields_ = fields.size();
     if (fields.size() != fields_ || (fields_ != 1 && fields_ != 3))
       fail(fmt::format("{} fields; write {}", fields.size(),
                        fields_ == 1   ? "one worker a line, as above"
                        : fields_ == 3 ? "`worker, first, count`, as above"
                                       : "one worker a line, or `worker, first, count`"));
-    const auto worker = static_cast<std::uint32_t>(number(fields[0], "worker", request_.workers - 1));
+    const auto worker = static_cast<std::uint32_t>(number(fields[0].text, "worker", request_.workers - 1));
     if (fields_ == 1) {
       if (next_ == request_.samples)
         fail(fmt::format("more lines than the {} training samples; write one line a sample{}", next_, held_out()));
       worker_of_[next_++] = worker;
       return;
     }
-    const std::uint64_t first = number(fields[1], "training sample", request_.samples - 1);
-    const std::uint64_t count = number(fields[2], "number of training samples that are left from there", request_.samples - first);
+    const std::uint64_t first = number(fields[1].text, "training sample", request_.samples - 1);
+    const std::uint64_t count = number(fields[2].text, "number of training samples that are left from there", request_.samples - first);
     for (std::uint64_t i = first; i < first + count; ++i) {
       if (worker_of_[i] != nobody) fail(fmt::format("sample {} belongs to worker {} already; let ranges not overlap", i, worker_of_[i]));
       worker_of_[i] = worker;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/data/sample_order.hpp"
+#include "sim/base/even_split.hpp"
 
 namespace straggler {
 namespace {
@@ -53,8 +54,9 @@ StreamSizes equal_parts(const PartitionRequest& request) {
                     request.samples, request.workers, request.samples));
   StreamSizes sizes;
   sizes.total = request.samples;
-  sizes.sizes.assign(request.workers, request.samples / request.workers);
-  for (std::size_t i = 0; i < request.samples % request.workers; ++i) ++sizes.sizes[i];
+  sizes.sizes.resize(request.workers);
+  const auto parts = EvenSplit<std::size_t>::of(request.samples, request.workers);
+  for (std::size_t i = 0; i < request.workers; ++i) sizes.sizes[i] = parts.size(i);
   return sizes;
 }
 

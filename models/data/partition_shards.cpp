@@ -10,6 +10,7 @@
 #include "models/data/partition_parts.hpp"
 #include "models/data/permutation.hpp"
 #include "models/data/sample_order.hpp"
+#include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -20,11 +21,7 @@ struct Deal {
   std::uint64_t samples = 0;
   std::vector<std::uint32_t> dealt;
 
-  /// The first samples mod shards of the shards have one sample more.
-  std::uint64_t begin(std::uint64_t shard) const {
-    return shard * (samples / dealt.size()) + std::min<std::uint64_t>(shard, samples % dealt.size());
-  }
-  std::uint64_t size(std::uint64_t shard) const { return begin(shard + 1) - begin(shard); }
+  EvenSplit<std::uint64_t> shards() const { return EvenSplit<std::uint64_t>::of(samples, dealt.size()); }
 };
 
 Deal deal(std::size_t per_worker, const PartitionRequest& request) {
@@ -47,7 +44,8 @@ StreamSizes sizes_of(const Deal& deal, std::size_t per_worker, const PartitionRe
   StreamSizes sizes;
   sizes.total = request.samples;
   sizes.sizes.assign(request.workers, 0);
-  for (std::size_t i = 0; i < deal.dealt.size(); ++i) sizes.sizes[i / per_worker] += deal.size(deal.dealt[i]);
+  const EvenSplit<std::uint64_t> shards = deal.shards();
+  for (std::size_t i = 0; i < deal.dealt.size(); ++i) sizes.sizes[i / per_worker] += shards.size(deal.dealt[i]);
   return sizes;
 }
 
@@ -58,9 +56,10 @@ std::unique_ptr<Partition> make(const Parameters& parameters, const PartitionReq
   sorted.reserve(request.samples);
   members.reserve(request.samples);
   for (const std::vector<std::uint32_t>& one : samples_by_class(request)) sorted.insert(sorted.end(), one.begin(), one.end());
+  const EvenSplit<std::uint64_t> shards = cut.shards();
   for (const std::uint32_t shard : cut.dealt)
-    members.insert(members.end(), sorted.begin() + static_cast<std::ptrdiff_t>(cut.begin(shard)),
-                   sorted.begin() + static_cast<std::ptrdiff_t>(cut.begin(shard + 1)));
+    members.insert(members.end(), sorted.begin() + static_cast<std::ptrdiff_t>(shards.begin(shard)),
+                   sorted.begin() + static_cast<std::ptrdiff_t>(shards.begin(shard + 1)));
   return partition_of_parts(sizes_of(cut, per_worker, request), std::move(members), request);
 }
 

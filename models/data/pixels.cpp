@@ -9,9 +9,9 @@ namespace straggler {
 namespace {
 
 /// Bytes of images that a thread takes at a time: the first-level cache has no room for more than one, the second for a few.
-constexpr std::size_t block_bytes = std::size_t{1} << 18;
+constexpr std::size_t image_bytes = std::size_t{1} << 18;
 
-std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(block_bytes / pixels.sample(), 1); }
+std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(image_bytes / pixels.sample(), 1); }
 
 struct Sums {
   std::uint64_t pixels = 0, squares = 0;

@@ -1,8 +1,6 @@
 #include "models/executor/checkpoint.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "sim/base/aside_file.hpp"
 
 namespace straggler {
 namespace {
@@ -25,22 +25,18 @@ constexpr std::size_t buffer_bytes = 1 << 20;
 /// Floats lie in whole words.
 std::size_t padded(std::size_t length) { return (length + 1) / 2 * 2; }
 
-/// A file of words beside the one that it is to become.
-class Aside {
+/// A checkpoint that is being written.
+class Words {
  public:
-  explicit Aside(const fs::path& target) : target_(target), path_(target) {
-    path_ += ".part";
-    file_ = std::fopen(path_.c_str(), "wbe");
-    if (!file_) fail();
+  explicit Words(const fs::path& target) : aside_(target), file_(std::fopen(aside_.path().c_str(), "wbe")) {
+    if (!file_) fail(errno);
     std::setvbuf(file_, nullptr, _IOFBF, buffer_bytes);
   }
-  ~Aside() {
+  ~Words() {
     if (file_) std::fclose(file_);
-    std::error_code ignored;
-    if (!moved_) fs::remove(path_, ignored);
   }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
 
   /// Filled up to whole words with zeros.
   void add(const void* data, std::size_t bytes) {
@@ -64,37 +60,34 @@ class Aside {
     const Key hash = hasher_.key();
     put(&hash.high, word_bytes);
     put(&hash.low, word_bytes);
-    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail();
-    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
-    if (std::rename(path_.c_str(), target_.c_str()) != 0) fail();
-    moved_ = true;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
+    if (const std::error_code error = aside_.put_into_place()) fail(error.value());
     return bytes_;
   }
 
  private:
   void put(const void* data, std::size_t bytes) {
-    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail();
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno);
     bytes_ += bytes;
   }
-  [[noreturn]] void fail() const {
+  [[noreturn]] void fail(int error) const {
     throw DataError(fmt::format("{}: the checkpoint cannot be written ({}); make room, or choose another folder with --out",
-                                target_.string(), std::strerror(errno)));
+                                aside_.place().string(), std::strerror(error)));
   }
 
-  fs::path target_, path_;
+  AsideFile aside_;
   std::FILE* file_ = nullptr;
-  bool moved_ = false;
   std::uint64_t bytes_ = 0;
   Hasher hasher_;
 };
 
 }  // namespace
 
-void probe_checkpoint(const fs::path& file) { const Aside probe(file); }
+void probe_checkpoint(const fs::path& file) { const Words probe(file); }
 
 std::uint64_t write_checkpoint(const fs::path& file, const CheckpointHead& head, const std::vector<Executor::LiveValue>& values,
                                std::size_t length) {
-  Aside out(file);
+  Words out(file);
   out.add(mark.data(), mark.size());
   out.add(head.identity.scenario);
   out.add(head.identity.root);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/quantization/histogram_picture.hpp"
+#include "models/quantization/calibration.hpp"
 #include "models/quantization/post_training.hpp"
 
 namespace straggler {
@@ -21,6 +21,11 @@ std::string steps_csv(const std::vector<StepResult>& unquantized, const std::vec
 /// ranges.csv: a row for each grid that a run of these parts uses.
 std::string ranges_csv(const InferenceNetwork& network, const std::vector<Histogram>& seen, const std::vector<QuantizationRun>& runs,
                        const QuantizedParts& parts);
+
+struct NamedHistogram {
+  std::string name;
+  Histogram histogram;  // a few dozen bins
+};
 
 std::string histograms_csv(const std::vector<NamedHistogram>& histograms);
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "models/data/dataset.hpp"
+#include "models/safetensors/refuse.hpp"
 #include "models/safetensors/typed.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -15,10 +15,6 @@ namespace straggler {
 namespace {
 
 constexpr float huge = 1e30f;
-
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-  throw DataError(fmt::format("{}: {}", path.string(), what));
-}
 
 std::string text(const std::vector<std::size_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
@@ -34,13 +30,14 @@ class Tensors {
     if (at == named_.end()) return false;
     const TypedTensor& tensor = *at->second;
     if (tensor.shape != wanted.shape)
-      fail(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
-                              text(tensor.shape), text(wanted.shape)));
+      refuse(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
+                                text(tensor.shape), text(wanted.shape)));
     if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
-      fail(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
+      refuse(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
     const std::vector<float> values = tensor.floats();
     if (!std::all_of(values.begin(), values.end(), [](float x) { return std::abs(x) < huge; }))
-      fail(path_, fmt::format("tensor '{}' holds numbers that are not finite, or huge; give weights that have not diverged", wanted.name));
+      refuse(path_,
+             fmt::format("tensor '{}' holds numbers that are not finite, or huge; give weights that have not diverged", wanted.name));
     std::copy(values.begin(), values.end(), weights.begin() + static_cast<std::ptrdiff_t>(wanted.offset));
     return true;
   }
@@ -49,15 +46,15 @@ class Tensors {
   void refuse_negative(const TensorInfo& variance, const std::vector<float>& weights) const {
     const auto from = weights.begin() + static_cast<std::ptrdiff_t>(variance.offset);
     if (std::any_of(from, from + static_cast<std::ptrdiff_t>(variance.shape.at(0)), [](float x) { return x < 0; }))
-      fail(path_, fmt::format("tensor '{}' holds a variance below 0; give the weights of a model that was trained", variance.name));
+      refuse(path_, fmt::format("tensor '{}' holds a variance below 0; give the weights of a model that was trained", variance.name));
   }
 
   [[noreturn]] void refuse_absent(const TensorInfo& wanted) const {
     std::vector<std::string> names;
     for (const TypedTensor& tensor : file_.tensors) names.push_back(tensor.name);
     const std::string nearest = nearest_name(wanted.name, names);
-    fail(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
-                            text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
+    refuse(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
+                              text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
   }
 
   void refuse_others(const std::vector<TensorInfo>& known) const {
@@ -65,8 +62,8 @@ class Tensors {
     for (const TensorInfo& tensor : known) names.insert(tensor.name);
     for (const TypedTensor& tensor : file_.tensors)
       if (!names.contains(tensor.name) && !is_counter(tensor))
-        fail(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model", tensor.name,
-                                text(tensor.shape)));
+        refuse(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model", tensor.name,
+                                  text(tensor.shape)));
   }
 
  private:
@@ -104,8 +101,8 @@ ModelWeights read_model_weights(const std::filesystem::path& path, const Model& 
 std::vector<float> read_trained_weights(const std::filesystem::path& path, const Model& model) {
   ModelWeights read = read_model_weights(path, model, 0);
   if (!read.absent.empty())
-    fail(path, fmt::format("has no tensor '{}', a running statistic of the model; give the weights of a model that was trained",
-                           read.absent.front()));
+    refuse(path, fmt::format("has no tensor '{}', a running statistic of the model; give the weights of a model that was trained",
+                             read.absent.front()));
   return std::move(read.values);
 }
 

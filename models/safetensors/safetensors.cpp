@@ -12,7 +12,9 @@
 #include <set>
 #include <string_view>
 
+#include "models/safetensors/refuse.hpp"
 #include "models/safetensors/typed.hpp"
+#include "sim/base/aside_file.hpp"
 
 namespace straggler {
 namespace {
@@ -21,10 +23,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "values are copied to the file as they lie in memory");
-
-[[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
-  throw DataError(fmt::format("{}: {}", path.string(), sentence));
-}
 
 std::size_t elements(const TensorInfo& tensor) {
   std::size_t count = 1;
@@ -57,45 +55,23 @@ std::string header_of(const std::vector<TensorInfo>& tensors, std::size_t values
   return text;
 }
 
-/// A file that is removed again unless it is renamed.
-class Aside {
- public:
-  explicit Aside(const fs::path& path) : path_(path), aside_(path) { aside_ += fmt::format(".{}.part", ::getpid()); }
-  ~Aside() {
-    std::error_code ignored;
-    if (!moved_) fs::remove(aside_, ignored);
-  }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-  const fs::path& path() const { return aside_; }
-  void move_into_place() {
-    std::error_code error;
-    fs::rename(aside_, path_, error);
-    if (error) fail(path_, fmt::format("cannot be written ({}); give a place that can", error.message()));
-    moved_ = true;
-  }
-
- private:
-  fs::path path_, aside_;
-  bool moved_ = false;
-};
-
 }  // namespace
 
 void write_safetensors(const fs::path& path, const std::vector<TensorInfo>& tensors, std::span<const float> values,
                        const std::map<std::string, std::string>& metadata) {
   const std::string header = header_of(in_order(tensors), values.size(), metadata);
   const std::uint64_t length = header.size();
-  Aside aside(path);
+  AsideFile aside(path, fs::path(path) += fmt::format(".{}.part", ::getpid()));
   {
     std::ofstream out(aside.path(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
     out.write(header.data(), static_cast<std::streamsize>(header.size()));
     out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
     out.close();
-    if (!out) fail(path, fmt::format("cannot be written ({}); give a folder that exists and has room", std::strerror(errno)));
+    if (!out) refuse(path, fmt::format("cannot be written ({}); give a folder that exists and has room", std::strerror(errno)));
   }
-  aside.move_into_place();
+  if (const std::error_code error = aside.put_into_place())
+    refuse(path, fmt::format("cannot be written ({}); give a place that can", error.message()));
 }
 
 SafetensorsFile read_safetensors(const fs::path& path) {
@@ -105,7 +81,7 @@ SafetensorsFile read_safetensors(const fs::path& path) {
   for (const TypedTensor& tensor : typed.tensors) {
     if (is_counter(tensor)) continue;
     if (tensor.type != NumberType::f32)
-      fail(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
+      refuse(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
     file.tensors.push_back({tensor.name, tensor.shape, file.values.size()});
     const std::vector<float> values = tensor.floats();
     file.values.insert(file.values.end(), values.begin(), values.end());

@@ -12,8 +12,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "models/data/dataset.hpp"
 #include "models/kernels/precision.hpp"
+#include "models/safetensors/refuse.hpp"
 
 namespace straggler {
 namespace {
@@ -42,10 +42,6 @@ const TypeName& entry_of(NumberType type) {
   return *std::find_if(types.begin(), types.end(), [type](const TypeName& each) { return each.type == type; });
 }
 
-[[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
-  throw DataError(fmt::format("{}: {}", path.string(), sentence));
-}
-
 template <class Number>
 TypedTensor made(std::string name, NumberType type, std::vector<std::size_t> shape, std::span<const Number> values) {
   return {std::move(name), type, std::move(shape), {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
@@ -59,7 +55,7 @@ struct Entry {
 
 std::size_t count_at(const fs::path& path, const std::string& name, const Json& json) {
   if (!json.is_number_unsigned())
-    fail(path, fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
+    refuse(path, fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
   return json.get<std::size_t>();
 }
 
@@ -69,45 +65,45 @@ NumberType type_at(const fs::path& path, const std::string& name, const Json& js
     if (json == each.name) return each.type;
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
-  fail(path, fmt::format("tensor '{}' is of type {}; known are {}", name, json.dump(), known));
+  refuse(path, fmt::format("tensor '{}' is of type {}; known are {}", name, json.dump(), known));
 }
 
 Entry entry_at(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {
   const auto is_list = [&json](const char* key) { return json.contains(key) && json[key].is_array(); };
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
-    fail(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
+    refuse(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
   Entry entry{{name, type_at(path, name, json["dtype"]), {}, {}}, 0, 0};
   std::size_t count = 1;  // never more than there are bytes: no product below overflows
   for (const Json& size : json["shape"]) {
     entry.tensor.shape.push_back(count_at(path, name, size));
     if (entry.tensor.shape.back() != 0 && count > data_bytes / entry.tensor.shape.back())
-      fail(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
+      refuse(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
     count *= entry.tensor.shape.back();
   }
   const std::size_t bytes = count * size_of(entry.tensor.type);
   entry.begin = count_at(path, name, json["data_offsets"][0]);
   entry.end = count_at(path, name, json["data_offsets"][1]);
   if (entry.begin > entry.end || entry.end > data_bytes)
-    fail(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, entry.begin, entry.end,
-                           data_bytes));
+    refuse(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, entry.begin, entry.end,
+                             data_bytes));
   if (entry.end - entry.begin != bytes)
-    fail(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(), bytes,
-                           entry.end - entry.begin));
+    refuse(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(), bytes,
+                             entry.end - entry.begin));
   return entry;
 }
 
 std::vector<Entry> read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, TypedFile& file) {
   const Json header = Json::parse(text, nullptr, false);
-  if (!header.is_object()) fail(path, "its header is not JSON; give a safetensors file");
+  if (!header.is_object()) refuse(path, "its header is not JSON; give a safetensors file");
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
     if (name != "__metadata__") {
       entries.push_back(entry_at(path, name, json, data_bytes));
       continue;
     }
-    if (!json.is_object()) fail(path, "its __metadata__ is not a map; give a safetensors file");
+    if (!json.is_object()) refuse(path, "its __metadata__ is not a map; give a safetensors file");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) fail(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
+      if (!value.is_string()) refuse(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
       file.metadata[key] = value.get<std::string>();
     }
   }
@@ -115,11 +111,11 @@ std::vector<Entry> read_header(const fs::path& path, const std::string& text, st
   std::size_t at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != at)
-      fail(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", entry.tensor.name));
+      refuse(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", entry.tensor.name));
     at = entry.end;
   }
   if (at != data_bytes)
-    fail(path, fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at, data_bytes));
+    refuse(path, fmt::format("its tensors take {} bytes, but {} follow the header; get the whole, undamaged file", at, data_bytes));
   return entries;
 }
 
@@ -186,23 +182,23 @@ std::string safetensors_bytes(const TypedFile& file) {
 
 TypedFile read_typed_safetensors(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) fail(path, "no such file; give a safetensors file");
-  if (!fs::is_regular_file(path, error)) fail(path, "not a file; give a safetensors file");
+  if (!fs::exists(path, error)) refuse(path, "no such file; give a safetensors file");
+  if (!fs::is_regular_file(path, error)) refuse(path, "not a file; give a safetensors file");
   const std::uintmax_t size = fs::file_size(path, error);
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
+  if (!in) refuse(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
   std::uint64_t length = 0;
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
-    fail(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
+    refuse(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
   if (length > longest_header || length > size - sizeof length)
-    fail(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
+    refuse(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
   std::string header(length, '\0');
   in.read(header.data(), static_cast<std::streamsize>(length));
   TypedFile file;
   for (Entry& entry : read_header(path, header, size - sizeof length - length, file)) {
     entry.tensor.bytes.resize(entry.end - entry.begin);
     if (!in.read(entry.tensor.bytes.data(), static_cast<std::streamsize>(entry.tensor.bytes.size())))
-      fail(path, "reading failed; get a whole, undamaged file");
+      refuse(path, "reading failed; get a whole, undamaged file");
     file.tensors.push_back(std::move(entry.tensor));
   }
   return file;

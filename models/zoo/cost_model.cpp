@@ -10,12 +10,6 @@ namespace {
 
 constexpr double float_bytes = sizeof(float);
 
-std::size_t elements(const std::vector<std::size_t>& shape) {
-  std::size_t count = 1;
-  for (const std::size_t width : shape) count *= width;
-  return count;
-}
-
 /// Of one sample, forward; biases are additions and not counted.
 double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
@@ -81,6 +75,12 @@ std::vector<TensorInfo> take(const std::vector<TensorInfo>& tensors, std::size_t
 }
 
 }  // namespace
+
+std::size_t elements(const std::vector<std::size_t>& shape) {
+  std::size_t count = 1;
+  for (const std::size_t width : shape) count *= width;
+  return count;
+}
 
 std::size_t CostLayer::parameters() const {
   std::size_t count = 0;

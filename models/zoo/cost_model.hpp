@@ -34,6 +34,9 @@ struct CostModelEntry {
   std::function<CostTable(const Parameters&)> make;
 };
 
+/// Numbers in a tensor.
+std::size_t elements(const std::vector<std::size_t>& shape);
+
 /// The table of a model that can be trained.
 CostTable cost_table(const Model& model);
 

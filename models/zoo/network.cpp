@@ -12,12 +12,6 @@
 namespace straggler {
 namespace {
 
-std::size_t elements(const std::vector<std::size_t>& shape) {
-  std::size_t count = 1;
-  for (const std::size_t width : shape) count *= width;
-  return count;
-}
-
 /// Inputs of one output.
 std::size_t fan_in(const std::vector<std::size_t>& weight) { return elements(weight) / weight[0]; }
 

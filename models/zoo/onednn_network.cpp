@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "models/zoo/block_rows.hpp"
 #include "models/zoo/onednn_plan.hpp"
 #include "sim/base/registry.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 using onednn::Call;
 using onednn::Plan;
 
-/// Samples that go through the layers together where none couples them.
-constexpr std::size_t block_rows = 128;
 /// Plans kept: one for each number of rows that calls come with.
 constexpr std::size_t most_plans = 32;
 

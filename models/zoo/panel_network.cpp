@@ -6,14 +6,11 @@
 
 #include "models/layers/cross_entropy.hpp"
 #include "models/layers/floats.hpp"
+#include "models/zoo/block_rows.hpp"
 
 namespace straggler {
 
 namespace {
-
-/// Samples that go through the layers together. Fixed, so that results depend on the samples alone: a longer call is the sum of its
-/// blocks in order.
-constexpr std::size_t block_rows = 128;
 
 using Kind = PanelStep::Kind;
 

@@ -6,15 +6,12 @@
 
 #include "models/layers/floats.hpp"
 #include "models/zoo/architecture.hpp"
+#include "models/zoo/block_rows.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {
 
 namespace {
-
-/// Samples that go through the layers together. Fixed, so that results depend on the samples alone: a longer call is the sum
-/// of its blocks in order.
-constexpr std::size_t block_rows = 128;
 
 struct Scratch final : Workspace {
   std::vector<Floats> activations;  // panels: [0] the inputs, [l + 1] the output of layer l

@@ -8,6 +8,7 @@
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -214,7 +215,7 @@ std::vector<std::uint64_t> Blueprint::whole_passes(const Scenario& scenario) con
   if (data.train == 0) refuse_epochs(scenario);
   std::vector<std::uint64_t> out;
   for (Rank worker = 0; worker < plan.workers; ++worker) {
-    const auto batch = static_cast<double>(plan.batch + (worker < plan.larger_batches ? 1 : 0));
+    const auto batch = static_cast<double>(plan.batch_of(worker));
     const double batches = std::round(static_cast<double>(data.train) / static_cast<double>(plan.workers) / batch);
     out.push_back(static_cast<std::uint64_t>(std::max(batches, 1.0) * batch));
   }
@@ -239,8 +240,13 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
     throw_error(scenario, "training.scheme", why);
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
-  plan.batch = training.batch.per_worker ? *training.batch.per_worker : *training.batch.global / workers;
-  plan.larger_batches = training.batch.global ? *training.batch.global % workers : 0;
+  if (training.batch.global) {
+    const auto batches = EvenSplit<std::int64_t>::of(*training.batch.global, workers);
+    plan.batch = batches.least;
+    plan.larger_batches = batches.larger;
+  } else {
+    plan.batch = *training.batch.per_worker;
+  }
   plan.minibatch = scheme_entry->minibatch(training.scheme.parameters).value_or(0);
   plan.cell_chunks = scheme_entry->cell_chunks(training.scheme.parameters).value_or(0);
   plan.versions = scheme_entry->versions(training.scheme.parameters);

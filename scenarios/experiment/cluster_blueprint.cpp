@@ -5,6 +5,7 @@
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "sim/base/even_split.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
@@ -100,7 +101,7 @@ void Blueprint::resolve_aggregators(const Scenario& scenario) {
   const bool by_rack = plan.racks > 1 && count == plan.racks;
   if (!by_rack) {
     groups.clear();
-    for (Rank k = 0; k < count; ++k) groups.push_back(plan.workers / count * k + std::min(k, plan.workers % count));
+    for (Rank k = 0; k < count; ++k) groups.push_back(EvenSplit<Rank>::of(plan.workers, count).begin(k));
   }
   groups.push_back(plan.workers);
   plan.aggregation = {plan.workers + static_cast<Rank>(scenario.cluster.servers.count), std::move(groups)};

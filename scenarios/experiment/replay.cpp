@@ -1,14 +1,16 @@
 #include "scenarios/experiment/replay.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "models/data/dataset.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -68,49 +70,53 @@ std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
   }
 }
 
-std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, std::ifstream& in, std::size_t ranks) {
+/// The whole number, from 0 to below `limit`, in a cell of a line.
+std::optional<std::size_t> index_in(const std::vector<CsvField>& cells, std::size_t cell, std::size_t limit) {
+  const std::optional<std::int64_t> number = cell < cells.size() ? as_integer(cells[cell].text) : std::nullopt;
+  if (!number || *number < 0 || static_cast<std::uint64_t>(*number) >= limit) return std::nullopt;
+  return static_cast<std::size_t>(*number);
+}
+
+[[noreturn]] void refuse_line(const std::filesystem::path& file, std::size_t number, std::string_view line, const std::string& what) {
+  throw DataError(file.string() + ":" + std::to_string(number) + ": '" + std::string(line) + "' " + what);
+}
+
+std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, FileLines& lines, std::size_t ranks) {
   std::vector<std::vector<std::int32_t>> choices(ranks);
-  std::string line;
-  std::getline(in, line);
-  if (line != "process,choice") throw DataError(file.string() + ":1: is not a table of choices; its first line would be 'process,choice'");
-  for (std::size_t number = 2; std::getline(in, line); ++number) {
-    std::size_t process = 0;
-    std::int32_t choice = 0;
-    const char *begin = line.data(), *end = begin + line.size();
-    const auto first = std::from_chars(begin, end, process);
-    const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
-    const auto second = comma ? std::from_chars(first.ptr + 1, end, choice) : first;
-    if (!comma || second.ec != std::errc() || second.ptr != end || process >= choices.size() || choice < 0 ||
-        static_cast<std::size_t>(choice) >= std::max<std::size_t>(2, choices.size()))
-      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line +
-                      "' is not a choice; a row is 'process,choice', both numbers of this cluster");
-    choices[process].push_back(choice);
+  std::string_view line;
+  if (!lines.next(line) || line != "process,choice")
+    throw DataError(file.string() + ":1: is not a table of choices; its first line would be 'process,choice'");
+  CsvSplitter splitter;
+  while (lines.next(line)) {
+    const bool two = splitter.split(line) && splitter.fields().size() == 2;
+    const std::optional<std::size_t> process = two ? index_in(splitter.fields(), 0, ranks) : std::nullopt;
+    const std::optional<std::size_t> choice = two ? index_in(splitter.fields(), 1, std::max<std::size_t>(2, ranks)) : std::nullopt;
+    if (!process || !choice)
+      refuse_line(file, lines.number(), line, "is not a choice; a row is 'process,choice', both numbers of this cluster");
+    choices[*process].push_back(static_cast<std::int32_t>(*choice));
   }
   return choices;
 }
 
 /// Who made each version, where each is one worker's. Simulations may be replayed without it: then time decides.
-std::vector<Rank> read_makers(const std::filesystem::path& file, const Scenario& scenario, bool needed) {
-  std::ifstream in(file);
+std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, bool needed) {
+  FileLines lines(file);
   std::vector<Rank> makers;
-  if (!in) {
+  if (!lines.opened()) {
     if (needed) throw DataError(file.string() + ": cannot be read; --replay takes the whole result folder of an earlier run");
     return makers;
   }
-  std::string line;
-  std::getline(in, line);
-  for (std::size_t number = 2; std::getline(in, line); ++number) {
-    std::size_t update = 0, worker = 0;
-    const char* const end = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), end, update);
-    const std::size_t time = line.find(','), comma = time == std::string::npos ? time : line.find(',', time + 1);
-    const bool cells = first.ec == std::errc() && comma != std::string::npos;
-    const auto second = cells ? std::from_chars(line.data() + comma + 1, end, worker) : first;
-    if (!cells || second.ec != std::errc() || index_of(static_cast<Rank>(scenario.workers())) <= worker || update < makers.size() ||
-        update > makers.size() + 1)
-      throw DataError(file.string() + ":" + std::to_string(number) + ": '" + line +
-                      "' is not a contribution to this or the next update by a worker of this cluster; take the folder as it was written");
-    if (update > makers.size()) makers.push_back(static_cast<Rank>(worker));
+  std::string_view line;
+  lines.next(line);  // the names of the columns: update, time, worker, …
+  CsvSplitter splitter;
+  while (lines.next(line)) {
+    const bool cut = splitter.split(line);
+    const std::optional<std::size_t> update = cut ? index_in(splitter.fields(), 0, makers.size() + 2) : std::nullopt;
+    const std::optional<std::size_t> worker = cut ? index_in(splitter.fields(), 2, index_of(workers)) : std::nullopt;
+    if (!update || !worker || *update < makers.size())
+      refuse_line(file, lines.number(), line,
+                  "is not a contribution to this or the next update by a worker of this cluster; take the folder as it was written");
+    if (*update > makers.size()) makers.push_back(static_cast<Rank>(*worker));
   }
   return makers;
 }
@@ -119,8 +125,8 @@ std::vector<Rank> read_makers(const std::filesystem::path& file, const Scenario&
 
 Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content) {
   const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
-  std::ifstream in(file);
-  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
+  FileLines choices(file);
+  if (!choices.opened()) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
   const Scenario earlier = read_scenario(described);
   const auto refuse_if_other = [&](const std::string& what) {
     if (!what.empty())
@@ -132,13 +138,13 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
-  replay.choices = read_choices(file, in, blueprint.fabric->ranks());
+  replay.choices = read_choices(file, choices, blueprint.fabric->ranks());
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
                     kernels + "', whose sums differ; add --kernels " + *replay.kernels);
   if (blueprint.plan.versions == Versions::free_running)
-    replay.makers = read_makers(folder / "order.csv", scenario, replay.real.has_value());
+    replay.makers = read_makers(folder / "order.csv", static_cast<Rank>(scenario.workers()), replay.real.has_value());
   if (!replay.real) replay.simulated = read_end(folder);
   return replay;
 }

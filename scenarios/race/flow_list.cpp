@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/base/text_lines.hpp"
+
 namespace straggler {
-namespace {
-
-std::string without_blanks(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\n"), last = text.find_last_not_of(" \t\n");
-  return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
-}
-
-}  // namespace
 
 std::vector<std::string> split_flow_list(const std::string& list) {
   std::vector<std::string> parts{""};
@@ -31,14 +25,15 @@ std::vector<std::string> split_flow_list(const std::string& list) {
     else
       parts.back() += c;
   }
-  for (std::string& part : parts) part = without_blanks(part);
+  for (std::string& part : parts) part = trimmed(part);
   return parts;
 }
 
 LabelledText split_label(const std::string& item) {
   const std::size_t equals = item.find('=');
   if (equals == std::string::npos || equals > item.find_first_of("{\"'")) return {std::nullopt, item};
-  return {without_blanks(item.substr(0, equals)), without_blanks(item.substr(equals + 1))};
+  const std::string_view text = item;
+  return {std::string(trimmed(text.substr(0, equals))), std::string(trimmed(text.substr(equals + 1)))};
 }
 
 YamlNode parse_flow(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scenarios/schema/writer.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 namespace {

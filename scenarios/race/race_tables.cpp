@@ -7,6 +7,8 @@
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
@@ -33,20 +35,6 @@ std::string with_count(const std::vector<double>& values, std::size_t runs, std:
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// The first row is titles; the first column is on the left.
-std::string aligned(const Rows& rows) {
-  std::vector<std::size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
-    text += "\n";
-  }
-  return text;
-}
-
 std::vector<std::string> labels_of(const Race& race) {
   std::vector<std::string> labels;
   for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
@@ -70,7 +58,7 @@ std::string times_table(const Race& race, const RaceReader& reader, const RaceOu
     for (std::size_t entrant = 0; entrant < times.size(); ++entrant)
       rows[entrant + 1].push_back(with_count(reached(times[entrant]), race.seeds, readable_seconds));
   }
-  return aligned(rows);
+  return aligned(rows, 1);  // the first row is titles
 }
 
 std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
@@ -93,7 +81,7 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
       title.clear();
     }
   }
-  return aligned(rows);
+  return aligned(rows, 1);  // the first row is titles
 }
 
 std::string setting(const Race& race, const RaceReader& reader) {

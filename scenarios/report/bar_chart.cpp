@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-constexpr double width = 720, row_height = 30, bar_height = 18, head = 10, bottom = 56;
+constexpr double bar_pitch = 30, bar_height = 18, bar_head = 10;
 
 }  // namespace
 
@@ -19,17 +19,17 @@ SvgPicture draw(const BarChart& chart) {
     names = std::max(names, text_width(row.name, 13));
     texts = std::max(texts, text_width(row.text, 13));
   }
-  const double left = std::min(names, width / 2) + 14, right = width - texts - 18;
-  const double base = head + row_height * static_cast<double>(chart.rows.size());
-  SvgPicture drawing(width, base + bottom, chart.label);
+  const double left = std::min(names, chart_width / 2) + 14, right = chart_width - texts - 18;
+  const double base = bar_head + bar_pitch * static_cast<double>(chart.rows.size());
+  SvgPicture drawing(chart_width, base + below_axis, chart.label);
   const Scale x(ends, left, right, true, 0.02);
   for (const double tick : x.ticks()) {
-    drawing.line(x(tick), head, x(tick), base, "grid");
+    drawing.line(x(tick), bar_head, x(tick), base, "grid");
     drawing.text(x(tick), base + 20, chart.text(tick), SvgPicture::Anchor::middle, "small");
   }
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const BarRow& row = chart.rows[i];
-    const double middle = head + row_height * (static_cast<double>(i) + 0.5);
+    const double middle = bar_head + bar_pitch * (static_cast<double>(i) + 0.5);
     drawing.text(left - 8, middle + 4.5, row.name, SvgPicture::Anchor::end);
     if (row.missed) {
       drawing.text(left + 6, middle + 4.5, row.text, SvgPicture::Anchor::start, "dim");
@@ -45,7 +45,7 @@ SvgPicture draw(const BarChart& chart) {
     }
     drawing.text(x(row.mean + row.half_width) + 8, middle + 4.5, row.text);
   }
-  drawing.line(left, head, left, base, "axis");
+  drawing.line(left, bar_head, left, base, "axis");
   drawing.text((left + right) / 2, base + 44, chart.title, SvgPicture::Anchor::middle, "dim");
   return drawing;
 }

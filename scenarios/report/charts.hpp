@@ -11,6 +11,9 @@
 
 namespace straggler {
 
+/// Of most pictures, and what the numbers and the title of an axis take below its line; in pixels.
+inline constexpr double chart_width = 720, below_axis = 56;
+
 using NumberText = std::string (*)(double);
 
 /// A numeric axis: with labels of its own, as a sweep wrote them, or with round ticks.

@@ -6,8 +6,6 @@
 #include <cctype>
 #include <map>
 
-#include "scenarios/results/text.hpp"
-
 namespace straggler {
 namespace {
 
@@ -234,7 +232,8 @@ class Findings {
   }
   std::string speed_up_key() const { return view_.has("speed_up_to_target") ? "speed_up_to_target" : "speed_up"; }
   std::string speed_up_words() const {
-    return speed_up_key() == "speed_up" ? "largest scaling speed-up in samples per second" : "largest scaling speed-up in time to the target";
+    return speed_up_key() == "speed_up" ? "largest scaling speed-up in samples per second"
+                                        : "largest scaling speed-up in time to the target";
   }
 
   void speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, std::optional<std::size_t> series) {

@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-constexpr double width = 720, row_height = 26, title_height = 30, head = 6, bottom = 56;
+constexpr double interval_pitch = 26, title_height = 30, interval_head = 6;
 
 /// Pixels that names, and what is said at the end of rows, take.
 struct Columns {
@@ -58,31 +58,32 @@ void draw_row(SvgPicture& drawing, const IntervalRow& row, const Scale& x, doubl
 
 SvgPicture draw(const IntervalChart& chart) {
   const Columns columns = columns_of(chart);
-  const double left = std::min(columns.names, width / 2) + 18, right = std::max(left + width / 4, width - columns.texts - 26);
-  double base = head;
+  const double left = std::min(columns.names, chart_width / 2) + 18,
+               right = std::max(left + chart_width / 4, chart_width - columns.texts - 26);
+  double base = interval_head;
   for (const IntervalGroup& group : chart.groups)
-    base += (group.title.empty() ? 0 : title_height) + row_height * static_cast<double>(group.rows.size());
-  SvgPicture drawing(std::max(width, right + columns.texts + 26), base + bottom, chart.label);
+    base += (group.title.empty() ? 0 : title_height) + interval_pitch * static_cast<double>(group.rows.size());
+  SvgPicture drawing(std::max(chart_width, right + columns.texts + 26), base + below_axis, chart.label);
   const Scale x(values_of(chart), left, right, chart.from_zero);
   double taken = -1e9;
   for (const double tick : x.ticks()) {
     const std::string text = chart.text(tick);
     const double half = text_width(text, 11.5) / 2;
-    drawing.line(x(tick), head, x(tick), base, "grid");
+    drawing.line(x(tick), interval_head, x(tick), base, "grid");
     if (x(tick) - half < taken + 6) continue;
     drawing.text(x(tick), base + 20, text, SvgPicture::Anchor::middle, "small");
     taken = x(tick) + half;
   }
-  if (chart.reference) drawing.line(x(*chart.reference), head, x(*chart.reference), base, "ideal");
-  double top = head;
+  if (chart.reference) drawing.line(x(*chart.reference), interval_head, x(*chart.reference), base, "ideal");
+  double top = interval_head;
   for (const IntervalGroup& group : chart.groups) {
     if (!group.title.empty()) {
       drawing.text(2, top + 20, group.title, SvgPicture::Anchor::start, "bold");
       top += title_height;
     }
     for (const IntervalRow& row : group.rows) {
-      draw_row(drawing, row, x, top + row_height / 2, left, right);
-      top += row_height;
+      draw_row(drawing, row, x, top + interval_pitch / 2, left, right);
+      top += interval_pitch;
     }
   }
   drawing.line(left, base, right, base, "axis");

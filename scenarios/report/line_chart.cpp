@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-constexpr double width = 720, plot_height = 300, left = 84, right = 22, bottom = 58, top_gap = 14, band_name = 8;
+constexpr double plot_height = 300, left = 84, right = 22, below_lines = 58, top_gap = 14, band_name = 8;
 
 /// (value, label) by value.
 std::vector<std::pair<double, std::string>> x_ticks(const NumberAxis& axis, const Scale& x) {
@@ -29,16 +29,16 @@ void draw_x_axis(SvgPicture& drawing, const NumberAxis& axis, const Scale& x, do
     drawing.text(at, base + 20, label, SvgPicture::Anchor::middle);
     taken = at + half;
   }
-  drawing.text((left + width - right) / 2, base + 44, axis.title + (x.logarithmic() ? " (logarithmic)" : ""), SvgPicture::Anchor::middle,
-               "dim");
+  drawing.text((left + chart_width - right) / 2, base + 44, axis.title + (x.logarithmic() ? " (logarithmic)" : ""),
+               SvgPicture::Anchor::middle, "dim");
 }
 
 void draw_y_axis(SvgPicture& drawing, const LineChart& chart, const Scale& y, double top, double base) {
   for (const double tick : y.ticks()) {
-    drawing.line(left, y(tick), width - right, y(tick), "grid");
+    drawing.line(left, y(tick), chart_width - right, y(tick), "grid");
     drawing.text(left - 8, y(tick) + 4.5, chart.y_text(tick), SvgPicture::Anchor::end);
   }
-  drawing.line(left, base, width - right, base, "axis");
+  drawing.line(left, base, chart_width - right, base, "axis");
   drawing.upwards(16, (top + base) / 2, chart.y_title + (y.logarithmic() ? " (logarithmic)" : ""));
 }
 
@@ -49,7 +49,7 @@ void draw_bands(SvgPicture& drawing, const std::vector<Band>& bands, const Scale
   for (const Band& band : bands) {
     const double from = x(band.from), wide = std::max(least, x(band.to) - from), half = text_width(band.name, 11.5) / 2;
     drawing.rectangle(from, top, wide, base - top, "band", 0.22);
-    const double middle = std::max(left + half, std::min(from + wide / 2, width - right - half));
+    const double middle = std::max(left + half, std::min(from + wide / 2, chart_width - right - half));
     if (band.name.empty() || middle - half < taken) continue;
     drawing.text(middle, top - 4, band.name, SvgPicture::Anchor::middle, "small");
     taken = middle + half + 6;
@@ -99,13 +99,14 @@ SvgPicture draw(const LineChart& chart) {
   for (const auto& [x, y] : chart.ideal) values.push_back(y);
   if (values.empty()) values = {0, 1};
   const bool legend = names.size() > 1;
-  const double head = (legend ? SvgPicture::legend_height(width - left, names) : 0) + (named_bands ? band_name : 0) + top_gap,
+  const double head = (legend ? SvgPicture::legend_height(chart_width - left, names) : 0) + (named_bands ? band_name : 0) + top_gap,
                base = head + plot_height;
   // Crosses of what was missed have rows of their own, above the curves.
   const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
-  SvgPicture drawing(width, base + bottom, chart.label);
+  SvgPicture drawing(chart_width, base + below_lines, chart.label);
   if (legend) drawing.legend(left, 4, names, chart.marks);
-  const Scale x(chart.x.numbers, left, width - right, chart.x_from_zero, chart.linear_x && chart.x_from_zero ? 0 : 0.04, !chart.linear_x),
+  const Scale x(chart.x.numbers, left, chart_width - right, chart.x_from_zero, chart.linear_x && chart.x_from_zero ? 0 : 0.04,
+                !chart.linear_x),
       y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);

@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-constexpr double line_height = 17, gap = 3, bottom = 58, least_width = 76;
+constexpr double line_height = 17, gap = 3, below_map = 58, least_width = 76;
 
 double cell_width(const MapChart& chart) {
   double wide = least_width;
@@ -62,7 +62,7 @@ SvgPicture draw(const MapChart& chart) {
   double width = left + columns * (wide + gap) + 12;
   const double legend = chart.series.empty() ? 0 : SvgPicture::legend_height(width - left, chart.series) + 8;
   const double base = legend + 6 + rows * (high + gap);
-  SvgPicture drawing(width, base + bottom, chart.label);
+  SvgPicture drawing(width, base + below_map, chart.label);
   if (!chart.series.empty()) drawing.legend(left, 4, chart.series, false);
   for (std::size_t y = 0; y < chart.cells.size(); ++y) {
     const double top = base - static_cast<double>(y + 1) * (high + gap);

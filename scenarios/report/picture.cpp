@@ -116,6 +116,10 @@ void SvgPicture::path(const std::string& points, std::string_view classes) {
   fmt::format_to(std::back_inserter(body_), "<polyline points=\"{}\" class=\"{}\"/>\n", points, classes);
 }
 
+void SvgPicture::area(const std::string& points, std::string_view classes) {
+  fmt::format_to(std::back_inserter(body_), "<polygon points=\"{}\" class=\"{}\"/>\n", points, classes);
+}
+
 void SvgPicture::rectangle(double x, double y, double width, double height, std::string_view classes, double opacity) {
   fmt::format_to(std::back_inserter(body_),
                  "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"3\" class=\"{}\"{}/>\n", x, y, width, height,

@@ -44,6 +44,8 @@ class SvgPicture {
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
   /// Through points, as "x,y x,y".
   void path(const std::string& points, std::string_view classes);
+  /// Within points, as "x,y x,y".
+  void area(const std::string& points, std::string_view classes);
   void rectangle(double x, double y, double width, double height, std::string_view classes, double opacity = 1);
   /// A mark of the shape and colour of series `series`, or grey; hollow: not all repeats are in it.
   void mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip);

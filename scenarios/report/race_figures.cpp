@@ -9,23 +9,18 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_rows = 80;
+constexpr std::size_t most_entrants = 80;
 
 RepeatStatistics statistics(const RunValues& times) {
   std::vector<double> reached;
   for (const auto& time : times)
     if (time) reached.push_back(*time);
   return statistics_of(reached);
-}
-
-std::string capital(std::string text) {
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
 }
 
 std::size_t rows_of(const IntervalChart& chart) {
@@ -63,7 +58,7 @@ class RaceFigures {
                                             answer_.entrants[i] + ", " + finish_title(finish) + ": " + text});
       }
     }
-    if (rows_of(chart) > most_rows) return;
+    if (rows_of(chart) > most_entrants) return;
     chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
     figures_.push_back({chart.label,
                         "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.",
@@ -135,7 +130,7 @@ class RaceFigures {
         any = any || !chart.groups.back().rows.back().missed;
       }
     }
-    if (!any || rows_of(chart) > most_rows) return;
+    if (!any || rows_of(chart) > most_entrants) return;
     chart.label = "How far each pair is apart";
     figures_.push_back(
         {chart.label,

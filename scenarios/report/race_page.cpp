@@ -6,7 +6,7 @@
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/race_figures.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {

@@ -10,15 +10,16 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/page.hpp"
-#include "scenarios/report/result_table.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
+#include "scenarios/results/result_table.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/worker_names.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/loss_warning.hpp"
 
@@ -27,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_points = 600, most_rows = 64, most_links = 16, most_bars = 24;
+constexpr std::size_t most_points = 600, most_workers = 64, most_links = 16, most_stalenesses = 24;
 
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
@@ -246,7 +247,7 @@ class RunPage {
     chart.text = readable_seconds;
     for (const auto& [column, word] : phases) chart.parts.emplace_back(word);
     // Workers of a group are alike: where they are many, their means are told.
-    const bool groups = workers.rows() > most_rows;
+    const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
     std::vector<double> counts;
     for (std::size_t row = 0; row < workers.rows(); ++row) {
@@ -266,7 +267,7 @@ class RunPage {
       for (double& value : chart.values[i]) value /= counts[i];
       if (groups) chart.names[i] += fmt::format(" ({})", counts[i]);
     }
-    if (chart.names.size() > most_rows || chart.names.empty()) return;
+    if (chart.names.size() > most_workers || chart.names.empty()) return;
     drop_empty_parts(chart);
     chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
     figure(chart.label, draw(chart));
@@ -286,7 +287,7 @@ class RunPage {
     std::vector<std::pair<double, double>> all;
     for (std::size_t row = 0; row < table.rows(); ++row)
       all.emplace_back(table.number(row, "staleness").value_or(0), table.number(row, "count").value_or(0));
-    const double wide = std::ceil((all.back().first + 1) / static_cast<double>(most_bars));
+    const double wide = std::ceil((all.back().first + 1) / static_cast<double>(most_stalenesses));
     std::map<double, double> bins;
     for (const auto& [value, count] : all) bins[std::floor(value / wide)] += count;
     BarChart chart;

@@ -13,14 +13,9 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_rows = 60;
+constexpr std::size_t most_settings = 60;
 
 RepeatStatistics statistics(const AnswerValue& value) { return {value.count, value.mean, 0, value.half_width}; }
-
-std::string capital(std::string text) {
-  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
-}
 
 class SearchFigures {
  public:
@@ -120,7 +115,7 @@ class SearchFigures {
       }
     }
     chart.groups.emplace_back();
-    for (std::size_t i = 0; i < std::min(names.size(), most_rows); ++i) {
+    for (std::size_t i = 0; i < std::min(names.size(), most_settings); ++i) {
       const TriedSetting& point = group.points[best[i]];
       chart.groups[0].rows.push_back(row(names[i], point.value, best[i] == group.best ? 1 : point.as_good ? 2 : 0, tip(point)));
     }
@@ -211,7 +206,7 @@ class SearchFigures {
       for (const TriedGroup& group : answer_.found) add_best(chart, group, setting);
       for (const ComparedGroup& group : answer_.crossed) add_crossings(chart, group);
       std::vector<IntervalRow>& rows = chart.groups[0].rows;
-      if (rows.size() > most_rows || chart.text == nullptr) continue;
+      if (rows.size() > most_settings || chart.text == nullptr) continue;
       chart.label = capital(find ? "best " + chart.title : "where the winner changes");
       figures_.push_back(
           {chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", draw(chart), {}});

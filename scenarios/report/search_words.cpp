@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <sstream>
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/share_text.hpp"
-#include "scenarios/results/text.hpp"
 #include "scenarios/sweep/range.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 namespace {
@@ -52,9 +51,7 @@ std::string in_words(std::string line, const SearchAnswer& answer) {
   }
   replace_all(line, answer.metric, metric_title(answer.metric));
   replace_all(line, "+-", "\u00b1");
-  line.erase(0, line.find_first_not_of(' '));
-  if (!line.empty()) line.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(line.front())));
-  return line;
+  return capital(std::string(trimmed(line)));
 }
 
 }  // namespace
@@ -90,10 +87,10 @@ std::string group_title(const std::vector<std::string>& axes, const std::vector<
 
 std::vector<std::string> said_in_words(const SearchAnswer& answer) {
   std::vector<std::string> entries;
-  std::istringstream lines(answer.said);
-  for (std::string line; std::getline(lines, line);) {
+  TextLines lines(answer.said);
+  for (std::string_view line; lines.next(line);) {
     const bool goes_on = line.starts_with(' ') && !entries.empty();
-    const std::string words = in_words(line, answer) + ".";
+    const std::string words = in_words(std::string(line), answer) + ".";
     if (goes_on)
       entries.back() += " " + words;
     else

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 

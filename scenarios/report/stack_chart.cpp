@@ -8,7 +8,7 @@
 namespace straggler {
 namespace {
 
-constexpr double width = 720, row_height = 22, bar_height = 16, bottom = 56;
+constexpr double stack_pitch = 22, stack_height = 16;
 
 }  // namespace
 
@@ -16,10 +16,10 @@ SvgPicture draw(const StackChart& chart) {
   double names = 0, most = 0;
   for (const std::string& name : chart.names) names = std::max(names, text_width(name, 13));
   for (const std::vector<double>& row : chart.values) most = std::max(most, std::accumulate(row.begin(), row.end(), 0.0));
-  const double left = std::min(names, width / 3) + 14, right = width - 24;
-  const double head = SvgPicture::legend_height(width - left, chart.parts) + 8;
-  const double base = head + row_height * static_cast<double>(chart.names.size());
-  SvgPicture drawing(width, base + bottom, chart.label);
+  const double left = std::min(names, chart_width / 3) + 14, right = chart_width - 24;
+  const double head = SvgPicture::legend_height(chart_width - left, chart.parts) + 8;
+  const double base = head + stack_pitch * static_cast<double>(chart.names.size());
+  SvgPicture drawing(chart_width, base + below_axis, chart.label);
   drawing.legend(left, 2, chart.parts, false);
   const Scale x({0, most}, left, right, true, 0);
   for (const double tick : x.ticks()) {
@@ -27,7 +27,7 @@ SvgPicture draw(const StackChart& chart) {
     drawing.text(x(tick), base + 20, chart.text(tick), SvgPicture::Anchor::middle, "small");
   }
   for (std::size_t i = 0; i < chart.names.size(); ++i) {
-    const double middle = head + row_height * (static_cast<double>(i) + 0.5);
+    const double middle = head + stack_pitch * (static_cast<double>(i) + 0.5);
     drawing.text(left - 8, middle + 4.5, chart.names[i], SvgPicture::Anchor::end);
     double sum = 0;
     for (std::size_t part = 0; part < chart.parts.size(); ++part) {
@@ -36,7 +36,7 @@ SvgPicture draw(const StackChart& chart) {
       if (value <= 0) continue;
       drawing.open(fmt::format("s{}", part % series_colours),
                    fmt::format("{}: {} {}", chart.names[i], chart.parts[part], chart.text(value)));
-      drawing.rectangle(from, middle - bar_height / 2, std::max(0.5, to - from), bar_height, "full");
+      drawing.rectangle(from, middle - stack_height / 2, std::max(0.5, to - from), stack_height, "full");
       drawing.close();
     }
   }

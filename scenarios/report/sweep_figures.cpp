@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "scenarios/report/charts.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {

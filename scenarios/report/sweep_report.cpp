@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -139,9 +138,7 @@ void remove_old_maps(const std::filesystem::path& folder, const std::vector<std:
     if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })) continue;
     std::error_code error;
     if (!std::filesystem::is_regular_file(folder / name, error)) continue;
-    std::ifstream in(folder / name, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    if (SvgPicture::is_standalone(text)) std::filesystem::remove(folder / name, error);
+    if (SvgPicture::is_standalone(read_file(folder / name).text)) std::filesystem::remove(folder / name, error);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/sweep/range.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {

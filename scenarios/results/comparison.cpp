@@ -8,6 +8,7 @@
 #include "scenarios/results/predictions.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 

@@ -6,6 +6,8 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -57,7 +59,7 @@ class Table {
     std::string out;
     for (std::size_t first = 0; first < comparison_.runs.size(); first += across) {
       if (first > 0) out += '\n';
-      print(out, label_width, room, first, std::min(first + across, comparison_.runs.size()));
+      out += part(room, first, std::min(first + across, comparison_.runs.size()));
     }
     return out;
   }
@@ -99,30 +101,37 @@ class Table {
     rows_.push_back(std::move(row));
   }
 
-  void print(std::string& out, std::size_t label_width, std::size_t room, std::size_t first, std::size_t last) const {
+  /// The runs from `first` to before `last`. Names wider than `room` and than the cells below them go on in the next line.
+  std::string part(std::size_t room, std::size_t first, std::size_t last) const {
+    std::size_t lines = 1;
     std::vector<std::size_t> widths;
-    std::size_t lines = 1, total = label_width;
     for (std::size_t i = first; i < last; ++i) {
       const std::string& name = comparison_.labels[i];
       std::size_t widest = std::min(room, name.size());
       for (const Row& row : rows_) widest = std::max(widest, row.cells[i].size());
       widths.push_back(widest);
       lines = std::max(lines, (name.size() + widest - 1) / widest);
-      total += widest + 2;
     }
-    const auto add_line = [&](const std::string& label, const std::function<std::string(std::size_t)>& cell) {
-      std::string line = fmt::format("{:<{}}", label, label_width);
-      for (std::size_t i = first; i < last; ++i) line += fmt::format("  {:>{}}", cell(i), widths[i - first]);
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + '\n';
-    };
-    for (std::size_t part = 0; part < lines; ++part)
-      add_line("", [&](std::size_t i) {
-        const std::size_t from = part * widths[i - first];
-        return from < comparison_.labels[i].size() ? comparison_.labels[i].substr(from, widths[i - first]) : std::string();
-      });
-    out += std::string(total, '-') + '\n';
-    for (const Row& row : rows_) add_line(row.label, [&](std::size_t i) { return row.cells[i]; });
+    std::vector<std::vector<std::string>> rows(lines, {""});
+    for (std::size_t line = 0; line < lines; ++line)
+      for (std::size_t i = first; i < last; ++i) {
+        const std::string& name = comparison_.labels[i];
+        const std::size_t width = widths[i - first], from = line * width;
+        rows[line].push_back(from < name.size() ? name.substr(from, width) : std::string());
+      }
+    for (const Row& row : rows_) {
+      rows.push_back({row.label});
+      rows.back().insert(rows.back().end(), row.cells.begin() + static_cast<std::ptrdiff_t>(first),
+                         row.cells.begin() + static_cast<std::ptrdiff_t>(last));
+    }
+    const std::string table = aligned(rows, 1);
+    std::size_t longest = 0, end_of_names = 0;
+    TextLines of_table(table);
+    for (std::string_view line; of_table.next(line);) {
+      longest = std::max(longest, line.size());
+      if (of_table.number() <= lines) end_of_names += line.size() + 1;
+    }
+    return table.substr(0, end_of_names) + std::string(longest, '-') + '\n' + table.substr(end_of_names);
   }
 
   const Comparison& comparison_;

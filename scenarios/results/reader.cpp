@@ -3,31 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <variant>
 
 #include "scenarios/results/json.hpp"
+#include "scenarios/results/result_table.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ResultsError(fmt::format("{}: is missing or cannot be read; run the scenario again to get it", path.string()));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
 
 /// Whole numbers stay exact: a double holds those up to 2^53 only.
 Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key) {
@@ -75,49 +67,15 @@ class SummaryFile {
   std::vector<SummaryField> fields_;
 };
 
-std::vector<std::string> cells_of(std::string line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == ',')
-      cells.emplace_back();
-    else
-      cells.back() += c;
-  }
-  return cells;
-}
-
 std::vector<ThresholdResult> read_thresholds(const fs::path& path) {
-  std::istringstream file(contents(path));
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells_of(line);
-  static constexpr const char* wanted[] = {"threshold", "time_s", "last_below_s", "updates", "epochs", "samples", "bytes"};
-  std::size_t column[std::size(wanted)];
-  for (std::size_t i = 0; i < std::size(wanted); ++i) {
-    const auto at = std::find(header.begin(), header.end(), wanted[i]);
-    if (at == header.end())
-      throw ResultsError(fmt::format("{}:1: column '{}' is missing; run the scenario again with this version", path.string(), wanted[i]));
-    column[i] = static_cast<std::size_t>(at - header.begin());
-  }
+  const ResultTable table(path, std::numeric_limits<std::uintmax_t>::max());
   std::vector<ThresholdResult> rows;
-  for (int number = 2; std::getline(file, line); ++number) {
-    if (line.empty()) continue;
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.size() != header.size())
-      throw ResultsError(fmt::format("{}:{}: has {} cells; the header has {}", path.string(), number, cells.size(), header.size()));
-    const auto value = [&](std::size_t i) -> std::optional<double> {
-      const std::string& cell = cells[column[i]];
-      if (cell.empty()) return std::nullopt;
-      double x = 0;
-      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), x);
-      if (error != std::errc() || end != cell.data() + cell.size())
-        throw ResultsError(fmt::format("{}:{}: {} is '{}'; it must be a number or empty", path.string(), number, wanted[i], cell));
-      return x;
-    };
-    const std::optional<double> threshold = value(0);
-    if (!threshold) throw ResultsError(fmt::format("{}:{}: threshold is empty; it must be a number", path.string(), number));
-    rows.push_back({*threshold, value(1), value(2), value(3), value(4), value(5), value(6)});
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto value = [&](const char* column) { return table.number(row, column); };
+    const std::optional<double> threshold = value("threshold");
+    if (!threshold) throw ResultsError(fmt::format("{}: threshold is empty; it must be a number", table.place(row)));
+    rows.push_back(
+        {*threshold, value("time_s"), value("last_below_s"), value("updates"), value("epochs"), value("samples"), value("bytes")});
   }
   return rows;
 }
@@ -141,31 +99,25 @@ std::string kind_text(const Kind& kind) {
 }
 
 /// [groups] mean share of idle time; a group without a row has -1. Empty: no such table, or one of too many workers to read for a sentence.
-std::vector<double> idle_of_groups(const fs::path& table, std::size_t groups) {
-  constexpr std::uintmax_t most_bytes = 2 << 20;
+std::vector<double> idle_of_groups(const fs::path& file, std::size_t groups) {
   std::error_code error;
-  if (fs::file_size(table, error) > most_bytes || error) return {};
-  std::ifstream file(table, std::ios::binary);
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells_of(line);
-  const auto column = [&](const char* name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
-  };
-  const std::size_t group = column("group"), idle = column("idle_s"), total = column("total_s");
-  if (std::max({group, idle, total}) >= header.size()) return {};
-  std::vector<double> shares(groups, 0), counts(groups, 0);
-  while (std::getline(file, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.size() != header.size()) return {};
-    const auto number = [&](std::size_t at) { return std::strtod(cells[at].c_str(), nullptr); };
-    const auto of = static_cast<std::size_t>(number(group));
-    if (of >= groups || number(total) <= 0) continue;
-    shares[of] += number(idle) / number(total);
-    ++counts[of];
+  if (!fs::exists(file, error)) return {};
+  try {
+    const ResultTable table(file);
+    if (table.large()) return {};
+    std::vector<double> shares(groups, 0), counts(groups, 0);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const auto number = [&](const char* column) { return table.number(row, column).value_or(0); };
+      const auto of = static_cast<std::size_t>(number("group"));
+      if (of >= groups || number("total_s") <= 0) continue;
+      shares[of] += number("idle_s") / number("total_s");
+      ++counts[of];
+    }
+    for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? shares[g] / counts[g] : -1;
+    return shares;
+  } catch (const ResultsError&) {
+    return {};
   }
-  for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? shares[g] / counts[g] : -1;
-  return shares;
 }
 
 /// Comparing needs these only to warn, so a scenario that this version does not read is no error.
@@ -187,7 +139,7 @@ bool is_real(const fs::path& folder) {
   const fs::path path = folder / "run.json";
   std::error_code error;
   if (!fs::exists(path, error)) return false;
-  const auto json = nlohmann::json::parse(contents(path), nullptr, false);
+  const auto json = nlohmann::json::parse(file_text(path), nullptr, false);
   if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
   return json.contains("real");
 }
@@ -213,7 +165,7 @@ std::vector<SummaryField> read_summary(const fs::path& file) {
   std::vector<SummaryField> fields;
   Json json;
   try {
-    json = Json::parse(contents(file));
+    json = Json::parse(file_text(file));
   } catch (const Json::parse_error& error) {
     throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
   }
@@ -236,15 +188,15 @@ std::string results_of_another_command(const fs::path& path) {
 }
 
 bool has_losses(const fs::path& folder) {
-  std::ifstream file(folder / "curve.csv", std::ios::binary);
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells_of(line);
-  const auto column = static_cast<std::size_t>(std::find(header.begin(), header.end(), "train_loss") - header.begin());
-  while (std::getline(file, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (column < cells.size() && !cells[column].empty()) return true;
-  }
+  FileLines lines(folder / "curve.csv");
+  CsvSplitter splitter;
+  std::string_view line;
+  if (!lines.next(line) || !splitter.split(line)) return false;
+  const std::vector<CsvField>& fields = splitter.fields();
+  const auto named = std::find_if(fields.begin(), fields.end(), [](const CsvField& field) { return field.text == "train_loss"; });
+  const auto column = static_cast<std::size_t>(named - fields.begin());
+  while (lines.next(line))
+    if (splitter.split(line) && column < fields.size() && !fields[column].text.empty()) return true;
   return false;
 }
 

@@ -1,6 +1,7 @@
 #include "scenarios/results/recorder.hpp"
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 

@@ -7,6 +7,7 @@
 
 #include "scenarios/results/text.hpp"
 #include "sim/base/machine.hpp"
+#include "sim/base/readable.hpp"
 
 #ifndef STRAGGLER_VERSION
 #define STRAGGLER_VERSION "unknown"

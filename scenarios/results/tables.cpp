@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/csv.hpp"
 
 namespace straggler {
 

@@ -1,4 +1,4 @@
-// Numbers and times as result files and people read them.
+// Numbers, times and text as result files have them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,17 +26,4 @@ std::string number_text(double value);
 std::string json_text(std::string_view text);
 /// A JSON number; null for what is not finite.
 std::string json_number(double value);
-/// No need to quote it in a CSV file.
-bool plain_csv(std::string_view text);
-/// A CSV cell, quoted only where it must be.
-std::string csv_text(std::string_view text);
-
-// For people: three or four significant digits and a unit.
-std::string readable_seconds(double seconds);     // "1.25 ms", "83.4 s", "2 h 03 min"
-std::string readable_bytes(double bytes);         // "44.7 MB", decimal prefixes
-std::string readable_number(double value);        // "1234", "0.02346", "1.2e+16"
-std::string readable_score(double value);         // a loss or an accuracy: "0.8708", "2.23e+30"
-std::string readable_count(std::uint64_t count);  // "1,234,567"
-std::string readable_share(double share);         // "43.2 %"
-
 }  // namespace straggler

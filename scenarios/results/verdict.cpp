@@ -6,21 +6,18 @@
 #include <cmath>
 #include <utility>
 
-#include "scenarios/results/text.hpp"
 #include "scenarios/statistics/pair_test.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 
 namespace {
 
-/// Below this ratio two figures count as the same.
-constexpr double same = level_ratio;
-
 std::string percent(double accuracy) { return fmt::format("{:.6g} %", 100 * accuracy); }
 
 /// "1.42 times as many", "3.1 % more", "12 % fewer", "as many".
 std::string amount(double ratio) {
-  if (ratio < same && ratio > 1 / same) return "as many";
+  if (ratio < level_ratio && ratio > 1 / level_ratio) return "as many";
   if (ratio >= 1.1) return fmt::format("{:.3g} times as many", ratio);
   return fmt::format("{:.2g} % {}", 100 * std::abs(ratio - 1), ratio > 1 ? "more" : "fewer");
 }
@@ -163,7 +160,7 @@ class Sentence {
     if (rate_b <= 0)
       return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a),
                          called(other), timing_caveat);
-    if (rate_a / rate_b < same)
+    if (rate_a / rate_b < level_ratio)
       return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
                          readable_number(rate_a), timing_caveat);
     return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
@@ -192,12 +189,13 @@ class Sentence {
     const double samples = *a.samples / *b.samples;                             // needed, relative to the other
     const double rate = (*a.samples / *a.seconds) / (*b.samples / *b.seconds);  // handled per second, likewise
     const std::string speed =
-        fmt::format("handles {} samples per second{}", amount(rate), rate > same ? where(run(winner), run(other)) : "");
+        fmt::format("handles {} samples per second{}", amount(rate), rate > level_ratio ? where(run(winner), run(other)) : "");
     const std::string need = fmt::format("needs {} samples", amount(samples));
-    if (rate > same && samples < 1 / same)
+    if (rate > level_ratio && samples < 1 / level_ratio)
       return rate >= 1 / samples ? fmt::format(", because it {} and {}", speed, need) : fmt::format(", because it {} and {}", need, speed);
-    if (rate > same) return fmt::format(", because it {}{} {}", speed, samples > same ? ", although it" : " and", need);
-    if (samples < 1 / same) return fmt::format(", because it {}{} {}", need, rate < 1 / same ? ", although it" : " and", speed);
+    if (rate > level_ratio) return fmt::format(", because it {}{} {}", speed, samples > level_ratio ? ", although it" : " and", need);
+    if (samples < 1 / level_ratio)
+      return fmt::format(", because it {}{} {}", need, rate < 1 / level_ratio ? ", although it" : " and", speed);
     return fmt::format(", as it {} and {}", speed, need);
   }
 

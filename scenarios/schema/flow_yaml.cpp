@@ -1,22 +1,10 @@
 #include "scenarios/schema/flow_yaml.hpp"
 
+#include "sim/base/yaml_text.hpp"
+
 namespace straggler {
 
 namespace {
-
-/// In double quotes, where `\` and `"` are escaped. Control characters were refused when the file was read, but for line ends and tabs.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\n' || c == '\t') {
-      out += c == '\n' ? "\\n" : "\\t";
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 
 /// Needs no quotes inside brackets: no character that means something there, no blank at an end.
 bool plain(const std::string& text) {
@@ -31,7 +19,7 @@ std::string flow_yaml(const YamlNode& node) {
       return "~";
     case YamlNode::Type::scalar:
       return node.quoted || !(plain(node.text) || (node.text.size() > 1 && node.text.front() == '-' && plain(node.text.substr(1))))
-                 ? quoted(node.text)
+                 ? yaml_quoted(node.text)
                  : node.text;
     default:
       break;
@@ -40,7 +28,7 @@ std::string flow_yaml(const YamlNode& node) {
   std::string out = map ? "{" : "[";
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     if (i > 0) out += ", ";
-    if (map) out += (plain(node.keys[i].name) ? node.keys[i].name : quoted(node.keys[i].name)) + ": ";
+    if (map) out += (plain(node.keys[i].name) ? node.keys[i].name : yaml_quoted(node.keys[i].name)) + ": ";
     out += flow_yaml(node.items[i]);
   }
   return out + (map ? "}" : "]");

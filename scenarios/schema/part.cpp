@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/base/yaml_text.hpp"
+
 namespace straggler {
 
 std::string yaml_scalar(const std::string& text) {
@@ -12,23 +14,7 @@ std::string yaml_scalar(const std::string& text) {
   const bool plain = !text.empty() && std::string_view(letters).find(text[0]) != std::string_view::npos &&
                      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == std::string::npos &&
                      std::find(std::begin(taken), std::end(taken), text) == std::end(taken);
-  if (plain) return text;
-  std::string out = "\"";
-  static constexpr char digits[] = "0123456789abcdef";
-  for (const char c : text) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+  return plain ? text : yaml_quoted(text);
 }
 
 std::string flow_map(const Texts& texts) { return "{" + flow_text(texts) + "}"; }

@@ -6,6 +6,7 @@
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -216,8 +217,8 @@ void check_memory(ReadContext& context, const YamlNode& list, const std::string&
     if (workers <= most) continue;
     const YamlNode* count = list.items[i].find("count");
     context.problems.add(count == nullptr ? list.items[i].place : count->place, path + "[" + std::to_string(i) + "].count",
-                         digits(workers) + " workers would take at least " + amount(workers * each) + " (" + amount(each) +
-                             " each), and this machine has " + amount(memory) + "; write at most " + digits(most));
+                         digits(workers) + " workers would take at least " + readable_bytes(workers * each) + " (" + readable_bytes(each) +
+                             " each), and this machine has " + readable_bytes(memory) + "; write at most " + digits(most));
     return;
   }
 }
@@ -271,13 +272,6 @@ std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_
 }
 
 }  // namespace
-
-std::string amount(double bytes) {
-  static constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return format_number(static_cast<double>(static_cast<std::int64_t>(bytes * 10)) / 10) + " " + units[unit];
-}
 
 void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
   std::int64_t workers = 0;

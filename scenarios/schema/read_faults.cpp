@@ -9,15 +9,18 @@ namespace straggler {
 
 namespace {
 
-using Kind = FaultSpec::Kind;
+using FaultKind = FaultSpec::Kind;
 
-constexpr ChoiceTable<Kind> fault_choice(
-    "kind", {{Kind::crash, "crash"}, {Kind::slow, "slow"}, {Kind::link, "link"}, {Kind::join, "join"}, {Kind::leave, "leave"}});
+constexpr ChoiceTable<FaultKind> fault_choice("kind", {{FaultKind::crash, "crash"},
+                                                       {FaultKind::slow, "slow"},
+                                                       {FaultKind::link, "link"},
+                                                       {FaultKind::join, "join"},
+                                                       {FaultKind::leave, "leave"}});
 
 std::string time(double seconds) { return format_quantity(seconds, Dimension::time); }
 
-std::function<bool(const FaultSpec&)> is(std::initializer_list<Kind> kinds) {
-  return [all = std::vector<Kind>(kinds)](const FaultSpec& spec) { return std::find(all.begin(), all.end(), spec.kind) != all.end(); };
+std::function<bool(const FaultSpec&)> is(std::initializer_list<FaultKind> kinds) {
+  return [all = std::vector<FaultKind>(kinds)](const FaultSpec& spec) { return std::find(all.begin(), all.end(), spec.kind) != all.end(); };
 }
 
 Field<FaultSpec> kind_field() {
@@ -26,8 +29,8 @@ Field<FaultSpec> kind_field() {
   made.read = [key = made.key](Section& fault, FaultSpec& spec) {
     const YamlNode* kind = fault.require("kind", key.remedy);
     const std::string name = fault.word("kind");
-    const std::optional<Kind> found = fault_choice.find(name);
-    spec.kind = found.value_or(Kind::none);
+    const std::optional<FaultKind> found = fault_choice.find(name);
+    spec.kind = found.value_or(FaultKind::none);
     if (found) return;
     if (kind != nullptr && kind->type == YamlNode::Type::scalar)
       fault.context().problems.add(kind->place, fault.path_of("kind"), unknown_name("fault", name, fault_choice.names()));
@@ -63,38 +66,39 @@ Part<FaultSpec> fault_part() {
   };
   return Part<FaultSpec>({
       kind_field(),
-      only_if<FaultSpec>(is({Kind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::worker), field(&FaultSpec::worker, worker))),
-      only_if<FaultSpec>(is({Kind::crash, Kind::slow, Kind::join, Kind::leave}), field(&FaultSpec::worker, struck)),
-      only_if<FaultSpec>(is({Kind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::server),
-                                                                 field(&FaultSpec::server, {.name = "server",
-                                                                                            .type = ValueType::count,
-                                                                                            .range = Range::at_least(0),
-                                                                                            .meaning = "of `link`: whose link",
-                                                                                            .otherwise = "none"}))),
+      only_if<FaultSpec>(is({FaultKind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::worker), field(&FaultSpec::worker, worker))),
+      only_if<FaultSpec>(is({FaultKind::crash, FaultKind::slow, FaultKind::join, FaultKind::leave}), field(&FaultSpec::worker, struck)),
+      only_if<FaultSpec>(is({FaultKind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::server),
+                                                                      field(&FaultSpec::server, {.name = "server",
+                                                                                                 .type = ValueType::count,
+                                                                                                 .range = Range::at_least(0),
+                                                                                                 .meaning = "of `link`: whose link",
+                                                                                                 .otherwise = "none"}))),
       only_if<FaultSpec>(
-          is({Kind::link}),
+          is({FaultKind::link}),
           field(&FaultSpec::link,
                 {.name = "link", .type = ValueType::text, .meaning = "of `link`: a link by its name in `links.csv`", .otherwise = "none"})),
-      only_if<FaultSpec>(is({Kind::slow, Kind::link}), field(&FaultSpec::from, moment("from", "of `slow` and `link`: its beginning",
-                                                                                      "required there", "write a time such as 5s"))),
-      only_if<FaultSpec>(is({Kind::slow, Kind::link}),
+      only_if<FaultSpec>(
+          is({FaultKind::slow, FaultKind::link}),
+          field(&FaultSpec::from, moment("from", "of `slow` and `link`: its beginning", "required there", "write a time such as 5s"))),
+      only_if<FaultSpec>(is({FaultKind::slow, FaultKind::link}),
                          field(&FaultSpec::to, moment("to", "of `slow` and `link`: its end", "required there", "write a time such as 8s"))),
       only_if<FaultSpec>(
-          is({Kind::crash, Kind::join, Kind::leave}),
+          is({FaultKind::crash, FaultKind::join, FaultKind::leave}),
           field(&FaultSpec::at, moment("at", "of `crash`, `join` and `leave`", "required there", "write a time such as 10s"))),
-      only_if<FaultSpec>(is({Kind::crash}), field(&FaultSpec::restart_after, {.name = "restart_after",
-                                                                              .type = ValueType::time,
-                                                                              .range = some_time(),
-                                                                              .meaning = "of `crash`: when it is back",
-                                                                              .otherwise = "never"})),
-      only_if<FaultSpec>(is({Kind::slow}), field(&FaultSpec::times_slower, {.name = "times_slower",
-                                                                            .type = ValueType::number,
-                                                                            .range = Range::between(1, 1e6),
-                                                                            .meaning = "of `slow`; spells that overlap multiply",
-                                                                            .required = true,
-                                                                            .remedy = "write a number such as 4",
-                                                                            .otherwise = "required there"})),
-      only_if<FaultSpec>(is({Kind::link}),
+      only_if<FaultSpec>(is({FaultKind::crash}), field(&FaultSpec::restart_after, {.name = "restart_after",
+                                                                                   .type = ValueType::time,
+                                                                                   .range = some_time(),
+                                                                                   .meaning = "of `crash`: when it is back",
+                                                                                   .otherwise = "never"})),
+      only_if<FaultSpec>(is({FaultKind::slow}), field(&FaultSpec::times_slower, {.name = "times_slower",
+                                                                                 .type = ValueType::number,
+                                                                                 .range = Range::between(1, 1e6),
+                                                                                 .meaning = "of `slow`; spells that overlap multiply",
+                                                                                 .required = true,
+                                                                                 .remedy = "write a number such as 4",
+                                                                                 .otherwise = "required there"})),
+      only_if<FaultSpec>(is({FaultKind::link}),
                          field(&FaultSpec::bandwidth_factor, {.name = "bandwidth_factor",
                                                               .type = ValueType::fraction,
                                                               .range = Range::between(0, 1),
@@ -106,9 +110,10 @@ Part<FaultSpec> fault_part() {
 }
 
 void check_fault(Section& fault, FaultSpec& spec, const std::vector<FaultSpec>&) {
-  if ((spec.kind == Kind::slow || spec.kind == Kind::link) && fault.understood("from") && fault.understood("to") && spec.from >= spec.to)
+  if ((spec.kind == FaultKind::slow || spec.kind == FaultKind::link) && fault.understood("from") && fault.understood("to") &&
+      spec.from >= spec.to)
     fault.context().problems.add(fault.path_of("to"), time(spec.to) + " is not after from, " + time(spec.from) + "; write a later time");
-  if (spec.kind != Kind::link) return;
+  if (spec.kind != FaultKind::link) return;
   const int named = fault.has("worker") + fault.has("server") + fault.has("link");
   if (named != 1 && !fault.misspelt({"worker", "server", "link"}))
     fault.context().problems.add(fault.place(), fault.path(),

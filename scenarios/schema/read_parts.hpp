@@ -57,8 +57,6 @@ struct PopulationBase {
 std::vector<DeviceRow> read_population(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file,
                                        const PopulationBase& base);
 
-/// "1.5 GB": rounded down, for messages.
-std::string amount(double bytes);
 /// Letters, digits, - and _; at most 100 of them.
 bool is_name(std::string_view text);
 

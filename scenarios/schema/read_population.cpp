@@ -1,11 +1,13 @@
 // Population files: comma-separated values, '#' comments, a header of column names, one device a row.
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 
 #include "scenarios/schema/read_parts.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -36,55 +38,6 @@ const std::vector<Parameter>& columns() {
   return all;
 }
 
-/// A field of a line, blanks around it gone; `at`: its first character, counted from 1.
-struct Cell {
-  std::string_view text;
-  std::size_t at = 1;
-};
-
-std::vector<Cell> cells_of(std::string_view line) {
-  std::vector<Cell> cells;
-  std::size_t start = 0;
-  for (;;) {
-    const std::size_t comma = std::min(line.find(',', start), line.size());
-    std::size_t first = start, end = comma;
-    while (first < end && (line[first] == ' ' || line[first] == '\t')) ++first;
-    while (end > first && (line[end - 1] == ' ' || line[end - 1] == '\t')) --end;
-    cells.push_back({line.substr(first, end - first), first + 1});
-    if (comma == line.size()) return cells;
-    start = comma + 1;
-  }
-}
-
-/// Lines without comments and line ends; bounded memory, whatever the file.
-class Lines {
- public:
-  explicit Lines(const fs::path& file) : in_(file, std::ios::binary), buffer_(longest_line + 2) {}
-  bool opened() const { return in_.is_open(); }
-  /// False at the end, and after a line that is too long or cannot be read.
-  bool next(std::string_view& line) {
-    in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-    if (in_.bad() || (in_.fail() && in_.gcount() == 0)) return false;
-    ++number_;
-    too_long_ = in_.fail();
-    if (too_long_) return false;
-    line = std::string_view(buffer_.data(), static_cast<std::size_t>(in_.gcount()) - (in_.eof() ? 0 : 1));
-    if (number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-    line = line.substr(0, line.find('#'));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return true;
-  }
-  std::size_t number() const { return number_; }
-  bool too_long() const { return too_long_; }
-  bool broken() const { return in_.bad(); }
-
- private:
-  std::ifstream in_;
-  std::vector<char> buffer_;
-  std::size_t number_ = 0;
-  bool too_long_ = false;
-};
-
 class PopulationReader {
  public:
   PopulationReader(ReadContext& context, const YamlNode& node, const std::string& path, const std::string& file, const PopulationBase& base)
@@ -94,18 +47,22 @@ class PopulationReader {
     std::error_code error;
     if (fs::is_directory(file_, error)) return refuse(file_ + ": is a folder; give the path of a CSV file with one device a row");
     errno = 0;
-    Lines lines(file_);
+    FileLines lines(file_, longest_line);
+    CsvSplitter splitter;
     if (!lines.opened())
       return refuse(file_ + ": cannot be read: " + std::generic_category().message(errno) +
                     "; give the path of a CSV file with one device a row");
     std::string_view line;
     while (problems_ < most_problems && lines.next(line)) {
       line_ = lines.number();
-      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-      if (header_.empty())
-        read_header(cells_of(line));
+      line = line.substr(0, line.find('#'));
+      if (trimmed(line).empty()) continue;
+      if (!splitter.split(line))
+        problem(splitter.fault_column(), "a quote that is not closed, or text behind one; write plain numbers");
+      else if (header_.empty())
+        read_header(splitter.fields());
       else
-        read_row(cells_of(line));
+        read_row(splitter.fields());
     }
     if (lines.too_long())
       problem_in(lines.number(), longest_line, "the line is longer than " + std::to_string(longest_line) + " bytes; write one row a line");
@@ -129,30 +86,30 @@ class PopulationReader {
   }
   void problem(std::size_t at, const std::string& what) { problem_in(line_, at, what); }
 
-  void read_header(const std::vector<Cell>& cells) {
+  void read_header(const std::vector<CsvField>& cells) {
     std::vector<std::string> names;
     for (const Parameter& known : columns()) names.push_back(known.name);
-    for (const Cell& cell : cells) {
+    for (const CsvField& cell : cells) {
       if (problems_ == most_problems) break;
       const auto known = std::find(names.begin(), names.end(), cell.text);
       const auto which = static_cast<std::size_t>(known - names.begin());
       if (known == names.end())
-        problem(cell.at, unknown_name("column", cell.text, names));
+        problem(cell.column, unknown_name("column", cell.text, names));
       else if (std::find(header_.begin(), header_.end(), which) != header_.end())
-        problem(cell.at, "the column " + *known + " stands there twice; keep one");
+        problem(cell.column, "the column " + *known + " stands there twice; keep one");
       header_.push_back(which);
     }
     if (problems_ > 0) problems_ = most_problems + 1;  // rows mean nothing under a wrong header: stop
   }
 
-  void read_row(const std::vector<Cell>& cells) {
+  void read_row(const std::vector<CsvField>& cells) {
     if (cells.size() != header_.size()) {
       problem(1, "has " + std::to_string(cells.size()) + " fields where the header has " + std::to_string(header_.size()) +
                      "; write one for each column, empty where the group's value holds");
       return;
     }
     if ((rows_.size() + 1) * sizeof(DeviceRow) > base_.memory) {
-      problem(1, "there are more rows than memory holds (" + amount(static_cast<double>(base_.memory)) + "); write at most " +
+      problem(1, "there are more rows than memory holds (" + readable_bytes(static_cast<double>(base_.memory)) + "); write at most " +
                      std::to_string(base_.memory / sizeof(DeviceRow)));
       problems_ = most_problems + 1;
       return;
@@ -164,11 +121,11 @@ class PopulationReader {
     if (problems_ == before) add_row(values);
   }
 
-  std::optional<double> read_cell(const Parameter& parameter, const Cell& cell) {
+  std::optional<double> read_cell(const Parameter& parameter, const CsvField& cell) {
     try {
       return std::get<double>(parse_value(parameter, cell.text));
     } catch (const std::invalid_argument& error) {
-      problem(cell.at, parameter.name + ": " + error.what());
+      problem(cell.column, parameter.name + ": " + error.what());
       return std::nullopt;
     }
   }

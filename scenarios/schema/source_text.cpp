@@ -1,12 +1,9 @@
 #include "scenarios/schema/source_text.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
-#include <system_error>
 
 #include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -38,16 +35,9 @@ void normalize(std::string& text) {
   text.resize(to);
 }
 
-std::string limited_text(std::istream& in) {
-  std::string text(YamlLimits::bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
-}
-
 /// It can be read once only; whoever asks again gets the same.
 const std::string& standard_input_text() {
-  static const std::string text = limited_text(std::cin);
+  static const std::string text = read_stream(std::cin, YamlLimits::bytes + 1);
   return text;
 }
 
@@ -65,25 +55,25 @@ std::optional<std::string> read_text(const std::filesystem::path& file, Problems
     if (!check_text(text, 0, problems, kind)) return std::nullopt;
     return text;
   }
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    problems.add(whole_file, {}, "is a folder; give the path of a " + noun + " file");
+  FileText read = read_file(file, YamlLimits::bytes + 1);
+  const auto refuse = [&](const std::string& what) {
+    problems.add(whole_file, {}, what);
     return std::nullopt;
+  };
+  switch (read.fault) {
+    case FileFault::folder:
+      return refuse("is a folder; give the path of a " + noun + " file");
+    case FileFault::missing:
+    case FileFault::closed:
+      return refuse("cannot be read: " + (read.reason.empty() ? "the file cannot be opened" : read.reason) + "; give the path of a " +
+                    noun + " file");
+    case FileFault::broken:
+      return refuse("reading stopped half way; check the disk and the path");
+    case FileFault::none:
+      break;
   }
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    const std::string reason = errno == 0 ? "the file cannot be opened" : std::strerror(errno);
-    problems.add(whole_file, {}, "cannot be read: " + reason + "; give the path of a " + noun + " file");
-    return std::nullopt;
-  }
-  std::string text = limited_text(in);
-  if (in.bad()) {
-    problems.add(whole_file, {}, "reading stopped half way; check the disk and the path");
-    return std::nullopt;
-  }
-  if (!check_text(text, 0, problems, kind)) return std::nullopt;
-  return text;
+  if (!check_text(read.text, 0, problems, kind)) return std::nullopt;
+  return std::move(read.text);
 }
 
 bool check_text(std::string& text, int source, Problems& problems, const TextKind& kind) {

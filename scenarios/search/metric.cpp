@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "scenarios/results/text.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {

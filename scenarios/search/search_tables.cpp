@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {

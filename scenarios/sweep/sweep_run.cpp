@@ -7,6 +7,7 @@
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/chance.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 namespace {

@@ -7,6 +7,8 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
@@ -106,17 +108,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     if (speed_up) row.push_back(of(group, "speed_up", readable_number));
     rows.push_back(std::move(row));
   }
-  std::vector<std::size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i < columns.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : fmt::format("{:>{}}  ", row[i], widths[i]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+  return aligned(rows, columns.size());
 }
 
 }  // namespace straggler

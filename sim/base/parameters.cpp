@@ -7,6 +7,7 @@
 #include "sim/base/key.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -37,13 +38,6 @@ void check_range(const Parameter& parameter, double value, std::string_view writ
   const bool percent = parameter.type == ValueType::fraction && written.ends_with('%');
   throw std::invalid_argument(std::string(written) + " is out of range; it must be " +
                               range_text(parameter.range, parameter.type, percent));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 std::vector<std::int64_t> parse_counts(const Parameter& parameter, std::string_view raw) {

@@ -8,7 +8,9 @@
 #include <system_error>
 #include <tuple>
 
+#include "sim/base/ascii.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -67,13 +69,7 @@ const char* noun(Dimension dimension) {
   throw std::logic_error("no such dimension");
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view blanks = " \t";
 
 /// The decimal number in front of a text: sign, mantissa, exponent, and how many characters it takes (0: there is none).
 struct Decimal {
@@ -185,9 +181,9 @@ std::vector<std::string> units_of(Dimension dimension) {
 }
 
 double parse_quantity(std::string_view raw, Dimension dimension) {
-  const std::string_view text = trimmed(raw);
+  const std::string_view text = trimmed(raw, blanks);
   const Decimal decimal = scan_decimal(text);
-  const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length));
+  const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length), blanks);
   if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun(dimension)) + " such as " + offers("10", dimension));
   if (unit.empty()) {
     const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
@@ -225,12 +221,12 @@ std::string format_quantity(double value, Dimension dimension) {
 }
 
 double parse_number(std::string_view raw) {
-  const std::string_view text = trimmed(raw);
+  const std::string_view text = trimmed(raw, blanks);
   const Decimal decimal = scan_decimal(text);
   if (decimal.length == 0) refuse_not_a_number(text, "write a plain number such as 0.5");
   if (decimal.length != text.size()) {
     throw std::invalid_argument(in_quotes(text) + " is not a plain number; write it without " +
-                                in_quotes(trimmed(text.substr(decimal.length))));
+                                in_quotes(trimmed(text.substr(decimal.length), blanks)));
   }
   return value_of(decimal, 0, 1, text);
 }
@@ -242,9 +238,9 @@ std::string format_number(double value) {
 }
 
 double parse_fraction(std::string_view raw) {
-  const std::string_view text = trimmed(raw);
+  const std::string_view text = trimmed(raw, blanks);
   if (text.empty() || text.back() != '%') return parse_number(text);
-  const std::string_view number = trimmed(text.substr(0, text.size() - 1));
+  const std::string_view number = trimmed(text.substr(0, text.size() - 1), blanks);
   const Decimal decimal = scan_decimal(number);
   if (decimal.length == 0 || decimal.length != number.size()) refuse_not_a_number(text, "write a share such as 0.5 or 50%");
   return value_of(decimal, -2, 1, text);
@@ -253,7 +249,7 @@ double parse_fraction(std::string_view raw) {
 namespace {
 template <class Integer>
 Integer parse_integer(std::string_view raw, const std::string& remedy) {
-  std::string_view text = trimmed(raw);
+  std::string_view text = trimmed(raw, blanks);
   const std::string_view written = text;
   if (text.starts_with('+')) text.remove_prefix(1);
   Integer value = 0;
@@ -263,7 +259,7 @@ Integer parse_integer(std::string_view raw, const std::string& remedy) {
   if (decimal.length == 0) refuse_not_a_number(written, remedy);
   if (decimal.length != written.size())
     throw std::invalid_argument(in_quotes(written) + " is not a plain number; write it without " +
-                                in_quotes(trimmed(written.substr(decimal.length))));
+                                in_quotes(trimmed(written.substr(decimal.length), blanks)));
   if (error == std::errc::result_out_of_range) throw std::invalid_argument(in_quotes(written) + " is too large a number; " + remedy);
   if (decimal.negative && std::numeric_limits<Integer>::min() == 0)
     throw std::invalid_argument(in_quotes(written) + " is negative; " + remedy);
@@ -278,7 +274,7 @@ std::uint64_t parse_unsigned(std::string_view text) {
 }
 
 bool parse_boolean(std::string_view raw) {
-  const std::string_view text = trimmed(raw);
+  const std::string_view text = trimmed(raw, blanks);
   if (text == "true") return true;
   if (text == "false") return false;
   throw std::invalid_argument((text.empty() ? std::string("empty") : in_quotes(text)) + " is neither true nor false; write true or false");

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "sim/base/ascii.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/graph_text.hpp"
@@ -15,8 +16,6 @@ namespace straggler {
 namespace {
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A quantity with its unit, or a plain number in SI.
 double parse_measure(const std::string& text, Dimension dimension) {

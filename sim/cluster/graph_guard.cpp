@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/base/ascii.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -57,7 +58,6 @@ std::size_t word_end(std::string_view text, std::size_t at) {
   while (at < text.size() && is_word(text[at])) ++at;
   return at;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_unit(std::string_view word) {
   for (const Dimension dimension : {Dimension::rate, Dimension::time})
     for (const std::string& unit : units_of(dimension))

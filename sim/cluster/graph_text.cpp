@@ -6,13 +6,13 @@
 #include <boost/graph/graphviz.hpp>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
 
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/cluster/graph_guard.hpp"
 
 namespace straggler {
@@ -21,17 +21,13 @@ namespace {
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
 std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::invalid_argument("cannot be opened; give the path of a .graphml or .dot file that can be read");
-  std::string text;
-  char piece[1 << 16];
-  while (file.read(piece, sizeof piece), file.gcount() > 0) {
-    text.append(piece, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_bytes)
-      throw std::invalid_argument("is larger than 256 MiB; describe the network by a registered topology instead");
-  }
-  if (file.bad()) throw std::invalid_argument("cannot be read; give the path of a .graphml or .dot file");
-  return text;
+  FileText file = read_file(path, most_bytes + 1);
+  if (file.fault == FileFault::missing || file.fault == FileFault::closed)
+    throw std::invalid_argument("cannot be opened; give the path of a .graphml or .dot file that can be read");
+  if (file.fault != FileFault::none) throw std::invalid_argument("cannot be read; give the path of a .graphml or .dot file");
+  if (file.text.size() > most_bytes)
+    throw std::invalid_argument("is larger than 256 MiB; describe the network by a registered topology instead");
+  return std::move(file.text);
 }
 
 /// What is in a GraphML document but not in what Boost.Graph makes of it: the nodes' ids, in order. Boost would take a repeated id for the

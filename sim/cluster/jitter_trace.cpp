@@ -5,7 +5,6 @@
 // The mean is that of the file unless `normalize` divides by it: by the mean of the whole file, so that columns keep their differences.
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,7 +12,9 @@
 #include <string_view>
 
 #include "sim/base/choice_table.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/cluster/jitter_kind.hpp"
 
 namespace straggler {
@@ -35,27 +36,11 @@ struct Trace {
   throw std::invalid_argument(path + ":" + std::to_string(line) + ": " + sentence);
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(blanks);
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 /// A word: not a number, and nothing that was meant as one ("1.O", "nan", "").
-bool is_heading(std::string_view cell) {
-  std::string word(cell);
+bool is_heading(const CsvField& field) {
+  std::string word(field.text);
   for (char& letter : word) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  const bool begins_as_word = !word.empty() && (std::isalpha(static_cast<unsigned char>(word[0])) || word[0] == '"' || word[0] == '_');
+  const bool begins_as_word = !word.empty() && (std::isalpha(static_cast<unsigned char>(word[0])) || word[0] == '_');
   return begins_as_word && !word.starts_with("nan") && !word.starts_with("inf");
 }
 
@@ -64,13 +49,19 @@ class TraceReader {
   explicit TraceReader(const std::string& path) : path_(path) {}
 
   Trace read() {
-    open();
-    for (std::string line; std::getline(file_, line);) {
-      if (++line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // the byte order mark of spreadsheets
-      const std::string_view text = trimmed(line);
-      if (!text.empty() && text.front() != '#') take(cells_of(text));
+    check_file();
+    FileLines lines(path_);
+    if (!lines.opened()) fail(path_, "cannot be opened; make it readable");
+    CsvSplitter splitter;
+    for (std::string_view line; lines.next(line);) {
+      line_ = lines.number();
+      line = trimmed(line);
+      if (line.empty() || line.front() == '#') continue;
+      if (!splitter.split(line)) fail(path_, line_, "a quote that is not closed, or text behind one; write plain numbers");
+      take(splitter.fields());
     }
-    if (file_.bad()) fail(path_, line_, "cannot be read any further; check the disk");
+    if (lines.too_long()) fail(path_, lines.number(), "the line is longer than 1 MiB; give one row of factors a line");
+    if (lines.broken()) fail(path_, line_, "cannot be read any further; check the disk");
     if (trace_.factors.empty()) fail(path_, "there are no factors in it; give one positive number a line");
     double sum = 0;
     for (const double factor : trace_.factors) sum += factor;
@@ -79,16 +70,14 @@ class TraceReader {
   }
 
  private:
-  void open() {
+  void check_file() const {
     std::error_code error;
     if (!std::filesystem::exists(path_, error)) fail(path_, "no such file; give the path of a CSV of factors");
     if (!std::filesystem::is_regular_file(path_, error)) fail(path_, "not a file; give the path of a CSV of factors");
     if (std::filesystem::file_size(path_, error) > largest_file) fail(path_, "more than 256 MiB; give a shorter trace, it repeats");
-    file_.open(path_);
-    if (!file_) fail(path_, "cannot be opened; make it readable");
   }
 
-  void take(const std::vector<std::string_view>& cells) {
+  void take(const std::vector<CsvField>& cells) {
     if (trace_.columns == 0) {
       trace_.columns = cells.size();
       if (std::all_of(cells.begin(), cells.end(), is_heading)) return;
@@ -97,7 +86,7 @@ class TraceReader {
       fail(path_, line_,
            "there are " + std::to_string(cells.size()) + " columns, but " + std::to_string(trace_.columns) +
                " in the first row; every row has a factor for each column");
-    for (const std::string_view cell : cells) trace_.factors.push_back(factor(cell));
+    for (const CsvField& cell : cells) trace_.factors.push_back(factor(cell.text));
   }
 
   double factor(std::string_view cell) const {
@@ -113,7 +102,6 @@ class TraceReader {
   }
 
   std::string path_;
-  std::ifstream file_;
   std::size_t line_ = 0;
   Trace trace_;
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/cluster/switched.hpp"
 
@@ -23,8 +24,7 @@ class TwoLevel final : public SwitchedTopology {
     if (racks_ > nics_.size())
       throw std::invalid_argument("racks: there are " + std::to_string(racks_) + " racks but only " + std::to_string(nics_.size()) +
                                   " hosts to put into them; give at most " + std::to_string(nics_.size()));
-    per_rack_ = nics_.size() / racks_;
-    larger_ = nics_.size() % racks_;
+    hosts_ = EvenSplit<std::size_t>::of(nics_.size(), racks_);
     set_core(racks_ + 1, racks_, racks_ > 1 ? Way{2, core_.latency + core_.latency} : Way{});
   }
 
@@ -42,14 +42,10 @@ class TwoLevel final : public SwitchedTopology {
   }
 
  private:
-  std::size_t home(std::size_t endpoint) const override {
-    const std::size_t in_larger = larger_ * (per_rack_ + 1);
-    return endpoint < in_larger ? endpoint / (per_rack_ + 1) : larger_ + (endpoint - in_larger) / per_rack_;
-  }
-  std::size_t first_of(std::size_t rack) const { return rack * per_rack_ + std::min(rack, larger_); }
+  std::size_t home(std::size_t endpoint) const override { return hosts_.part_of(endpoint); }
   std::string switch_name(std::size_t rack) const override { return "rack/" + std::to_string(rack); }
   Cable cable(std::size_t rack) const override {
-    const Nics::Rates rates = nics_.sum(first_of(rack), first_of(rack + 1));
+    const Nics::Rates rates = nics_.sum(hosts_.begin(rack), hosts_.begin(rack + 1));
     return {switch_name(rack), switch_name(rack), "core", rates.up / oversubscription_, rates.down / oversubscription_, core_.latency};
   }
   Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, core_.latency + core_.latency}; }
@@ -73,7 +69,7 @@ class TwoLevel final : public SwitchedTopology {
     for (std::size_t rack = 0; rack < racks_; ++rack) order[rack] = rack;
     const double in_order = racks_cut(order, half);
     const auto up_per_host = [this](std::size_t rack) {
-      const std::size_t first = first_of(rack), last = first_of(rack + 1);
+      const std::size_t first = hosts_.begin(rack), last = hosts_.begin(rack + 1);
       return nics_.sum(first, last).up / static_cast<double>(last - first);
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return up_per_host(a) < up_per_host(b); });
@@ -86,7 +82,7 @@ class TwoLevel final : public SwitchedTopology {
   double racks_cut(const std::vector<std::size_t>& order, std::size_t half) const {
     double core_receives = 0, core_sends = 0;
     for (const std::size_t rack : order) {
-      const std::size_t first = first_of(rack), last = first_of(rack + 1), middle = std::min(last, first + half);
+      const std::size_t first = hosts_.begin(rack), last = hosts_.begin(rack + 1), middle = std::min(last, first + half);
       half -= middle - first;
       const Nics::Rates all = nics_.sum(first, last);
       const double up = nics_.sum(first, middle).up, down = nics_.sum(middle, last).down;
@@ -105,22 +101,23 @@ class TwoLevel final : public SwitchedTopology {
       const double all = static_cast<double>(size), a = static_cast<double>(senders);
       return std::min(a * up, (all - a) * down + all * up / oversubscription_);
     };
-    const std::size_t big = per_rack_ + 1, small = per_rack_, smaller = racks_ - larger_;
+    const std::size_t big = hosts_.least + 1, small = hosts_.least, larger = hosts_.larger, smaller = racks_ - larger;
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t x = 0; x <= larger_ && x * big <= half; ++x) {
+    for (std::size_t x = 0; x <= larger && x * big <= half; ++x) {
       const std::size_t rest = half - x * big, full = std::min(rest / small, smaller);
       for (const std::size_t y : {full, full - std::min<std::size_t>(full, 1)}) {
         const std::size_t left = rest - y * small;
         const double packed = static_cast<double>(x) * cost(big, big) + static_cast<double>(y) * cost(small, small);
         if (left == 0) least = std::min(least, packed);
-        if (x < larger_ && left <= big) least = std::min(least, packed + cost(big, left));
+        if (x < larger && left <= big) least = std::min(least, packed + cost(big, left));
         if (y < smaller && left <= small) least = std::min(least, packed + cost(small, left));
       }
     }
     return least;
   }
 
-  std::size_t racks_, per_rack_ = 0, larger_ = 0;  // the first larger_ racks have one host more
+  std::size_t racks_;
+  EvenSplit<std::size_t> hosts_;  // to racks
   double oversubscription_;
   Core core_;
 };

@@ -1,15 +1,10 @@
 #include "sim/network/component.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "sim/network/sharing.hpp"
 
 namespace straggler::fluid {
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
-
 void Component::add_newcomer(FlowIndex index) { newcomers_.push_back({index, sharing_.flows_[index].generation}); }
 
 void Component::solve() {

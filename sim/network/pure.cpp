@@ -1,12 +1,7 @@
 // The pure tier of Sharing: a bottleneck whose flows are all bound to it, with no other bottleneck near.
-#include <limits>
-
 #include "sim/network/sharing.hpp"
 
 namespace straggler::fluid {
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
 
 LinkId Sharing::tightest(std::span<const LinkId> route) const {
   LinkId best = route[0];

@@ -23,6 +23,7 @@
 //  - group.safe bounds share() of the other links of its members from below, unless the link is a hub.
 //  - Links with a disturbance are listed in `disturbed_`, changed groups in `changed_groups_`, hubs in `changed_hubs_`.
 #pragma once
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,8 @@
 #include "sim/network/link.hpp"
 
 namespace straggler::fluid {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Sharing {
  public:

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/even_split.hpp"
+
 namespace straggler {
 
 /// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
@@ -136,11 +138,11 @@ void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
   if (!delivery.sharded) delivery.shards = new FlowId[servers]();
   delivery.sharded = true;
   const bool pushed = world_.is_server(delivery.to);
+  const auto shards = EvenSplit<std::uint64_t>::of(bytes, servers);
   for (std::uint64_t s = 0; s < servers; ++s) {
-    const std::uint64_t shard = bytes / servers + (s < bytes % servers ? 1 : 0);
     const Rank other = pushed ? delivery.from : delivery.to;
     const Rank server = world_.workers + static_cast<Rank>(s);
-    world_.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shard), carriage_);
+    world_.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shards.size(s)), carriage_);
     delivery.latency = std::max(delivery.latency, carriage_.after);
     delivery.shards[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/even_split.hpp"
 #include "sim/lineage/update_rule.hpp"
 #include "sim/training/compression.hpp"
 #include "sim/training/payload.hpp"
@@ -28,7 +29,7 @@ struct Aggregation {
 struct TrainingPlan {
   Rank workers = 1;
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
-  std::int64_t larger_batches = 0;  // the first so many workers take one sample more
+  std::int64_t larger_batches = 0;  // workers, the first ones, whose batch has one sample more
   std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
   std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: they share none
   bool drop_last = false;
@@ -54,7 +55,7 @@ struct TrainingPlan {
   const Compression* compression = nullptr;     // what a message does to a worker's gradients; none: nothing
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
-  std::int64_t batch_of(Rank worker) const { return batch + (worker < larger_batches ? 1 : 0); }
+  std::int64_t batch_of(Rank worker) const { return EvenSplit<std::int64_t>{batch, larger_batches}.size(worker); }
   std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }
   /// The drawing rule of a pass over `samples`: all of them, or, with drop_last, as many as make whole mini-batches of the worker, or whole
   /// batches where its last mini-batch is smaller than the others.

@@ -1,10 +1,12 @@
 #include "sim/base/parameters.hpp"
+#include "support/text.hpp"
 
 #include <doctest/doctest.h>
 
 #include <stdexcept>
 
 using namespace straggler;
+using straggler::test::has;
 
 namespace {
 std::vector<Parameter> declared() {
@@ -39,7 +41,6 @@ std::string refusal(const Parameter& parameter, std::string_view text) {
   }
   return "accepted";
 }
-bool says(const std::string& message, std::string_view phrase) { return message.find(phrase) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("complete fills defaults in and leaves optional parameters out") {
@@ -59,17 +60,17 @@ TEST_CASE("complete takes whole numbers for numbers, and is idempotent") {
 }
 
 TEST_CASE("complete names what is wrong") {
-  CHECK(says(refusal({}), "racks: is missing"));
-  CHECK(says(refusal({}), "number of racks"));
+  CHECK(has(refusal({}), "racks: is missing"));
+  CHECK(has(refusal({}), "number of racks"));
   CHECK(refusal({{"racks", 0}}) == "racks: 0 is out of range; it must be at least 1");
-  CHECK(says(refusal({{"racks", 2}, {"sigmo", 0.1}}), "did you mean 'sigma'?"));
-  CHECK(says(refusal({{"racks", 2.5}}), "racks: wrong type; it must be a whole number"));
-  CHECK(says(refusal({{"racks", 2}, {"sigma", std::string("x")}}), "sigma: wrong type"));
-  CHECK(says(refusal({{"racks", 2}, {"sigma", 0.0}}), "must be above 0"));
-  CHECK(says(refusal({{"racks", 2}, {"pause", 2.0}}), "2s is out of range; it must be at least 0s, at most 1s"));
-  CHECK(says(refusal({{"racks", 2}, {"via", std::string("servers")}}), "did you mean 'server'?"));
-  CHECK(says(refusal({{"racks", 2}, {"hidden", std::vector<std::int64_t>{3, 0}}}), "0 is out of range"));
-  CHECK(says(refusal({{"racks", 2}, {"sigma", std::numeric_limits<double>::quiet_NaN()}}), "wrong type"));
+  CHECK(has(refusal({{"racks", 2}, {"sigmo", 0.1}}), "did you mean 'sigma'?"));
+  CHECK(has(refusal({{"racks", 2.5}}), "racks: wrong type; it must be a whole number"));
+  CHECK(has(refusal({{"racks", 2}, {"sigma", std::string("x")}}), "sigma: wrong type"));
+  CHECK(has(refusal({{"racks", 2}, {"sigma", 0.0}}), "must be above 0"));
+  CHECK(has(refusal({{"racks", 2}, {"pause", 2.0}}), "2s is out of range; it must be at least 0s, at most 1s"));
+  CHECK(has(refusal({{"racks", 2}, {"via", std::string("servers")}}), "did you mean 'server'?"));
+  CHECK(has(refusal({{"racks", 2}, {"hidden", std::vector<std::int64_t>{3, 0}}}), "0 is out of range"));
+  CHECK(has(refusal({{"racks", 2}, {"sigma", std::numeric_limits<double>::quiet_NaN()}}), "wrong type"));
 }
 
 TEST_CASE("reading what was never set, or as another type, is a programming error") {
@@ -88,18 +89,18 @@ TEST_CASE("parse_value reads every type and refuses what is out of range") {
   CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[1, 2,3]")) == std::vector<std::int64_t>{1, 2, 3});
   CHECK(std::get<std::vector<std::int64_t>>(parse_value(all[4], "[]")).empty());
   CHECK(std::get<double>(parse_value(all[5], "50%")) == 0.5);
-  CHECK(says(refusal(all[5], "150%"), "150% is out of range; it must be above 0%, at most 100%"));
-  CHECK(says(refusal(all[1], "2.5"), "not a whole number"));
-  CHECK(says(refusal(all[2], "20"), "20 has no unit"));
-  CHECK(says(refusal(all[2], "2s"), "at most 1s"));
-  CHECK(says(refusal(all[4], "200"), "not a list"));
-  CHECK(says(refusal(all[4], "[1,,2]"), "not a number"));
-  CHECK(says(refusal(all[3], "SERVER"), "did you mean 'server'?"));
+  CHECK(has(refusal(all[5], "150%"), "150% is out of range; it must be above 0%, at most 100%"));
+  CHECK(has(refusal(all[1], "2.5"), "not a whole number"));
+  CHECK(has(refusal(all[2], "20"), "20 has no unit"));
+  CHECK(has(refusal(all[2], "2s"), "at most 1s"));
+  CHECK(has(refusal(all[4], "200"), "not a list"));
+  CHECK(has(refusal(all[4], "[1,,2]"), "not a number"));
+  CHECK(has(refusal(all[3], "SERVER"), "did you mean 'server'?"));
   const Parameter size{.name = "size", .type = ValueType::bytes, .fallback = {}, .meaning = "", .range = {}, .choices = {}};
-  CHECK(says(refusal(size, "0.5B"), "whole number of bytes"));
+  CHECK(has(refusal(size, "0.5B"), "whole number of bytes"));
   const Parameter flag{.name = "flag", .type = ValueType::boolean, .fallback = {}, .meaning = "", .range = {}, .choices = {}};
   CHECK(std::get<bool>(parse_value(flag, "true")));
-  CHECK(says(refusal(flag, "yes"), "write true or false"));
+  CHECK(has(refusal(flag, "yes"), "write true or false"));
 }
 
 TEST_CASE("format_value writes what parse_value reads") {

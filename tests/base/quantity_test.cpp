@@ -8,8 +8,10 @@
 #include <stdexcept>
 
 #include "sim/base/random.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 
 namespace {
 std::string refusal(std::string_view text, Dimension dimension) {
@@ -20,7 +22,6 @@ std::string refusal(std::string_view text, Dimension dimension) {
   }
   return "accepted";
 }
-bool says(const std::string& message, std::string_view phrase) { return message.find(phrase) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("a quantity is its decimal number times its unit, rounded once") {
@@ -64,31 +65,31 @@ TEST_CASE("a quantity is its decimal number times its unit, rounded once") {
 TEST_CASE("a missing unit is refused with every choice") {
   CHECK(refusal("10", Dimension::time) == "10 has no unit; write 10s, 10ms, 10us, 10ns, 10min or 10h");
   const std::string rate = refusal("2.5", Dimension::rate);
-  for (const std::string& unit : units_of(Dimension::rate)) CHECK(says(rate, "2.5" + unit));
+  for (const std::string& unit : units_of(Dimension::rate)) CHECK(has(rate, "2.5" + unit));
 }
 
 TEST_CASE("an absurd unit is refused with the known ones") {
   const std::string message = refusal("10 furlongs", Dimension::time);
-  CHECK(says(message, "unknown unit 'furlongs'"));
-  for (const std::string& unit : units_of(Dimension::time)) CHECK(says(message, unit));
-  CHECK(says(refusal("10MS", Dimension::time), "unknown unit 'MS'"));  // mega is not milli
-  CHECK(says(refusal("10s", Dimension::bytes), "units of a size: B, kB"));
-  CHECK(says(refusal("1Gb", Dimension::rate), "unknown unit 'Gb'"));
+  CHECK(has(message, "unknown unit 'furlongs'"));
+  for (const std::string& unit : units_of(Dimension::time)) CHECK(has(message, unit));
+  CHECK(has(refusal("10MS", Dimension::time), "unknown unit 'MS'"));  // mega is not milli
+  CHECK(has(refusal("10s", Dimension::bytes), "units of a size: B, kB"));
+  CHECK(has(refusal("1Gb", Dimension::rate), "unknown unit 'Gb'"));
 }
 
 TEST_CASE("numbers that are none are refused") {
-  CHECK(says(refusal("-1s", Dimension::time), "is negative"));
-  CHECK(says(refusal("inf", Dimension::time), "is not finite"));
-  CHECK(says(refusal(".inf", Dimension::time), "is not finite"));
-  CHECK(says(refusal("-.INF", Dimension::time), "is not finite"));
-  CHECK(says(refusal("nan", Dimension::bytes), "is not finite"));
-  CHECK(says(refusal("1e999s", Dimension::time), "beyond what a number can hold"));
-  CHECK(says(refusal("1e-999s", Dimension::time), "beyond what a number can hold"));
-  CHECK(says(refusal("1e99999999999999999999s", Dimension::time), "beyond what a number can hold"));
-  CHECK(says(refusal("", Dimension::time), "empty is not a number"));
-  CHECK(says(refusal("ms", Dimension::time), "is not a number"));
-  CHECK(says(refusal("1,5s", Dimension::time), "unknown unit ',5s'"));
-  CHECK(says(refusal("0x10s", Dimension::time), "unknown unit 'x10s'"));
+  CHECK(has(refusal("-1s", Dimension::time), "is negative"));
+  CHECK(has(refusal("inf", Dimension::time), "is not finite"));
+  CHECK(has(refusal(".inf", Dimension::time), "is not finite"));
+  CHECK(has(refusal("-.INF", Dimension::time), "is not finite"));
+  CHECK(has(refusal("nan", Dimension::bytes), "is not finite"));
+  CHECK(has(refusal("1e999s", Dimension::time), "beyond what a number can hold"));
+  CHECK(has(refusal("1e-999s", Dimension::time), "beyond what a number can hold"));
+  CHECK(has(refusal("1e99999999999999999999s", Dimension::time), "beyond what a number can hold"));
+  CHECK(has(refusal("", Dimension::time), "empty is not a number"));
+  CHECK(has(refusal("ms", Dimension::time), "is not a number"));
+  CHECK(has(refusal("1,5s", Dimension::time), "unknown unit ',5s'"));
+  CHECK(has(refusal("0x10s", Dimension::time), "unknown unit 'x10s'"));
   for (const char* bad : {"", "one", "1.5.2", "nan", "1e999", "5%", "--3", "1 2"})
     CHECK_THROWS_AS(parse_number(bad), std::invalid_argument);
   for (const char* bad : {"", "one", "1.5", "1e3", "99999999999999999999", "8x", "0x10", "- 3"})

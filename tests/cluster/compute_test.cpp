@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "compute_cases.hpp"
 #include "jitter_cases.hpp"
 
 namespace straggler {
@@ -49,11 +50,6 @@ TEST_CASE("affine: overhead and seconds per sample, times the slowdown") {
   CHECK_THROWS_AS(plain.duration({5, -1}, 0, Time()), std::invalid_argument);
   CHECK_THROWS_AS(affine_time(-1e-3, 1e-3), std::invalid_argument);
   CHECK_THROWS_AS(affine_time(0, std::numeric_limits<double>::infinity()), std::invalid_argument);
-}
-
-double seconds(const ComputeTime& time, std::int64_t samples) {
-  const ComputeTime::Split split = time.at(samples);
-  return split.overhead + static_cast<double>(samples) * split.per_sample;
 }
 
 TEST_CASE("table: linear between points and through the outer two beyond them, never below launch") {

@@ -4,15 +4,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "compute_cases.hpp"
 #include "sim/cluster/compute.hpp"
 
 namespace straggler {
 namespace {
-
-double seconds(const ComputeTime& time, std::int64_t samples) {
-  const ComputeTime::Split split = time.at(samples);
-  return split.overhead + static_cast<double>(samples) * split.per_sample;
-}
 
 /// 10 GFLOP/s reached, 2 GB/s: a sample of 40 MFLOP and 2 MB takes 4 ms of arithmetic and 1 ms of memory, the weights 24 ms.
 Roofline example() {

@@ -13,8 +13,6 @@ using Kind = InferenceStep::Kind;
 
 namespace {
 
-const Kernels& kernels() { return select_kernels("auto"); }
-
 /// Where batch norms find no product that they alone read: behind a pool, behind a convolution with two readers, behind a ReLU; and two
 /// ReLUs one after the other, one behind a pool, grouped convolutions.
 Architecture awkward_network() {

@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/kernels/kernels.hpp"
 #include "models/quantization/inference_network.hpp"
 #include "models/quantization/post_training.hpp"
 #include "models/zoo/network.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler::test {
+
+inline const Kernels& kernels() { return select_kernels("auto"); }
 
 /// Uniform in [low, high).
 inline std::vector<float> uniform(std::size_t count, double low, double high, std::uint64_t seed) {

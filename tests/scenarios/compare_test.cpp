@@ -4,8 +4,10 @@
 #include <sstream>
 
 #include "scenarios/results/comparison.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 
 namespace {
 
@@ -50,10 +52,8 @@ void set_shares(RunResult& result, double compute, double communication, double 
   result.wasted = wasted;
 }
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 bool noted(const Comparison& comparison, const std::string& part) {
-  return std::any_of(comparison.notes.begin(), comparison.notes.end(), [&](const std::string& note) { return mentions(note, part); });
+  return std::any_of(comparison.notes.begin(), comparison.notes.end(), [&](const std::string& note) { return has(note, part); });
 }
 
 }  // namespace
@@ -88,17 +88,17 @@ TEST_CASE("speed that outweighs more samples is said to") {
   // 15,000 at 3000 per second, 5 s; 10,000 at 1000 per second, 10 s.
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 10'000), run("free", "asgd", 3000, 15'000)});
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict,
-                 "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
-  CHECK(mentions(comparison.verdict, ", although it needs 1.5 times as many samples."));
+  CHECK(has(comparison.verdict,
+            "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
+  CHECK(has(comparison.verdict, ", although it needs 1.5 times as many samples."));
 }
 
 TEST_CASE("with different numbers of workers, those are the reason, not time per sample") {
   RunResult large = run("large", "asgd", 4000, 20'000);
   large.workers = 16;
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 20'000), large});
-  CHECK(mentions(comparison.verdict, "4 times as many samples per second with 16 workers instead of 4"));
-  CHECK_FALSE(mentions(comparison.verdict, "a sample instead of"));
+  CHECK(has(comparison.verdict, "4 times as many samples per second with 16 workers instead of 4"));
+  CHECK_FALSE(has(comparison.verdict, "a sample instead of"));
 }
 
 TEST_CASE("a synchronous run that wins is held against the next best") {
@@ -106,26 +106,26 @@ TEST_CASE("a synchronous run that wins is held against the next best") {
   const Comparison comparison =
       compare({run("slow", "asgd", 500, 20'000), run("sync", "ssgd", 2000, 20'000), run("next", "easgd", 1000, 20'000)});
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict, "2 times as fast as 'next' (easgd) (20 s)"));
+  CHECK(has(comparison.verdict, "2 times as fast as 'next' (easgd) (20 s)"));
 }
 
 TEST_CASE("without a synchronous run the first is the reference, and the next best is the one to beat") {
   const Comparison comparison = compare({run("a", "asgd", 500, 20'000), run("b", "easgd", 2000, 20'000), run("c", "ssp", 1000, 20'000)});
   CHECK(comparison.reference == 0);
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict, "'c' (ssp) (20 s)"));
-  CHECK(mentions(comparison_table(comparison), "4x"));  // 40 s of the reference against 10 s
+  CHECK(has(comparison.verdict, "'c' (ssp) (20 s)"));
+  CHECK(has(comparison_table(comparison), "4x"));  // 40 s of the reference against 10 s
 }
 
 TEST_CASE("a small lead is a percentage") {
   // 20,000 / 1020 s against 20,000 / 1000 s: 2 %.
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1020, 20'000)});
-  CHECK(mentions(comparison.verdict, "2 % faster than synchronous SGD"));
-  CHECK(mentions(comparison.verdict, "handles 2 % more samples per second"));
+  CHECK(has(comparison.verdict, "2 % faster than synchronous SGD"));
+  CHECK(has(comparison.verdict, "handles 2 % more samples per second"));
 }
 
 TEST_CASE("equal times have no winner") {
-  CHECK(mentions(compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1000, 20'000)}).verdict, "Nobody wins: "));
+  CHECK(has(compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1000, 20'000)}).verdict, "Nobody wins: "));
 }
 
 TEST_CASE("a run that missed the threshold loses, whatever its speed") {
@@ -141,14 +141,14 @@ TEST_CASE("a run that missed the threshold loses, whatever its speed") {
   std::string line, time_row;
   while (std::getline(lines, line))
     if (line.rfind("time to 0.8", 0) == 0) time_row = line;
-  CHECK(mentions(time_row, " -"));
-  CHECK(mentions(time_row, "40 s"));
+  CHECK(has(time_row, " -"));
+  CHECK(has(time_row, "40 s"));
 }
 
 TEST_CASE("a run that missed for want of samples is said to have") {
   RunResult slow = run("sync", "ssgd", 100, 0);  // 10,000 samples
   const Comparison comparison = compare({slow, run("free", "asgd", 500, 20'000)});
-  CHECK(mentions(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
+  CHECK(has(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
 }
 
 TEST_CASE("a run that ended before the winner was there is not said to be slower") {
@@ -156,7 +156,7 @@ TEST_CASE("a run that ended before the winner was there is not said to be slower
   brief.simulated_seconds = 30;
   const Comparison comparison = compare({brief, run("free", "asgd", 500, 20'000), run("other", "easgd", 500, 0)});
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict, "which synchronous SGD ('sync') had not, when its run ended after only 30 s"));
+  CHECK(has(comparison.verdict, "which synchronous SGD ('sync') had not, when its run ended after only 30 s"));
   CHECK(noted(comparison, "'sync' ended after 30 s, before the winner's 40 s"));
   CHECK_FALSE(noted(comparison, "'other' ended"));  // it had 100 s
 }
@@ -175,7 +175,7 @@ TEST_CASE("the highest threshold that every run was asked for and one reached de
   const Comparison comparison = compare({sync, free});
   CHECK(comparison.deciding == 0.8);
   CHECK(noted(comparison, "'sync' was not asked for 0.9"));
-  CHECK(mentions(comparison_table(comparison), "n/a"));
+  CHECK(has(comparison_table(comparison), "n/a"));
 }
 
 TEST_CASE("a threshold that nobody reached has no winner") {
@@ -190,7 +190,7 @@ TEST_CASE("runs without thresholds have no winner either") {
   RunResult a = run("a", "ssgd", 1000, 0), b = run("b", "asgd", 1000, 0);
   a.thresholds.clear();
   b.thresholds.clear();
-  CHECK(mentions(compare({a, b}).verdict, "none was asked for a threshold"));
+  CHECK(has(compare({a, b}).verdict, "none was asked for a threshold"));
 }
 
 TEST_CASE("timing alone compares samples per second") {
@@ -204,8 +204,8 @@ TEST_CASE("timing alone compares samples per second") {
         "'nb' (nonblocking) wins on speed: 1500 samples per second, 1.5 times as many as synchronous SGD ('sync') with 1000 (its workers "
         "idle 267 us a "
         "sample instead of 1.6 ms) (timing only: whether it learns as much from a sample is not known).");
-  CHECK(mentions(comparison_table(comparison), "throughput speed-up"));
-  CHECK(mentions(comparison_table(comparison), "1.5x"));
+  CHECK(has(comparison_table(comparison), "throughput speed-up"));
+  CHECK(has(comparison_table(comparison), "1.5x"));
 }
 
 TEST_CASE("thresholds asked of runs without the math are no misses") {
@@ -249,7 +249,7 @@ TEST_CASE("accuracies on different data name no winner") {
         "No run wins: their accuracies do not compare, as they learn from different data: fashion_mnist (a), coordinates samples=2000 (b, "
         "c).");
   CHECK_FALSE(noted(comparison, "differ in data"));  // said
-  CHECK_FALSE(mentions(comparison_table(comparison), "speed-up"));
+  CHECK_FALSE(has(comparison_table(comparison), "speed-up"));
 
   // Without accuracies only speeds are compared.
   CHECK(compare({timing_only(a), timing_only(b)}).winner == 1u);
@@ -270,11 +270,11 @@ TEST_CASE("a run for timing alone among runs with accuracies is named as that, a
   CHECK(comparison.reference == 1);
   CHECK(comparison.deciding == 0.8);
   CHECK(comparison.winner == 2u);
-  CHECK(mentions(comparison.verdict, "2 times as fast as synchronous SGD ('sync') (20 s)"));
+  CHECK(has(comparison.verdict, "2 times as fast as synchronous SGD ('sync') (20 s)"));
   CHECK(noted(comparison, "'fast' was run for timing alone"));
   CHECK_FALSE(noted(comparison, "might win"));
   CHECK_FALSE(noted(comparison, "'fast' was not asked"));
-  CHECK(mentions(comparison_table(comparison), "n/a"));
+  CHECK(has(comparison_table(comparison), "n/a"));
 }
 
 TEST_CASE("a run that has nobody to beat does not win") {
@@ -300,7 +300,7 @@ TEST_CASE("the winner is held against a run that was asked, and who was not aske
   another.thresholds.clear();
   const Comparison comparison = compare({unasked, run("a", "asgd", 2000, 20'000), run("b", "easgd", 1000, 20'000), another});
   CHECK(comparison.winner == 1u);
-  CHECK(mentions(comparison.verdict, "2 times as fast as 'b' (easgd) (20 s)"));
+  CHECK(has(comparison.verdict, "2 times as fast as 'b' (easgd) (20 s)"));
   CHECK(comparison.notes == std::vector<std::string>{"'sync', 'other' were not asked for 0.8 (evaluate.thresholds)"});
 }
 
@@ -309,7 +309,7 @@ TEST_CASE("a run that diverged is not told to run longer") {
   lost.outcome = Outcome::diverged;
   lost.simulated_seconds = 1;
   const Comparison comparison = compare({lost, run("free", "asgd", 500, 20'000)});
-  CHECK(mentions(comparison.verdict, "which synchronous SGD ('sync') does not: it diverged"));
+  CHECK(has(comparison.verdict, "which synchronous SGD ('sync') does not: it diverged"));
   CHECK_FALSE(noted(comparison, "might win"));
 }
 
@@ -321,8 +321,8 @@ TEST_CASE("the target is one of the accuracies, marked once") {
   a.thresholds.push_back(high);
   b.thresholds.push_back(high);
   const std::string table = comparison_table(compare({a, b}));
-  CHECK(mentions(table, "\ntime to 0.8 (target) "));
-  CHECK(mentions(table, "\ntime to 0.9 "));
+  CHECK(has(table, "\ntime to 0.8 (target) "));
+  CHECK(has(table, "\ntime to 0.9 "));
   CHECK(table.find("0.8") == table.rfind("0.8", table.find("speed-up")));  // not a second time
 }
 
@@ -337,12 +337,12 @@ TEST_CASE("a simulated run is held against the measured one, and does not beat i
         "'predicted' says 25 s to 80 % test accuracy where 'real' measured 20 s: 25 % too slow; 'replay' says 10 s to 80 % test accuracy "
         "where 'real' measured 20 s: 50 % too fast.");
   const std::string table = comparison_table(comparison);
-  CHECK(mentions(table, "\ntime is "));
-  CHECK(mentions(table, " measured  simulated  simulated\n"));
-  CHECK_FALSE(mentions(table, "simulated time"));
-  CHECK(mentions(table, "n/a"));         // of the speed-up
-  CHECK_FALSE(mentions(table, "0.8x"));  // 20 / 25
-  CHECK_FALSE(mentions(comparison_table(compare({slow, fast})), "time is"));
+  CHECK(has(table, "\ntime is "));
+  CHECK(has(table, " measured  simulated  simulated\n"));
+  CHECK_FALSE(has(table, "simulated time"));
+  CHECK(has(table, "n/a"));         // of the speed-up
+  CHECK_FALSE(has(table, "0.8x"));  // 20 / 25
+  CHECK_FALSE(has(comparison_table(compare({slow, fast})), "time is"));
 }
 
 TEST_CASE("a prediction is of the whole run where no accuracy decides, and of the speed where runs are of different lengths") {
@@ -354,11 +354,11 @@ TEST_CASE("a prediction is of the whole run where no accuracy decides, and of th
   simulated.updates = 390;
   CHECK(compare({simulated, real}).verdict == "'predicted' says 1030 samples per second where 'real' measured 1000: 3.0 % too fast.");
   simulated.samples_per_second = 1000;
-  CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  CHECK(has(compare({simulated, real}).verdict, "as measured"));
   simulated.model = "";  // not known
-  CHECK(mentions(compare({simulated, real}).verdict, "as measured"));
+  CHECK(has(compare({simulated, real}).verdict, "as measured"));
   simulated.model = "softmax";
-  CHECK(mentions(compare({simulated, real}).verdict, "No simulated run is of a scheme"));
+  CHECK(has(compare({simulated, real}).verdict, "No simulated run is of a scheme"));
 }
 
 TEST_CASE("winners are of one kind: measured schemes among each other, simulated ones likewise") {
@@ -366,11 +366,11 @@ TEST_CASE("winners are of one kind: measured schemes among each other, simulated
   real_a.real = real_b.real = true;
   const RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 500, 20'000);
   const std::string verdict = compare({real_a, real_b, a, b}).verdict;
-  CHECK(mentions(verdict, "'a' says 20 s to 80 % test accuracy where 'real-a' measured 20 s: as measured; 'b' says 40 s"));
-  CHECK(mentions(verdict, " Of the measured: 'real-b' (asgd) wins: "));
-  CHECK(mentions(verdict, " Of the simulated: synchronous SGD ('a') wins: "));
+  CHECK(has(verdict, "'a' says 20 s to 80 % test accuracy where 'real-a' measured 20 s: as measured; 'b' says 40 s"));
+  CHECK(has(verdict, " Of the measured: 'real-b' (asgd) wins: "));
+  CHECK(has(verdict, " Of the simulated: synchronous SGD ('a') wins: "));
   CHECK(compare({real_a, real_b}).winner == 1u);  // of one kind: as ever
-  CHECK(mentions(compare({real_a, b}).verdict, "No simulated run is of a scheme"));
+  CHECK(has(compare({real_a, b}).verdict, "No simulated run is of a scheme"));
 }
 
 TEST_CASE("runs of one name are told apart by their folders") {

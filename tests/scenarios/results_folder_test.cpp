@@ -10,8 +10,10 @@
 #include "results_support.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/results.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 using namespace straggler::results_test;
 namespace fs = std::filesystem;
 
@@ -42,8 +44,6 @@ std::string refusal(const ResultFolder::Request& request) {
   }
   return {};
 }
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -99,9 +99,9 @@ TEST_CASE("another scenario's folder is refused, with the --out to use instead, 
   const fs::path out = scratch / "kept";
   run_into(out, "other", "theirs");
   const std::string message = refusal(request(out, "demo"));
-  CHECK(mentions(message, "'other'"));
-  CHECK(mentions(message, "--out results/demo"));
-  CHECK(mentions(message, "--force"));
+  CHECK(has(message, "'other'"));
+  CHECK(has(message, "--out results/demo"));
+  CHECK(has(message, "--force"));
   CHECK(get(out / "summary.json") == "theirs");
   run_into(out, "demo", "mine", true);
   CHECK(get(out / "summary.json") == "mine");
@@ -110,10 +110,10 @@ TEST_CASE("another scenario's folder is refused, with the --out to use instead, 
 TEST_CASE("a folder of somebody else's files is refused") {
   const ScratchFolder scratch;
   put(scratch / "home/thesis.tex", "years of work");
-  CHECK(mentions(refusal(request(scratch / "home")), "is not empty"));
+  CHECK(has(refusal(request(scratch / "home")), "is not empty"));
   // A scenario.yaml of that name with no results beside it is somebody's scenario.
   put(scratch / "scenarios/scenario.yaml", "name: demo\n");
-  CHECK(mentions(refusal(request(scratch / "scenarios")), "is not empty"));
+  CHECK(has(refusal(request(scratch / "scenarios")), "is not empty"));
   CHECK_FALSE(fs::exists(scratch / "home" / "summary.json"));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("the scenario file itself is never overwritten") {
   put(scratch / "work/scenario.yaml", "name: demo\n");
   auto forced = request(scratch / "work", "demo", true);
   forced.scenario_file = scratch / "work/scenario.yaml";
-  CHECK(mentions(refusal(forced), "would overwrite the scenario file"));
+  CHECK(has(refusal(forced), "would overwrite the scenario file"));
   forced.scenario_file = scratch / "work/my.yaml";
   CHECK(refusal(forced).empty());
 }
@@ -130,8 +130,8 @@ TEST_CASE("the scenario file itself is never overwritten") {
 TEST_CASE("a folder that cannot be made is refused before the run") {
   const ScratchFolder scratch;
   put(scratch / "file", "x");
-  CHECK(mentions(refusal(request(scratch / "file")), "is a file, not a folder"));
-  CHECK(mentions(refusal(request(scratch / "file/below")), "--out"));
+  CHECK(has(refusal(request(scratch / "file")), "is a file, not a folder"));
+  CHECK(has(refusal(request(scratch / "file/below")), "--out"));
   CHECK(get(scratch / "file") == "x");
 }
 
@@ -172,8 +172,8 @@ TEST_CASE("a full disk is an error that leaves nothing half-written") {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  CHECK(mentions(message, (out / "order.csv").string()));
-  CHECK(mentions(message, "free some space"));
+  CHECK(has(message, (out / "order.csv").string()));
+  CHECK(has(message, "free some space"));
   CHECK(get(out / "summary.json") == "first");
   CHECK(get(out / "order.csv") == "update\n");
   CHECK(std::distance(fs::directory_iterator(scratch.path()), {}) == 1);

@@ -6,8 +6,10 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/results.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 using namespace straggler::results_test;
 namespace fs = std::filesystem;
 
@@ -31,8 +33,6 @@ std::string refusal(const fs::path& folder) {
   }
   return {};
 }
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ TEST_CASE("a run is measured if run.json says that it was of real ranks") {
   put(out / "run.json", R"({"real": {"ranks": 2, "compute": "real", "reduction": "ring"}})");
   CHECK(read_run_result(out).real);
   put(out / "run.json", "{");
-  CHECK(mentions(refusal(out), "run.json: is not a JSON object"));
+  CHECK(has(refusal(out), "run.json: is not a JSON object"));
 }
 
 TEST_CASE("a target that is listed among the thresholds stands there once") {
@@ -115,7 +115,7 @@ TEST_CASE("what was learnt is read from scenario.yaml: the data, on which part o
   const RunResult plain = with("{kind: fashion_mnist, normalize: unit}", "test");
   CHECK(plain.data == "fashion_mnist normalize=unit");
   CHECK(plain.data_path.empty());
-  CHECK(mentions(plain.model, "hidden=[20]"));
+  CHECK(has(plain.model, "hidden=[20]"));
   const RunResult elsewhere = with("{kind: fashion_mnist, normalize: unit, path: mnist}", "validation");
   CHECK(elsewhere.data == "fashion_mnist normalize=unit split=validation");
   CHECK(elsewhere.data_path == (out / "mnist").string());
@@ -123,17 +123,17 @@ TEST_CASE("what was learnt is read from scenario.yaml: the data, on which part o
 
 TEST_CASE("what is no result folder is refused with what is missing") {
   const ScratchFolder scratch;
-  CHECK(mentions(refusal(scratch / "nowhere"), "there is no such folder"));
+  CHECK(has(refusal(scratch / "nowhere"), "there is no such folder"));
   put(scratch / "file", "x");
-  CHECK(mentions(refusal(scratch / "file"), "is not a folder"));
-  CHECK(mentions(refusal(scratch.path()), "is not a result folder"));
+  CHECK(has(refusal(scratch / "file"), "is not a folder"));
+  CHECK(has(refusal(scratch.path()), "is not a result folder"));
 
   const fs::path out = written(scratch, sample_record());
   fs::remove(out / "thresholds.csv");
-  CHECK(mentions(refusal(out), "thresholds.csv: is missing"));
+  CHECK(has(refusal(out), "thresholds.csv: is missing"));
   put(out / "order.csv", "");
   fs::remove(out / "summary.json");
-  CHECK(mentions(refusal(out), "not complete"));
+  CHECK(has(refusal(out), "not complete"));
 }
 
 TEST_CASE("malformed results are refused with the place") {
@@ -145,15 +145,15 @@ TEST_CASE("malformed results are refused with the place") {
     put(out / file, text);
     return refusal(out);
   };
-  CHECK(mentions(with("summary.json", summary, "{", "["), "summary.json: is not JSON"));
-  CHECK(mentions(with("summary.json", summary, "\"samples\"", "\"sample\""), "key 'samples' is missing"));
-  CHECK(mentions(with("summary.json", summary, "\"updates\": 6", "\"updates\": \"six\""), "'updates' is \"six\"; it must be a number"));
+  CHECK(has(with("summary.json", summary, "{", "["), "summary.json: is not JSON"));
+  CHECK(has(with("summary.json", summary, "\"samples\"", "\"sample\""), "key 'samples' is missing"));
+  CHECK(has(with("summary.json", summary, "\"updates\": 6", "\"updates\": \"six\""), "'updates' is \"six\"; it must be a number"));
   put(out / "summary.json", "3");
-  CHECK(mentions(refusal(out), "is not a JSON object"));
+  CHECK(has(refusal(out), "is not a JSON object"));
   put(out / "summary.json", summary);
-  CHECK(mentions(with("thresholds.csv", thresholds, "samples", "sample"), "thresholds.csv:1: column 'samples' is missing"));
-  CHECK(mentions(with("thresholds.csv", thresholds, "0.75,7", "0.75,seven"), "thresholds.csv:3: time_s is 'seven'"));
-  CHECK(mentions(with("thresholds.csv", thresholds, "0.95,,", "0.95,"), "thresholds.csv:4: has 6 cells; the header has 7"));
+  CHECK(has(with("thresholds.csv", thresholds, "samples", "sample"), "thresholds.csv:1: column 'samples' is missing"));
+  CHECK(has(with("thresholds.csv", thresholds, "0.75,7", "0.75,seven"), "thresholds.csv:3: time_s is 'seven'"));
+  CHECK(has(with("thresholds.csv", thresholds, "0.95,,", "0.95,"), "thresholds.csv:4: has 6 cells; the header has 7"));
   put(out / "thresholds.csv", thresholds);
   CHECK(refusal(out).empty());
 }

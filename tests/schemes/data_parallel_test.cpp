@@ -10,8 +10,8 @@ using namespace straggler::test;
 
 namespace {
 
-constexpr std::uint64_t parameters = 2 * 16 + 16 + 16 * 4 + 4;  // mlp 2-16-4
-constexpr double model_bytes = 4 * parameters, input_bytes = 4 * 2, output_bytes = 4 * 4;
+constexpr std::uint64_t mlp_parameters = 2 * 16 + 16 + 16 * 4 + 4;  // mlp 2-16-4
+constexpr double mlp_bytes = 4 * mlp_parameters, input_bytes = 4 * 2, output_bytes = 4 * 4;
 
 /// `devices` on one host, batches of 100 samples of 1 ms; a slow bus of 1 MB/s, so that every transfer shows.
 Result on_one_host(int devices, const std::string& scheme, std::vector<std::string> sets = {}) {
@@ -30,20 +30,19 @@ double whole(double bytes) { return std::round(bytes); }
 TEST_CASE("data parallel: dispatch, scatter, broadcast, compute, gather, reduce and step, one after the other") {
   // T = p d + (p-1)(s + n) beta + alpha + c + (p-1)(o + n) beta + alpha + n u, since p - 1 messages share device 0's way onto the bus,
   // or off it, and end together. The last update ends the run.
-  const double beta = 1e-6, alpha = 30e-6, dispatch = 7e-3, compute = 0.1, update = model_bytes / 2e6;
+  const double beta = 1e-6, alpha = 30e-6, dispatch = 7e-3, compute = 0.1, update = mlp_bytes / 2e6;
   for (const int p : {1, 2, 3, 4, 8}) {
     CAPTURE(p);
     const int updates = 3;
     const Result result = on_one_host(p, "{kind: data_parallel, dispatch: 7ms}",
                                       {"devices.node.update=2MB/s", "training.stop.updates=" + std::to_string(updates)});
     const double others = p - 1, latency = p > 1 ? alpha : 0;
-    const double expected = p * dispatch + others * (whole(100 * input_bytes) + model_bytes) * beta + latency + compute +
-                            others * (whole(100 * output_bytes) + model_bytes) * beta + latency + update;
+    const double expected = p * dispatch + others * (whole(100 * input_bytes) + mlp_bytes) * beta + latency + compute +
+                            others * (whole(100 * output_bytes) + mlp_bytes) * beta + latency + update;
     CHECK(result.record.end.seconds() == doctest::Approx(updates * expected).epsilon(1e-9));
     CHECK(result.record.updates == updates);
     CHECK(result.record.samples == static_cast<std::uint64_t>(updates * p * 100));
-    CHECK(result.record.bytes_sent ==
-          static_cast<std::uint64_t>(updates * others * (100 * (input_bytes + output_bytes) + 2 * model_bytes)));
+    CHECK(result.record.bytes_sent == static_cast<std::uint64_t>(updates * others * (100 * (input_bytes + output_bytes) + 2 * mlp_bytes)));
     // Device 0 computes, steps and communicates; the host's dispatch is idle time of all devices.
     const TimeSplit& split = result.record.workers[0].split;
     CHECK(split[Phase::compute].seconds() == doctest::Approx(updates * (compute + update)).epsilon(1e-9));

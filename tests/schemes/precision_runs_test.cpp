@@ -23,7 +23,7 @@ const Sets schemes = {"{kind: ssgd, via: all_reduce}",
                       "{kind: nonblocking, minibatch: 25}",
                       "{kind: nonblocking, minibatch: 25, exchange: gradients}"};
 
-Sets with(Sets sets, const Sets& more) {
+Sets both(Sets sets, const Sets& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
@@ -47,7 +47,7 @@ TEST_CASE("fp16, bf16 and mixed halve the bytes of every scheme and train about 
     const Result whole = run(cluster(4), learning(scheme));
     for (const char* precision : {"fp16", "bf16", "mixed"}) {
       CAPTURE(std::string(precision));
-      const Result half = run(cluster(4), with(learning(scheme), {std::string("workload.precision=") + precision}));
+      const Result half = run(cluster(4), both(learning(scheme), {std::string("workload.precision=") + precision}));
       CHECK(half.record.updates == whole.record.updates);
       CHECK(2 * half.record.bytes_sent == whole.record.bytes_sent);
       CHECK(*half.record.final_train_loss == doctest::Approx(*whole.record.final_train_loss).epsilon(0.05));
@@ -66,13 +66,13 @@ TEST_CASE("weights are rounded when they are sent, by whichever way: one worker 
   for (const char* scheme : {"{kind: local_sgd, steps: 3, via: server}", "{kind: fedavg}", "{kind: nonblocking, minibatch: 100}",
                              "{kind: nonblocking, minibatch: 100, average: by_samples}"}) {
     CAPTURE(std::string(scheme));
-    results.push_back(run(cluster(1), with(learning(scheme), half)));
+    results.push_back(run(cluster(1), both(learning(scheme), half)));
     CHECK(all_fp16(results.back().weights));
   }
   CHECK(results[2].weights == results[3].weights);
   CHECK(results[2].record.weights_key == results[3].record.weights_key);
   // One worker reduces with nobody, and keeps its weights in FP32.
-  CHECK_FALSE(all_fp16(run(cluster(1), with(learning("{kind: local_sgd, steps: 3}"), half)).weights));
+  CHECK_FALSE(all_fp16(run(cluster(1), both(learning("{kind: local_sgd, steps: 3}"), half)).weights));
 }
 
 TEST_CASE("weights are rounded when they are sent: an all-reduce ends with what a server would send") {
@@ -81,8 +81,8 @@ TEST_CASE("weights are rounded when they are sent: an all-reduce ends with what 
   for (const int updates : {1, 2, 7}) {
     CAPTURE(updates);
     const Sets sets = {"workload.precision=fp16", "training.stop={updates: " + std::to_string(updates) + "}"};
-    const Result reduced = run(cluster(3), with(learning("{kind: local_sgd, steps: 3}"), sets));
-    const Result served = run(cluster(3), with(learning("{kind: local_sgd, steps: 3, via: server}"), sets));
+    const Result reduced = run(cluster(3), both(learning("{kind: local_sgd, steps: 3}"), sets));
+    const Result served = run(cluster(3), both(learning("{kind: local_sgd, steps: 3, via: server}"), sets));
     REQUIRE(reduced.weights.size() == served.weights.size());
     std::vector<float> sent;
     for (const float w : served.weights) sent.push_back(from_fp16(to_fp16(w)));
@@ -95,8 +95,8 @@ TEST_CASE("weights are rounded when they are sent: a worker that steps from a se
   // Non-blocking with gradients: the server steps in FP32. One worker, one mini-batch a round and no momentum: it computes at the rounded
   // weights either way, so that the server's way is that of asynchronous SGD.
   const Sets sets = {"workload.precision=fp16", "training.optimizer={kind: sgd, learning_rate: 0.1}", "training.stop={updates: 9}"};
-  const Result rounds = run(cluster(1), with(learning("{kind: nonblocking, minibatch: 100, exchange: gradients}"), sets));
-  CHECK(rounds.weights == run(cluster(1), with(learning("{kind: asgd}"), sets)).weights);
+  const Result rounds = run(cluster(1), both(learning("{kind: nonblocking, minibatch: 100, exchange: gradients}"), sets));
+  CHECK(rounds.weights == run(cluster(1), both(learning("{kind: asgd}"), sets)).weights);
 }
 
 TEST_CASE("state that is averaged travels in fp32: n halves of weights and two floats for Adam's moments") {
@@ -105,20 +105,20 @@ TEST_CASE("state that is averaged travels in fp32: n halves of weights and two f
   constexpr std::uint64_t parameters = 2 * 16 + 16 + 16 * 4 + 4;
   constexpr std::uint64_t messages = 3 * (5 + 4);  // the last average is not fetched
   CHECK(run_timing(cluster(3), sets).record.bytes_sent == messages * parameters * (4 + 8));
-  CHECK(run_timing(cluster(3), with(sets, {"workload.precision=mixed"})).record.bytes_sent == messages * parameters * (2 + 8));
+  CHECK(run_timing(cluster(3), both(sets, {"workload.precision=mixed"})).record.bytes_sent == messages * parameters * (2 + 8));
 }
 
 TEST_CASE("a loss scale that is far too large costs updates only, and leaves the weights alone until it fits") {
   // Errors of at most 64 samples' share of the scale reach 65,504 from 2^16 or so; 2^40 takes some 20 halvings.
-  const Sets sets = with(learning("{kind: ssgd}"), {"workload.precision=mixed", "workload.loss_scale={initial: 1099511627776}"});
+  const Sets sets = both(learning("{kind: ssgd}"), {"workload.precision=mixed", "workload.loss_scale={initial: 1099511627776}"});
   const Result none =
-      run(cluster(2), with(learning("{kind: ssgd}"), {"training.stop={updates: 1}", "training.optimizer.learning_rate=1e-30"}));
-  const Result first = run(cluster(2), with(sets, {"training.stop={updates: 5}"}));
+      run(cluster(2), both(learning("{kind: ssgd}"), {"training.stop={updates: 1}", "training.optimizer.learning_rate=1e-30"}));
+  const Result first = run(cluster(2), both(sets, {"training.stop={updates: 5}"}));
   CHECK(first.weights == none.weights);
-  CHECK(*run(cluster(2), with(sets, {"training.stop={updates: 120}"})).record.final_train_loss < 0.8 * *first.record.final_train_loss);
+  CHECK(*run(cluster(2), both(sets, {"training.stop={updates: 120}"})).record.final_train_loss < 0.8 * *first.record.final_train_loss);
   // Fixed, nobody looks: the weights are lost.
   const Result lost =
-      run(cluster(2), with(learning("{kind: ssgd}"),
+      run(cluster(2), both(learning("{kind: ssgd}"),
                            {"workload.precision=fp16", "workload.loss_scale={initial: 1099511627776}", "training.stop={updates: 5}"}));
   CHECK(lost.record.outcome == Outcome::diverged);
 }
@@ -126,13 +126,13 @@ TEST_CASE("a loss scale that is far too large costs updates only, and leaves the
 TEST_CASE("every optimizer under every scheme: learns, and to the same bits whatever the threads; mixed too") {
   for (const char* optimizer : {"{kind: adam, learning_rate: 0.01}", "{kind: adamw, learning_rate: 0.01, weight_decay: 0.1}",
                                 "{kind: adagrad, learning_rate: 0.05}", "{kind: lars, learning_rate: 0.5, trust: 0.1, momentum: 0.5}"})
-    for (const std::string& scheme : with(schemes, {"{kind: local_sgd, steps: 3, momentum_at_sync: average}",
+    for (const std::string& scheme : both(schemes, {"{kind: local_sgd, steps: 3, momentum_at_sync: average}",
                                                     "{kind: fedavg, fraction: 0.5, momentum_at_sync: average}"}))
       for (const char* precision : {"fp32", "mixed"}) {
         CAPTURE(std::string(optimizer));
         CAPTURE(scheme);
         CAPTURE(std::string(precision));
-        const Sets sets = with(learning(scheme), {std::string("training.optimizer=") + optimizer, "training.stop={epochs: 1.5}",
+        const Sets sets = both(learning(scheme), {std::string("training.optimizer=") + optimizer, "training.stop={epochs: 1.5}",
                                                   std::string("workload.precision=") + precision});
         RunOptions one, two;
         one.threads = 1;
@@ -150,7 +150,7 @@ TEST_CASE("precision is part of what names a value") {
   for (const Sets& more : {Sets{}, Sets{"workload.precision=fp16"}, Sets{"workload.precision=mixed"}, Sets{"workload.precision=bf16"},
                            Sets{"workload.precision=mixed", "workload.loss_scale={initial: 1024}"},
                            Sets{"workload.precision=mixed", "workload.loss_scale={growth_every: 10}"}})
-    keys.push_back(run_timing(cluster(2), with(base, more)).record.weights_key.value_or(""));
+    keys.push_back(run_timing(cluster(2), both(base, more)).record.weights_key.value_or(""));
   for (std::size_t i = 0; i < keys.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) CHECK(keys[i] != keys[j]);
 }

@@ -9,7 +9,6 @@
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/sweep_report.hpp"
-#include "scenarios/results/text.hpp"
 #include "sweep/made_up_sweep.hpp"
 #include "sweep/sweep_fixture.hpp"
 

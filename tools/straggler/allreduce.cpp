@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "scenarios/experiment/all_reduce_times.hpp"
-#include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"

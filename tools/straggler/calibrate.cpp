@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/whole_files.hpp"
+#include "sim/base/text_lines.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/program.hpp"
 #include "validation/calibrate/calibration.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 
@@ -22,10 +21,7 @@ void refuse_to_replace(const fs::path& file) {
     throw ResultsError(
         fmt::format("{}: there is no folder {}; make it, or name another file with -o", file.string(), file.parent_path().string()));
   if (!fs::exists(file, error)) return;
-  std::string line;
-  std::ifstream in(file);
-  std::getline(in, line);
-  if (fs::is_directory(file, error) || !line.starts_with(calibration_mark))
+  if (fs::is_directory(file, error) || !first_line(file).starts_with(calibration_mark))
     throw ResultsError(fmt::format("{}: is there, and no calibration wrote it; name another file with -o", file.string()));
 }
 

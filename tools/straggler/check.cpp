@@ -4,13 +4,13 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
-#include "scenarios/results/text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "tools/straggler/check_json.hpp"
+#include "sim/base/readable.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler::cli {
 namespace {

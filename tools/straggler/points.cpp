@@ -8,8 +8,8 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/result_folder.hpp"
-#include "scenarios/results/text.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
+#include "sim/base/readable.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/ranks.hpp"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler::cli {
 

@@ -11,15 +11,15 @@
 #include "models/safetensors/model_weights.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/report/histogram_picture.hpp"
 #include "scenarios/results/out_file.hpp"
-#include "scenarios/results/text.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/program.hpp"
-#include "validation/tables/aligned.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 

@@ -6,13 +6,13 @@
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/race_page.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/ranks.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 

@@ -5,9 +5,9 @@
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "tools/straggler/command.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 

@@ -9,6 +9,7 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler::cli {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "scenarios/results/text.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 

@@ -11,6 +11,7 @@
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -23,7 +24,6 @@
 #include "tools/straggler/points.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/ranks.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/text_lines.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "validation/compare/claim_results.hpp"
 #include "validation/compare/validate.hpp"
-#include "validation/tables/whole_file.hpp"
 
 namespace straggler::cli {
 
@@ -41,10 +39,7 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
   if (!fs::is_directory(out, error))
     throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
   if (force || fs::is_empty(out, error)) return;
-  std::string header;
-  std::ifstream table(out / "validation.csv");
-  std::getline(table, header);
-  if (validation_csv({}) != header + "\n")
+  if (validation_csv({}) != first_line(out / "validation.csv") + "\n")
     throw ResultsError(
         fmt::format("{}: is not empty and holds no results of straggler validate; choose another with --out, or --force to "
                     "write into it",

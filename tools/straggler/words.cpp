@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "scenarios/results/word_vectors.hpp"
+#include "sim/base/aside_file.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -27,18 +28,11 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 void write_vectors(const WordVectors& vectors, const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw ResultsError(fmt::format("{}: is a folder; name a file with --out", path.string()));
-  fs::path beside = path;
-  beside += ".part";
-  try {
-    OutFile file(beside, path.string());
-    write_word2vec(vectors, file);
-    file.close();
-    fs::rename(beside, path, error);
-    if (error) throw ResultsError(fmt::format("{}: cannot be put there ({})", path.string(), error.message()));
-  } catch (...) {
-    fs::remove(beside, error);
-    throw;
-  }
+  AsideFile aside(path);
+  OutFile file(aside.path(), path.string());
+  write_word2vec(vectors, file);
+  file.close();
+  if ((error = aside.put_into_place())) throw ResultsError(fmt::format("{}: cannot be put there ({})", path.string(), error.message()));
 }
 
 void print_neighbours(const WordVectors& vectors, std::size_t word, std::size_t count) {

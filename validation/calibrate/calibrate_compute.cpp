@@ -4,12 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "scenarios/results/text.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 #include "validation/calibrate/calibration.hpp"
 #include "validation/calibrate/lines.hpp"
 #include "validation/calibrate/rounded.hpp"
-#include "validation/tables/aligned.hpp"
 
 namespace straggler {
 

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <map>
 
-#include "scenarios/results/text.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 #include "validation/calibrate/calibration.hpp"
 #include "validation/calibrate/lines.hpp"
 #include "validation/calibrate/rounded.hpp"
-#include "validation/tables/aligned.hpp"
 
 namespace straggler {
 

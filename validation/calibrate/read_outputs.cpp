@@ -9,14 +9,15 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 #include "validation/calibrate/formats.hpp"
 
 namespace straggler {
 
 namespace {
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream in(line);
+std::vector<std::string> words_of(std::string_view line) {
+  std::istringstream in{std::string(line)};
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(std::move(word));
   return words;
@@ -50,7 +51,7 @@ class Rows {
 };
 
 /// The words of nccl-tests' header line, without the '#' in front; empty if the line is another one.
-std::vector<std::string> nccl_header(const std::string& line) {
+std::vector<std::string> nccl_header(std::string_view line) {
   std::vector<std::string> words = words_of(line);
   if (!words.empty() && words.front() == "#") words.erase(words.begin());
   const bool header = words.size() > 5 && words[0] == "size" && words[1] == "count" && words[2] == "type";
@@ -58,7 +59,7 @@ std::vector<std::string> nccl_header(const std::string& line) {
 }
 
 /// "#  Rank  0 Group  0 Pid 4711 on  node-1 device  0 [0x07] NVIDIA …": the host's name.
-std::string host_of_rank(const std::string& line) {
+std::string host_of_rank(std::string_view line) {
   const std::vector<std::string> words = words_of(line);
   if (words.size() < 4 || words[0] != "#" || words[1] != "Rank") return {};
   const auto on = std::find(words.begin(), words.end(), "on");
@@ -70,16 +71,15 @@ class NcclReader {
   NcclReader(const std::string& text, const std::filesystem::path& file) : text_(text), file_(file), rows_(file) {}
 
   MessageTimes read() {
-    std::istringstream lines(text_);
-    std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) take(line, number);
+    TextLines lines(text_);
+    for (std::string_view line; lines.next(line);) take(line, static_cast<int>(lines.number()));
     rows_.raise();
     if (sizes_.empty()) refuse(file_, "is nccl-tests output without a row of times; give the whole output (is the file cut off?)");
     return translate();
   }
 
  private:
-  void take(const std::string& line, int number) {
+  void take(std::string_view line, int number) {
     if (const std::string host = host_of_rank(line); !host.empty()) {
       hosts_.insert(host);
       ++ranks_;
@@ -155,17 +155,17 @@ class NcclReader {
 }  // namespace
 
 bool is_nccl_tests(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("# nThread") || (line.find('#') != std::string::npos && !nccl_header(line).empty())) return true;
+  TextLines lines(text);
+  for (std::string_view line; lines.next(line);)
+    if (line.starts_with("# nThread") || (line.find('#') != std::string_view::npos && !nccl_header(line).empty())) return true;
   return false;
 }
 
 MessageTimes read_nccl_tests(const std::string& text, const std::filesystem::path& file) { return NcclReader(text, file).read(); }
 
 bool is_osu(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
+  TextLines lines(text);
+  for (std::string_view line; lines.next(line);)
     if (line.starts_with("# OSU ")) return true;
   return false;
 }
@@ -173,10 +173,10 @@ bool is_osu(const std::string& text) {
 MessageTimes read_osu_latency(const std::string& text, const std::filesystem::path& file) {
   MessageTimes out;
   Rows rows(file);
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (line.starts_with("# OSU ") && line.find("Latency Test") == std::string::npos)
+  TextLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    const int number = static_cast<int>(lines.number());
+    if (line.starts_with("# OSU ") && line.find("Latency Test") == std::string_view::npos)
       refuse(file, in_quotes(line.substr(2)) + " is not osu_latency; give the output of osu_latency, whose times are those of one message");
     const std::vector<std::string> words = words_of(line);
     if (words.empty() || words.front().front() == '#') continue;

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
 #include "validation/compare/claim_results.hpp"
-#include "validation/tables/aligned.hpp"
 
 namespace straggler {
 

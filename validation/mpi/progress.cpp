@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 

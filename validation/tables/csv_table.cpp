@@ -4,83 +4,27 @@
 #include <stdexcept>
 
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/ascii.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
 namespace {
 
-constexpr std::string_view blanks = " \t";
-
-/// One line split into cells. Adds a problem at the place of a quote that is wrong.
-class Splitter {
- public:
-  Splitter(std::string_view text, int line, Problems& problems) : text_(text), line_(line), problems_(problems) {}
-
-  /// Nothing if a quote is wrong.
-  std::optional<std::vector<CsvCell>> cells() {
-    std::vector<CsvCell> all;
-    for (;;) {
-      skip_blanks();
-      CsvCell cell;
-      cell.column = static_cast<int>(at_) + 1;
-      if (!(at_ < text_.size() && text_[at_] == '"' ? quoted(cell) : plain(cell))) return std::nullopt;
-      all.push_back(std::move(cell));
-      if (at_ >= text_.size()) return all;
-      ++at_;  // the comma
-    }
-  }
-
- private:
-  void skip_blanks() { at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size()); }
-
-  bool plain(CsvCell& cell) {
-    const std::size_t comma = std::min(text_.find(',', at_), text_.size());
-    cell.text = text_.substr(at_, comma - at_);
-    cell.text.erase(cell.text.find_last_not_of(blanks) + 1);
-    at_ = comma;
-    return true;
-  }
-
-  bool quoted(CsvCell& cell) {
-    for (++at_;; ++at_) {
-      if (at_ >= text_.size()) return refuse(cell, "the quote that opens here is not closed on its line; close it with \"");
-      if (text_[at_] != '"') {
-        cell.text += text_[at_];
-      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
-        cell.text += '"';
-        ++at_;
-      } else {
-        break;
-      }
-    }
-    ++at_;
-    skip_blanks();
-    if (at_ < text_.size() && text_[at_] != ',')
-      return refuse(cell, "text follows the closing quote; write a comma, or \"\" for a quote inside");
-    return true;
-  }
-
-  bool refuse(const CsvCell& cell, const char* what) {
-    problems_.add(Place{0, line_, cell.column}, {}, what);
-    return false;
-  }
-
-  std::string_view text_;
-  int line_;
-  Problems& problems_;
-  std::size_t at_ = 0;
-};
+std::string what_is_wrong(CsvSplitter::Fault fault) {
+  return fault == CsvSplitter::Fault::open_quote ? "the quote that opens here is not closed on its line; close it with \""
+                                                 : "text follows the closing quote; write a comma, or \"\" for a quote inside";
+}
 
 std::string many(std::size_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
-
-bool digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Where a comma stands between two digits.
 std::size_t decimal_comma(std::string_view text) {
   for (std::size_t at = 1; at + 1 < text.size(); ++at)
-    if (text[at] == ',' && digit(text[at - 1]) && digit(text[at + 1])) return at;
+    if (text[at] == ',' && is_digit(text[at - 1]) && is_digit(text[at + 1])) return at;
   return std::string_view::npos;
 }
 
@@ -107,20 +51,21 @@ CsvTable::CsvTable(const std::string& text, const std::filesystem::path& file) :
 void CsvTable::read(const std::string& text) {
   const Places places({file_.string()});
   Problems problems(places);
-  int number = 0;
+  TextLines lines(text);
+  CsvSplitter splitter;
   bool header = false;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    start = end + 1;
-    ++number;
-    const std::size_t first = line.find_first_not_of(blanks);
-    if (first == std::string_view::npos || line[first] == '#') continue;
-    std::optional<std::vector<CsvCell>> cells = Splitter(line, number, problems).cells();
-    if (!cells) continue;
+  for (std::string_view line; lines.next(line);) {
+    const int number = static_cast<int>(lines.number());
+    if (const std::string_view bare = trimmed(line); bare.empty() || bare.front() == '#') continue;
+    if (!splitter.split(line)) {
+      problems.add(Place{0, number, static_cast<int>(splitter.fault_column())}, {}, what_is_wrong(splitter.fault()));
+      continue;
+    }
+    std::vector<CsvCell> cells;
+    for (const CsvField& field : splitter.fields()) cells.push_back({std::string(field.text), static_cast<int>(field.column)});
     if (!header) {
       header = true;
-      read_header(std::move(*cells), number, problems);
+      read_header(std::move(cells), number, problems);
       if (const char* separator = other_separator(columns_); separator != nullptr) {
         problems.add(
             Place{0, number, 1}, {},
@@ -129,14 +74,14 @@ void CsvTable::read(const std::string& text) {
       }
       continue;
     }
-    if (cells->size() != columns_.size())
+    if (cells.size() != columns_.size())
       problems.add(Place{0, number, 1}, {},
-                   "the row has " + many(cells->size(), "cell") + " and the header " + many(columns_.size(), "column") +
-                       (cells->size() > columns_.size() && decimal_comma(line) != std::string_view::npos
+                   "the row has " + many(cells.size(), "cell") + " and the header " + many(columns_.size(), "column") +
+                       (cells.size() > columns_.size() && decimal_comma(line) != std::string_view::npos
                             ? "; write one cell a column, and a point, not a comma, before decimals"
                             : "; write one cell a column (the file may be cut off)"));
     else
-      rows_.push_back({number, std::move(*cells)});
+      rows_.push_back({number, std::move(cells)});
   }
   if (!problems.any() && rows_.empty())
     problems.add(whole_file, {},

@@ -3,14 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "models/quantization/calibration.hpp"
+#include "models/quantization/tables.hpp"
 
 namespace straggler {
-
-struct NamedHistogram {
-  std::string name;
-  Histogram histogram;  // a few dozen bins
-};
 
 /// Bars as high as the logarithm of their counts: tails of a few numbers among millions can be seen, and it is they that ranges are about.
 std::string histogram_picture(const std::string& title, const std::vector<NamedHistogram>& panels);

@@ -1,0 +1,15 @@
+// How a model file is refused.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "models/data/dataset.hpp"
+
+namespace straggler {
+
+/// Throws DataError: "PATH: sentence".
+[[noreturn]] inline void refuse(const std::filesystem::path& path, const std::string& sentence) {
+  throw DataError(path.string() + ": " + sentence);
+}
+
+}  // namespace straggler

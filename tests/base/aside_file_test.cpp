@@ -1,0 +1,51 @@
+#include "sim/base/aside_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "sim/base/text_lines.hpp"
+#include "support/folder.hpp"
+
+using namespace straggler;
+using straggler::test::TemporaryFolder;
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a file replaces what is at its place once it is put there") {
+  const TemporaryFolder folder;
+  const fs::path place = folder.path() / "data.bin";
+  folder.write("data.bin", "old");
+  {
+    AsideFile aside(place);
+    CHECK(aside.path() == folder.path() / "data.bin.part");
+    std::ofstream(aside.path()) << "new";
+    CHECK(read_file(place).text == "old");
+    CHECK_FALSE(aside.put_into_place());
+    CHECK(read_file(place).text == "new");
+  }
+  CHECK(fs::exists(place));
+  CHECK_FALSE(fs::exists(folder.path() / "data.bin.part"));
+}
+
+TEST_CASE("a file that is not put into its place leaves nothing") {
+  const TemporaryFolder folder;
+  {
+    const AsideFile aside(folder.path() / "data.bin", folder.path() / ".hidden");
+    std::ofstream(aside.path()) << "half";
+    CHECK(fs::exists(folder.path() / ".hidden"));
+  }
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("what cannot be put into place says why, and is removed") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "taken");
+  {
+    AsideFile aside(folder.path() / "taken");
+    CHECK(aside.put_into_place() == std::errc::no_such_file_or_directory);
+    std::ofstream(aside.path()) << "text";
+    CHECK(aside.put_into_place() == std::errc::is_a_directory);
+  }
+  CHECK_FALSE(fs::exists(folder.path() / "taken.part"));
+}
