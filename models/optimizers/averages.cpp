@@ -81,6 +81,15 @@ void apply_corrected(const Kernels& kernels, const Extent& extent, const std::ve
   copy_registers(extent, inputs[0], out);
 }
 
+void apply_product(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&, float* out) {
+  for (std::size_t i = 0; i < extent.n; ++i) {
+    float product = inputs[0][i];
+    for (std::size_t k = 1; k < inputs.size(); ++k) product *= inputs[k][i];
+    out[i] = product;
+  }
+  copy_registers(extent, inputs[0], out);
+}
+
 void apply_difference(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                       const std::vector<double>& scalars, float* out) {
   const Piece piece = piece_of(extent, scalars);
@@ -156,7 +165,14 @@ const Register<ElementwiseEntry> corrected_entry({.name = "corrected",
                                                   .statistics = StatisticsRule::carry,
                                                   .gradient = 0,
                                                   .apply = apply_corrected});
-// Out of place: where the state before is asked for, a difference has none.
+// Out of place, as the next one: where the state before is asked for, neither has one.
+const Register<ElementwiseEntry> product_entry({.name = "product",
+                                                .summary = "the product of vectors, number by number",
+                                                .parameters = {},
+                                                .in_place = -1,
+                                                .statistics = StatisticsRule::carry,
+                                                .gradient = 0,
+                                                .apply = apply_product});
 const Register<ElementwiseEntry> difference_entry({.name = "difference",
                                                    .summary = "the difference of two vectors",
                                                    .parameters = {},

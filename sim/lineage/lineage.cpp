@@ -10,6 +10,7 @@ const Rule ring_mean{"ring_mean"};
 const Rule weighted_mean{"weighted_mean"};
 const Rule add{"add"};
 const Rule corrected{"corrected"};
+const Rule product{"product"};
 const Rule difference{"difference"};
 const Rule blend{"blend"};
 const Rule mixture{"mixture"};

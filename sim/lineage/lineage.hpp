@@ -42,6 +42,7 @@ extern const Rule ring_mean;      // the same, each of k chunks summed in the ro
 extern const Rule weighted_mean;  // Σ scalars[i] x_i, summed in the order of the inputs
 extern const Rule add;            // x_1 + x_2
 extern const Rule corrected;        // Σ scalars[i] x_i; running statistics are those of x_1
+extern const Rule product;          // x_1 ⊙ … ⊙ x_k, from left to right; running statistics are those of x_1
 extern const Rule difference;       // x_1 - x_2 in fragment (index, count), else 0; running statistics are those of x_2
 extern const Rule blend;            // (1 - share) x_1 + share x_2 in fragment; scalars: share, index, count; else x_1
 extern const Rule mixture;          // chunk k of n, n = number of scalars, is that of x_{scalars[k]} (from 0)

@@ -1,25 +1,54 @@
 // Asynchronous SGD with a parameter server: the server steps on each gradient as it arrives,
 //   w ← w - lr s(τ) g(w_read), where w_read is τ updates old (its staleness).
-// Dean et al., Large Scale Distributed Deep Networks, 2012 (n_push = n_fetch = 1; s = 1).
-// Damped by staleness: s(τ) = 1/τ, Zhang et al., Staleness-aware Async-SGD, 2016, or 1/√τ; a fresh gradient (τ ≤ 1) counts whole.
+// Dean et al., Large Scale Distributed Deep Networks, 2012 (n_push = n_fetch = 1; s = 1). By staleness:
+//   inverse            s(τ) = 1/τ, Zhang et al., Staleness-aware Async-SGD, 2016; inverse_sqrt 1/√τ; a fresh gradient (τ ≤ 1) counts whole
+//   adaptive           s(τ) = min(1, p/τ), Mishchenko et al., Asynchronous SGD Beats Minibatch SGD Under Arbitrary Delays, 2022; Koloskova
+//   et
+//                      al., Sharper Convergence Guarantees for Asynchronous SGD, 2022
+//   delay_compensated  g + λ g⊙g⊙(w - w_read) for g, Zheng et al., Asynchronous SGD with Delay Compensation, 2017
+// max_delay R: a gradient with τ ≥ R is dropped, and answered like the others; Maranjyan, Tyurin & Richtárik, Ringmaster ASGD, 2025.
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "sim/training/node.hpp"
 
 namespace straggler {
 namespace {
 
-enum class Damping { none, inverse, inverse_sqrt };
-constexpr ChoiceTable<Damping> staleness_choice("staleness", {{Damping::none, "none"},
-                                                              {Damping::inverse, "inverse"},
-                                                              {Damping::inverse_sqrt, "inverse_sqrt"}});
+enum class Staleness { none, inverse, inverse_sqrt, adaptive, delay_compensated };
+constexpr ChoiceTable<Staleness> staleness_choice("staleness", {{Staleness::none, "none"},
+                                                                {Staleness::inverse, "inverse"},
+                                                                {Staleness::inverse_sqrt, "inverse_sqrt"},
+                                                                {Staleness::adaptive, "adaptive"},
+                                                                {Staleness::delay_compensated, "delay_compensated"}});
 
 enum class Answers { in_turn, at_once };
 constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in_turn"}, {Answers::at_once, "at_once"}});
 
+/// What each worker computes at, as the server has sent it.
+class ReadWeights {
+ public:
+  explicit ReadWeights(Node& node) : node_(node), read_(static_cast<std::size_t>(node.workers()), node.initial_weights()) {}
+  void sent(Rank worker, const Weights& weights) { read_[index_of(worker)] = node_.algebra().as_sent(weights); }
+  /// A worker's new life began from weights that this server has not sent; real ranks have but one life.
+  const Weights& of(const From<Gradient>& gradient) const {
+    const Weights& sent = read_[index_of(gradient.sender)];
+    return sent->version == gradient->version() ? sent : gradient->at;
+  }
+
+ private:
+  Node& node_;
+  std::vector<Weights> read_;  // [workers]
+};
+
 class Asgd final : public Scheme {
  public:
-  Asgd(Damping damping, Answers answers) : damping_(damping), answers_(answers) {}
+  explicit Asgd(const Parameters& parameters)
+      : staleness_(staleness_choice.of(parameters)), answers_(answers_choice.of(parameters)), lambda_(parameters.number("lambda")) {
+    if (parameters.has("max_delay")) max_delay_ = static_cast<std::uint64_t>(parameters.count("max_delay"));
+  }
 
  private:
   Process worker(Node& node) const override {
@@ -34,11 +63,19 @@ class Asgd final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
+    std::optional<ReadWeights> read;
+    if (staleness_ == Staleness::delay_compensated) read.emplace(node);
     for (;;) {
       const From<Gradient> arrived = co_await node.receive<Gradient>();
-      const Gradient gradient = damped(node, arrived, weights->version - arrived->version());
-      weights = co_await node.step(weights, gradient);
-      weights = co_await node.publish(weights);
+      const std::uint64_t staleness = weights->version - arrived->version();
+      if (max_delay_ && staleness >= *max_delay_) {
+        node.discard<Gradient>(arrived);
+      } else {
+        const Gradient gradient = read ? compensated(node, arrived, weights, read->of(arrived)) : damped(node, arrived, staleness);
+        weights = co_await node.step(weights, gradient);
+        weights = co_await node.publish(weights);
+      }
+      if (read) read->sent(arrived.sender, weights);
       if (answers_ == Answers::at_once)
         node.post(arrived.sender, weights);
       else
@@ -47,31 +84,55 @@ class Asgd final : public Scheme {
   }
 
   Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
-    if (damping_ == Damping::none || staleness <= 1) return gradient;
+    if (staleness_ == Staleness::none || staleness <= 1) return gradient;
     const double tau = static_cast<double>(staleness);
-    return node.weighted_sum({gradient}, {damping_ == Damping::inverse ? 1 / tau : 1 / std::sqrt(tau)});
+    if (staleness_ == Staleness::adaptive) return node.algebra().scaled(gradient, std::min(1.0, node.workers() / tau));
+    return node.weighted_sum({gradient}, {staleness_ == Staleness::inverse ? 1 / tau : 1 / std::sqrt(tau)});
   }
 
-  Damping damping_;
+  /// g + λ g⊙g⊙(w - w_read).
+  Gradient compensated(Node& node, const Gradient& gradient, const Weights& weights, const Weights& read) const {
+    if (weights->version == read->version) return gradient;
+    const Algebra& algebra = node.algebra();
+    const Handle drift = algebra.combination({{weights->value, 1}, {read->value, -1}});
+    return algebra.corrected(gradient, {{algebra.product({gradient->value(), gradient->value(), drift}), lambda_}});
+  }
+
+  Staleness staleness_;
   Answers answers_;  // at_once: the server does not wait until its answer has left
+  double lambda_;
+  std::optional<std::uint64_t> max_delay_;
 };
 
 const Register<SchemeEntry> entry({
     .name = "asgd",
     .summary = "asynchronous SGD: the server steps on each gradient as it arrives",
-    .reference = "Dean et al. 2012; Zhang et al. 2016",
+    .reference = "Dean et al. 2012; Zhang et al. 2016; Zheng et al. 2017; Mishchenko et al. 2022; Maranjyan et al. 2025",
     .family = Family::asynchronous,
     .rule = "w ← w - lr s(τ) g(w_read)",
-    .parameters = {staleness_choice.parameter(Damping::none, "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, or by 1/√τ"),
+    .parameters = {staleness_choice.parameter(
+                       Staleness::none,
+                       "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, by 1/√τ, or, if τ is larger "
+                       "than p, by p/τ; or corrected by the way of the weights since it read them"),
+                   {.name = "lambda",
+                    .type = ValueType::number,
+                    .fallback = "0.04",
+                    .meaning = "λ, the strength of `staleness: delay_compensated`",
+                    .range = Range::at_least(0)},
+                   {.name = "max_delay",
+                    .type = ValueType::count,
+                    .meaning = "a gradient with τ of at least this is dropped; without it none is",
+                    .range = Range::at_least(1)},
                    answers_choice.parameter(Answers::in_turn,
                                             "the server sends one answer after the other before it takes the next "
                                             "gradient, or goes on at once while answers share its link"),
                    on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
-    .make =
-        [](const Parameters& parameters) { return std::make_unique<Asgd>(staleness_choice.of(parameters), answers_choice.of(parameters)); },
+    .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },
-    .plain_sgd_alone = {{}, {{"staleness", "inverse"}}},
+    .asynchronous = [](const Parameters& parameters) { return !parameters.has("max_delay") || parameters.count("max_delay") > 1; },
+    .plain_sgd_alone =
+        {{}, {{"staleness", "inverse"}}, {{"staleness", "adaptive"}}, {{"staleness", "delay_compensated"}}, {{"max_delay", "1"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,

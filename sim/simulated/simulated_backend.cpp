@@ -101,6 +101,10 @@ bool SimulatedBackend::start(Operation& operation) {
       return post_office_.signals().wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed:
       return true;
+    case Operation::Kind::timer:
+      if (const Time span = static_cast<TimerOperation&>(operation).span(); span < Time::limit() - world_.now())  // else it never rings
+        world_.queue().after(span, operation);
+      return false;
     case Operation::Kind::load:
       return computations_.load(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
@@ -145,6 +149,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::load:
       return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
+    case Operation::Kind::timer:
     case Operation::Kind::proceed:
     case Operation::Kind::publish:
       return;
@@ -171,6 +176,9 @@ void SimulatedBackend::due(Operation& operation) {
       return updates_.due(static_cast<CellStepOperation&>(operation));
     case Operation::Kind::load:
       computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
+      return operation.complete_from_event();
+    case Operation::Kind::timer:
+      if (!static_cast<TimerOperation&>(operation).rings()) return world_.queue().after(Time(), operation);
       return operation.complete_from_event();
     default:
       return operation.complete_from_event();

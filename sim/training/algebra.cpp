@@ -217,6 +217,8 @@ Handle Algebra::combination(const std::vector<Term>& terms) const {
   return lineage_.elementwise(rules::weighted_mean, vectors, factors);
 }
 
+Handle Algebra::product(const std::vector<Handle>& vectors) const { return lineage_.elementwise(rules::product, vectors); }
+
 Gradient Algebra::replaced(const Gradient& gradient, Handle value) const {
   Gradient out = gradient;
   out.edit().derive(std::move(value));

@@ -41,6 +41,8 @@ class Algebra {
 
   /// Σ factor · vector, of vectors that are no payload of their own: control variates. Empty if all of them are.
   Handle combination(const std::vector<Term>& terms) const;
+  /// The product of vectors, number by number.
+  Handle product(const std::vector<Handle>& vectors) const;
   /// The gradient with another value: same weights, samples and contributions. Running statistics are the caller's.
   Gradient replaced(const Gradient& gradient, Handle value) const;
   /// gradient + Σ factor · vector. Running statistics remain the gradient's.

@@ -118,11 +118,11 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
   co_return gathering.parts();
 }
 
-/// The first `count` contributions to `version`, or as many as there are workers whose return is awaited, at least one; in rank order.
-/// late(contribution) is called at once with each that was made from an older version, for the caller to drop and answer. If a worker
-/// contributes again, in another life, the first one counts, and `sender` is that other life.
-template <class T, class Late>
-Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::int64_t count, Late late) {
+/// The first `count` contributions for which current(contribution) is true, each of another worker, or as many as there are workers whose
+/// return is awaited, at least one; in rank order. late(contribution) is called at once with each of the others, for the caller to drop and
+/// answer. If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
+template <class T, class Current, class Late>
+Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Current current, Late late) {
   std::vector<From<T>> parts;
   std::vector<bool> has(static_cast<std::size_t>(node.workers()));
   const auto enough = [&] {
@@ -136,7 +136,7 @@ Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::
     std::optional<From<T>> arrived = co_await arrival_or_change<T>(node);
     if (!arrived) continue;
     const auto sender = static_cast<std::size_t>(arrived->sender);
-    if (version_of(*arrived) != version) {
+    if (!current(*arrived)) {
       late(*arrived);
     } else if (has[sender]) {
       node.template discard<T>(*arrived);
@@ -149,6 +149,21 @@ Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::
   }
   std::sort(parts.begin(), parts.end(), [](const From<T>& a, const From<T>& b) { return a.sender.rank < b.sender.rank; });
   co_return parts;
+}
+
+/// The first `count` contributions to `version`; the others are late.
+template <class T, class Late>
+Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::int64_t count, Late late) {
+  const auto current = [version](const From<T>& contribution) { return version_of(contribution) == version; };
+  co_return co_await gather_first_if<T>(node, count, current, late);
+}
+
+/// Whatever their versions.
+template <class T>
+Task<std::vector<From<T>>> gather_first(Node& node, std::int64_t count) {
+  const auto any = [](const From<T>&) { return true; };
+  const auto none_is_late = [](const From<T>&) {};
+  co_return co_await gather_first_if<T>(node, count, any, none_is_late);
 }
 
 /// Without who sent them.

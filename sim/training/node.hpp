@@ -87,7 +87,7 @@ class Node final : public Participant {
   /// The operation begins now; it is awaited later, and meanwhile it is in flight. Of receives, only from a given rank.
   template <class T>
   Pending<T> begin(Pending<T> operation) {
-    static_assert(may_be_in_flight<T>, "only exchanges and computations can be in flight");
+    static_assert(may_be_in_flight<T>, "only exchanges, computations and timers can be in flight");
     operation->begin();
     return operation;
   }
@@ -167,6 +167,8 @@ class Node final : public Participant {
   Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }
   /// Completes at once: the other branch of a first_of that only asks whether something has come.
   Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
+  /// Completes after that time: begun before several computations (Node::begin), it is the deadline of all of them (first_of_in_flight).
+  Pending<TimerOperation> timer(Time span) { return Pending<TimerOperation>(slot_, *this, span); }
   /// Mean over all workers, known to all of them at the end. Every worker calls it. Only where the entry exchanges by all-reduce, or says
   /// that it reduces as well (SchemeEntry::reduces).
   /// With a group, over its workers, who all call it; several groups may do so at once. Collectives of a group follow one another: the

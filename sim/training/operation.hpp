@@ -42,7 +42,8 @@ class Operation : public Event {
     load,
     host,
     cell_read,
-    cell_step
+    cell_step,
+    timer
   };
   enum class State : std::uint8_t { idle, pending, woken, done };
 

@@ -161,6 +161,21 @@ class ProceedOperation final : public Operation {
   Proceed await_resume() const { return {}; }
 };
 
+/// Completes after that time. Whatever else ends at that very instant ends before.
+class TimerOperation final : public Operation {
+ public:
+  TimerOperation(Participant& owner, Time span) : Operation(owner, Kind::timer), span_(span) {}
+  ~TimerOperation() { give_up(); }
+  struct TimedOut {};
+  TimedOut await_resume() const { return {}; }
+  Time span() const { return span_; }
+  /// For back ends, when its event comes: true at the second time, which is to follow at the same instant.
+  bool rings() { return count_++ > 0; }
+
+ private:
+  Time span_;
+};
+
 /// Waits until this worker's loader has prepared so many samples, of which `first` is a part, and they lie on its device.
 class LoadOperation final : public Operation {
  public:
@@ -309,6 +324,8 @@ template <>
 inline constexpr bool may_be_in_flight<GradientOperation> = true;
 template <>
 inline constexpr bool may_be_in_flight<SendOperation> = true;
+template <>
+inline constexpr bool may_be_in_flight<TimerOperation> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<AllReduceOperation<T>> = true;
 template <class T>

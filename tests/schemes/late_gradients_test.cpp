@@ -5,29 +5,12 @@
 #include <cmath>
 #include <vector>
 
-#include "support/run.hpp"
+#include "schemes/course.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-void check_same_course(const Result& one, const Result& other) {
-  CHECK(one.record.end == other.record.end);
-  CHECK(one.record.weights_key == other.record.weights_key);
-  CHECK(one.record.bytes_sent == other.record.bytes_sent);
-  CHECK(one.sink.order == other.sink.order);
-}
-
-/// Four unequal workers with jitter on a slow network.
-const std::vector<std::string> uneven = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]",
-                                         "devices.node.jitter={kind: gamma, shape: 3}",
-                                         "cluster.network.link={bandwidth: 100Mbps, latency: 1ms}", "training.stop.updates=60"};
-
-std::vector<std::string> with(std::vector<std::string> sets, const std::string& scheme) {
-  sets.push_back("training.scheme=" + scheme);
-  return sets;
-}
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
@@ -39,12 +22,12 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 }  // namespace
 
 TEST_CASE("no backup workers: synchronous SGD by a server, bit for bit") {
-  check_same_course(run(cluster(4), with(uneven, "{kind: backup_workers, backups: 0}")),
-                    run(cluster(4), with(uneven, "{kind: ssgd, via: server}")));
+  check_same_course(run(cluster(4), with_scheme(uneven_four, "{kind: backup_workers, backups: 0}")),
+                    run(cluster(4), with_scheme(uneven_four, "{kind: ssgd, via: server}")));
 }
 
 TEST_CASE("backup workers: late gradients are dropped, and their time, samples and bytes are counted as wasted") {
-  const Result result = run(cluster(4), with(uneven, "{kind: backup_workers, backups: 1}"));
+  const Result result = run(cluster(4), with_scheme(uneven_four, "{kind: backup_workers, backups: 1}"));
   const RunRecord& record = result.record;
   CHECK(record.dropped.contributions > 0);
   CHECK(record.dropped.samples == 100 * record.dropped.contributions);
@@ -69,13 +52,13 @@ TEST_CASE("backup workers, 16 with 4 backups and exponential times: 1.637 E[X] a
 }
 
 TEST_CASE("SSP with a slack that is never reached and the sum of steps is asynchronous SGD, bit for bit") {
-  check_same_course(run(cluster(4), with(uneven, "{kind: ssp, slack: 1000000, scale: sum}")),
-                    run(cluster(4), with(uneven, "{kind: asgd}")));
+  check_same_course(run(cluster(4), with_scheme(uneven_four, "{kind: ssp, slack: 1000000, scale: sum}")),
+                    run(cluster(4), with_scheme(uneven_four, "{kind: asgd}")));
 }
 
 TEST_CASE("SSP: no clock is ever more than slack + 1 ahead of another") {
   for (const int slack : {0, 1, 3}) {
-    std::vector<std::string> sets = with(uneven, "{kind: ssp, slack: " + std::to_string(slack) + "}");
+    std::vector<std::string> sets = with_scheme(uneven_four, "{kind: ssp, slack: " + std::to_string(slack) + "}");
     sets.push_back("training.stop.updates=400");
     const Result result = run_timing(cluster(4), sets);
     std::vector<int> clocks(4);
@@ -94,7 +77,7 @@ TEST_CASE("SSP without slack makes the step of synchronous SGD in each round, up
   // A round of SSP: w - (lr/p) g_1 - … - (lr/p) g_p, p roundings of at most |w| eps / 2 each, plus that of each scaled gradient; SSGD
   // rounds the mean and the step. In r rounds the differences of gradients add up with the smoothness L of the loss: (1 + lr L)^r.
   const int p = 4, rounds = 10;
-  std::vector<std::string> ssp = with(uneven, "{kind: ssp, slack: 0}"), ssgd = with(uneven, "{kind: ssgd, via: server}");
+  std::vector<std::string> ssp = with_scheme(uneven_four, "{kind: ssp, slack: 0}"), ssgd = with_scheme(uneven_four, "{kind: ssgd, via: server}");
   ssp.push_back("training.stop.updates=" + std::to_string(rounds * p));
   ssgd.push_back("training.stop.updates=" + std::to_string(rounds));
   const Result one = run(cluster(p), ssp), other = run(cluster(p), ssgd);

@@ -27,8 +27,8 @@ class PlainStep final : public UpdateRule {
 /// Computations end when the test says so.
 class FakeCluster final : public Backend, private ProcessWatcher {
  public:
-  FakeCluster(const Scheme& scheme, Rank workers, bool with_server)
-      : lineage_(Math::none, Key{1, 3}), context_(*this, lineage_, plan_of(workers)), computing_(static_cast<std::size_t>(workers)) {
+  FakeCluster(const Scheme& scheme, Rank workers, bool with_server, std::int64_t batch = 1)
+      : lineage_(Math::none, Key{1, 3}), context_(*this, lineage_, plan_of(workers, batch)), computing_(static_cast<std::size_t>(workers)) {
     const Rank nodes = workers + (with_server ? 1 : 0);
     mail_ = std::vector<Mailbox<MessagePointer>>(static_cast<std::size_t>(nodes));
     for (Rank rank = 0; rank < nodes; ++rank) nodes_.push_back(std::make_unique<Node>(context_, rank));
@@ -54,6 +54,13 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     std::exchange(computing_[static_cast<std::size_t>(worker)], nullptr)->complete();
     go_on();
   }
+  /// The timer that `worker` began last rings; it must not be over.
+  void ring(Rank worker) {
+    Operation* const timer = std::exchange(timers_.at(static_cast<std::size_t>(worker)), nullptr);
+    if (!timer) throw std::logic_error(node(worker).name() + " has set no timer");
+    timer->complete();
+    go_on();
+  }
   /// Published versions, as the server or worker 0 published them, and who contributed.
   const std::vector<Weights>& versions() const { return versions_; }
   const std::vector<Contributions>& made() const { return made_; }
@@ -62,8 +69,9 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   Node& node(Rank rank) { return *nodes_[static_cast<std::size_t>(rank)]; }
 
  private:
-  const TrainingPlan& plan_of(Rank workers) {
+  const TrainingPlan& plan_of(Rank workers, std::int64_t batch) {
     plan_.workers = workers;
+    plan_.batch = batch;
     plan_.shared_stream = true;
     plan_.endless = true;
     plan_.optimizer = plan_.outer_optimizer = &rule_;
@@ -79,6 +87,9 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     switch (operation.kind()) {
       case Operation::Kind::gradient:
         computing_[static_cast<std::size_t>(operation.node().self())] = static_cast<ComputeOperation*>(&operation);
+        return false;
+      case Operation::Kind::timer:
+        timers_[static_cast<std::size_t>(operation.node().self())] = &operation;
         return false;
       case Operation::Kind::send: {
         auto& send = static_cast<SendOperation&>(operation);
@@ -122,6 +133,9 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   }
   void cancel(Operation& operation) noexcept override {
     if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
+    for (ComputeOperation*& computing : computing_)
+      if (computing == &operation) computing = nullptr;
+    std::replace(timers_.begin(), timers_.end(), &operation, static_cast<Operation*>(nullptr));
   }
   void due(Operation& operation) override { operation.complete_from_event(); }
   void wake(Operation& operation) override { queue_.after(Time(), operation); }
@@ -149,6 +163,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<Mailbox<MessagePointer>> mail_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<ComputeOperation*> computing_;
+  std::vector<Operation*> timers_ = std::vector<Operation*>(computing_.size());
   std::vector<CollectiveOperation*> joined_;
   std::vector<Weights> versions_;
   std::vector<Contributions> made_;

@@ -151,6 +151,10 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::step:  // evaluated where its result is first looked at, which is at once
     case Operation::Kind::proceed:
       return true;
+    case Operation::Kind::timer:
+      if (const Time span = static_cast<TimerOperation&>(operation).span(); span < Time::limit() - now())  // else it never rings
+        queue_.at(now() + span, operation);
+      return false;
     case Operation::Kind::send:
       transmit(static_cast<SendOperation&>(operation).to(), static_cast<SendOperation&>(operation).take_payload(), &operation);
       return false;

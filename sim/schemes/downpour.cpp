@@ -1,0 +1,99 @@
+// Downpour SGD: each worker takes local steps; every n_push of them it pushes the sum of its gradients since the last push,
+//   w ← w - lr Σ g(w_local),   at the server, as it arrives;
+// every n_fetch of them it requests the server's weights and waits for them. The worker computes on while a push is in flight; a sum that
+// is not pushed yet survives a fetch. Dean et al., Large Scale Distributed Deep Networks, 2012, algorithm 7.1; there a fetch overlaps too.
+#include <optional>
+#include <variant>
+
+#include "sim/training/first_of.hpp"
+
+namespace straggler {
+namespace {
+
+class Downpour final : public Scheme {
+ public:
+  Downpour(std::int64_t push_every, std::int64_t fetch_every) : push_every_(push_every), fetch_every_(fetch_every) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    Gradient sum = node.no_gradient(weights);
+    std::optional<Pending<SendOperation>> push;  // in flight
+    for (std::int64_t step = 1;; ++step) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      sum = node.add(sum, gradient);
+      const bool pushes = step % push_every_ == 0, fetches = step % fetch_every_ == 0;
+      if (pushes) {
+        co_await left(push);
+        push.emplace(node.begin(node.send(node.server(), sum)));
+        sum = node.no_gradient(weights);
+      }
+      if (fetch_every_ > 1) weights = co_await node.step(weights, gradient);  // else nobody would see it
+      if (!fetches) continue;
+      co_await left(push);  // the request does not overtake the gradients that its answer is to hold
+      node.post(node.server(), Token());
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  /// The push in flight has left, if there is one.
+  static Task<std::monostate> left(std::optional<Pending<SendOperation>>& push) {
+    if (push) {
+      Pending<SendOperation>& sending = *push;
+      co_await sending;
+      push.reset();
+    }
+    co_return std::monostate();
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      // Of what has come already gradients are first, so that an answer holds what its worker had pushed.
+      const auto arrived = co_await first_of(node.receive<Token>(), node.receive<Gradient>());
+      if (arrived.index() == 1) {
+        weights = co_await node.step(weights, std::get<1>(arrived));
+        weights = co_await node.publish(weights);
+      } else {
+        co_await node.send(std::get<0>(arrived).sender, weights);
+      }
+    }
+  }
+
+  std::int64_t push_every_, fetch_every_;
+};
+
+Parameter steps(const char* name, const char* meaning) {
+  return {.name = name, .type = ValueType::count, .fallback = "1", .meaning = meaning, .range = Range::at_least(1)};
+}
+
+const Register<SchemeEntry> entry({
+    .name = "downpour",
+    .summary = "asynchronous SGD with local steps: sums of gradients are pushed, weights are fetched, each every few steps",
+    .reference = "Dean et al. 2012",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr Σ g(w_read), of n_push local steps",
+    .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
+                   steps("fetch_every", "local steps between two requests for the server's weights"),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .examples = {{{"push_every", "2"}, {"fetch_every", "3"}}, {{"push_every", "1"}, {"fetch_every", "4"}}, {{"push_every", "3"}}},
+    .make =
+        [](const Parameters& parameters) {
+          return std::make_unique<Downpour>(parameters.count("push_every"), parameters.count("fetch_every"));
+        },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,
+    .plain_sgd_alone = {{}, {{"fetch_every", "4"}}},
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(parameters.count("push_every"));
+        },
+    .sends_gradients = [](const Parameters&) { return true; },
+    .workers_hold = WorkersHold::own_weights,
+    .worker_vectors = 1,
+});
+
+}  // namespace
+}  // namespace straggler

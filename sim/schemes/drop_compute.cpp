@@ -1,0 +1,109 @@
+// DropCompute: synchronous SGD whose workers take their batches in M micro-batches and stop at a timeout, wherever they are. The unfinished
+// micro-batch is given up, those behind it are not begun, and what is done is averaged by samples,
+//   w ← w - lr Σ_i n_i ḡ_i(w) / Σ_i n_i,   ḡ_i the mean over the n_i samples that worker i has done in this update.
+// If nobody has done any, the step is along zero. Giladi et al., DropCompute: Simple and More Robust Distributed Synchronous Training via
+// Compute Variance Reduction, 2023.
+#include <algorithm>
+#include <vector>
+
+#include "sim/training/first_of.hpp"
+
+namespace straggler {
+namespace {
+
+/// Micro-batch m of `count`: equal parts, up to a sample. They share the batch's jitter.
+DrawnBatch micro_batch(const DrawnBatch& batch, std::int64_t m, std::int64_t count) {
+  const auto from = static_cast<std::uint32_t>(batch.size * m / count), to = static_cast<std::uint32_t>(batch.size * (m + 1) / count);
+  DrawnBatch part = batch;
+  part.position += from;
+  part.work += from;
+  part.offset += from;
+  part.size = to - from;
+  return part;
+}
+
+class DropCompute final : public Scheme {
+ public:
+  DropCompute(std::int64_t micro_batches, Time timeout) : micro_batches_(micro_batches), timeout_(timeout) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const Gradient share = co_await share_of_batch(node, weights);
+      const Gradient mean = co_await node.all_reduce_mean(share);
+      const Gradient by_samples = averaged_by_samples(node, mean);
+      weights = co_await node.step(weights, by_samples);
+      weights = co_await node.publish(weights);
+    }
+  }
+
+  /// (n / b) ḡ: n of the b samples of a batch are done by the timeout.
+  Task<Gradient> share_of_batch(Node& node, Weights weights) const {
+    const DrawnBatch batch = node.next_batch(node.batch_size());
+    Pending<TimerOperation> timer = node.begin(node.timer(timeout_));
+    std::vector<Gradient> done;
+    for (std::int64_t m = 0; m < micro_batches_; ++m) {
+      const DrawnBatch part = micro_batch(batch, m, micro_batches_);
+      if (part.size == 0) continue;
+      auto first = co_await first_of_in_flight(timer, node.gradient(weights, part));
+      if (first.index() == 0) break;
+      done.push_back(std::get<1>(std::move(first)));
+    }
+    const Gradient mean = accumulated(node, weights, done);
+    co_return node.algebra().scaled(mean, static_cast<double>(mean->samples()) / static_cast<double>(node.plan().batch));
+  }
+
+  /// The mean over the samples of all parts, as one contribution; zero if there are none.
+  static Gradient accumulated(Node& node, const Weights& weights, const std::vector<Gradient>& parts) {
+    if (parts.empty()) return node.algebra().replaced(node.no_gradient(weights), weights->value);  // its share is none
+    if (parts.size() == 1) return parts.front();
+    Gradient all = node.no_gradient(weights);
+    for (const Gradient& part : parts) all = node.add(all, part);
+    std::vector<Term> terms;
+    for (const Gradient& part : parts)
+      terms.push_back({part->value(), static_cast<double>(part->samples()) / static_cast<double>(all->samples())});
+    return node.algebra().replaced(all, node.algebra().combination(terms));
+  }
+
+  static Gradient averaged_by_samples(Node& node, const Gradient& mean) {
+    if (mean->samples() == 0) return mean;
+    const double whole = static_cast<double>(node.plan().batch) * mean->averaged;
+    return node.algebra().scaled(mean, whole / static_cast<double>(mean->samples()));
+  }
+
+  std::int64_t micro_batches_;
+  Time timeout_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "drop_compute",
+    .summary = "synchronous SGD in micro-batches: at a timeout workers stop, and what is done is averaged",
+    .reference = "Giladi et al. 2023",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr Σ g_i(w), over the micro-batches that are done in time",
+    .parameters = {{.name = "micro_batches",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "M, equal parts in which a worker takes its batch",
+                    .range = Range::between(1, 1e6)},
+                   {.name = "timeout",
+                    .type = ValueType::time,
+                    .required = true,
+                    .meaning = "time that a worker computes in one update, at most",
+                    .range = Range::above(0)},
+                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
+    .examples = {{{"micro_batches", "4"}, {"timeout", "6ms"}}, {{"micro_batches", "1"}, {"timeout", "1h"}}},
+    .make =
+        [](const Parameters& parameters) {
+          return std::make_unique<DropCompute>(parameters.count("micro_batches"),
+                                               Time::from_seconds(std::min(parameters.number("timeout"), Time::limit().seconds())));
+        },
+    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .plain_sgd_alone = {{{"micro_batches", "1"}, {"timeout", "1h"}}},
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
+    .sends_gradients = [](const Parameters&) { return true; },
+});
+
+}  // namespace
+}  // namespace straggler

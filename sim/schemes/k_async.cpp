@@ -1,0 +1,73 @@
+// K-async SGD: the server steps on the mean of the first k gradients of distinct workers, whatever their versions,
+//   w ← w - lr (1/k) Σ_{i among the first} g_i(w_read);
+// those k get the new weights and start again; the others go on. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
+#include <vector>
+
+#include "sim/training/gather.hpp"
+
+namespace straggler {
+namespace {
+
+class KAsync final : public Scheme {
+ public:
+  explicit KAsync(std::int64_t k) : k_(k) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const auto first = co_await gather_first<Gradient>(node, k_);
+      const Gradient mean = node.mean(payloads(first));
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+      // Side by side; it goes on when the last one has left.
+      std::vector<Pending<SendOperation>> answers;
+      for (const From<Gradient>& gradient : first) answers.push_back(node.begin(node.send(gradient.sender, weights)));
+      for (Pending<SendOperation>& answer : answers) co_await answer;
+    }
+  }
+
+  std::int64_t k_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "k_async",
+    .summary = "asynchronous SGD on the mean of k workers' gradients: the others go on",
+    .reference = "Dutta et al. 2018",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr (1/k) Σ g_i(w_read), over the first k workers",
+    .parameters = {{.name = "k",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "gradients of an update, each of another worker; at most as many as there are workers",
+                    .range = Range::at_least(1)},
+                   on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
+                              "average the others' gradients, wait for it where it is needed, or end")},
+    .examples = {{{"k", "2"}}, {{"k", "1"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<KAsync>(parameters.count("k")); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .plain_sgd_alone = {{{"k", "1"}}},
+    .updates_per_epoch = [](const Parameters& parameters,
+                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
+    .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
+      if (parameters.count("k") <= plan.workers) return {};
+      return "k: an update of " + std::to_string(parameters.count("k")) +
+             " gradients, each of another worker, needs as many workers; there are " + std::to_string(plan.workers);
+    },
+    .sends_gradients = [](const Parameters&) { return true; },
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,74 @@
+// K-sync SGD: the server steps on the mean of the first k gradients at its version,
+//   w ← w - lr (1/k) Σ_{i among the first} g_i(w);
+// the new weights interrupt the other workers. Their unfinished mini-batches are discarded: each draws its next one.
+// Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
+#include "sim/training/gather.hpp"
+
+namespace straggler {
+namespace {
+
+class KSync final : public Scheme {
+ public:
+  explicit KSync(std::int64_t k) : k_(k) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      auto outcome = co_await first_of(node.gradient(weights, batch), node.receive<Weights>(node.server()));
+      if (outcome.index() == 1) {
+        weights = std::get<1>(std::move(outcome));
+        continue;
+      }
+      const Gradient gradient = std::get<0>(std::move(outcome));
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    // Its worker had finished before the new weights came.
+    const auto late = [&node](const From<Gradient>& gradient) { node.discard<Gradient>(gradient); };
+    for (;;) {
+      const auto first = co_await gather_first<Gradient>(node, weights->version, k_, late);
+      const Gradient mean = node.mean(payloads(first));
+      weights = co_await node.step(weights, mean);
+      weights = co_await node.publish(weights);
+      node.broadcast(weights);
+    }
+  }
+
+  std::int64_t k_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "k_sync",
+    .summary = "synchronous SGD on the first k gradients of an update: the other workers are interrupted",
+    .reference = "Dutta et al. 2018",
+    .family = Family::synchronous,
+    .rule = "w ← w - lr (1/k) Σ g_i(w), over the first k; the others are interrupted",
+    .parameters = {{.name = "k",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "gradients of an update, each of another worker; at most as many as there are workers",
+                    .range = Range::at_least(1)},
+                   on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
+                              "average the others' gradients, wait for it where it is needed, or end")},
+    .examples = {{{"k", "2"}}, {{"k", "1"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<KSync>(parameters.count("k")); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .plain_sgd_alone = {{{"k", "1"}}},
+    .updates_per_epoch = [](const Parameters& parameters,
+                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
+    .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
+      if (parameters.count("k") <= plan.workers) return {};
+      return "k: an update of " + std::to_string(parameters.count("k")) +
+             " gradients, each of another worker, needs as many workers; there are " + std::to_string(plan.workers);
+    },
+    .sends_gradients = [](const Parameters&) { return true; },
+});
+
+}  // namespace
+}  // namespace straggler

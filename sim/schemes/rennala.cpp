@@ -1,0 +1,78 @@
+// Rennala SGD: the server steps on the mean of the first B gradients at its version, from anybody,
+//   w ← w - lr (1/B) Σ g(w);
+// gradients of older versions are dropped. Nobody is interrupted: who sends a gradient, dropped or not, is answered with the current
+// weights and starts again on them. Tyurin & Richtárik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed
+// Computation Model, 2023.
+#include <algorithm>
+#include <vector>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+class Rennala final : public Scheme {
+ public:
+  explicit Rennala(std::int64_t batch) : batch_(static_cast<std::size_t>(batch)) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    std::vector<From<Gradient>> parts;
+    for (;;) {
+      const From<Gradient> arrived = co_await node.receive<Gradient>();
+      if (arrived->version() == weights->version)
+        parts.push_back(arrived);
+      else
+        node.discard<Gradient>(arrived);
+      if (parts.size() == batch_) {
+        std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+        const Gradient mean = node.mean(std::vector<Gradient>(parts.begin(), parts.end()));
+        parts.clear();
+        weights = co_await node.step(weights, mean);
+        weights = co_await node.publish(weights);
+      }
+      co_await node.send(arrived.sender, weights);
+    }
+  }
+
+  std::size_t batch_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "rennala",
+    .summary = "synchronous SGD on the first B gradients from anybody: stale ones are dropped, nobody is interrupted",
+    .reference = "Tyurin & Richtarik 2023",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
+    .parameters = {{.name = "batch",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "B, gradients of an update",
+                    .range = Range::between(1, 1e6)},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Rennala>(parameters.count("batch")); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous =
+        [](const Parameters& parameters) { return parameters.count("batch") > 1; },  // a worker may make two gradients of one update
+    .answers_hold_own = false,
+    .plain_sgd_alone = {{{"batch", "1"}}},
+    .updates_per_epoch = [](const Parameters& parameters,
+                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("batch")); },
+    .sends_gradients = [](const Parameters&) { return true; },
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler

@@ -1,0 +1,96 @@
+// n-softsync: the server steps on the mean of c = ⌊p / n⌋ gradients as they come, whatever their versions,
+//   w ← w - lr (1/c) Σ s(τ) g(w_read);
+// nobody waits: a worker that has sent its gradient gets the current weights and starts again at once. With `inverse` a gradient that is
+// τ ≥ 1 updates old counts s(τ) = 1/τ, else s = 1. Zhang, Gupta, Lian & Liu, Staleness-aware Async-SGD for Distributed Deep Learning, 2016.
+#include <algorithm>
+#include <vector>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+enum class Damping { none, inverse };
+constexpr ChoiceTable<Damping> staleness_choice("staleness", {{Damping::none, "none"}, {Damping::inverse, "inverse"}});
+
+/// c, gradients of an update.
+std::int64_t gradients_of(const Parameters& parameters, Rank workers) { return workers / parameters.count("n"); }
+
+class Softsync final : public Scheme {
+ public:
+  explicit Softsync(const Parameters& parameters) : parameters_(parameters), damping_(staleness_choice.of(parameters)) {}
+
+ private:
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(weights, batch);
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process server(Node& node) const override {
+    const auto count = static_cast<std::size_t>(gradients_of(parameters_, node.workers()));
+    Weights weights = node.initial_weights();
+    std::vector<From<Gradient>> parts;
+    for (;;) {
+      const From<Gradient> arrived = co_await node.receive<Gradient>();
+      parts.push_back(arrived);
+      if (parts.size() == count) {
+        std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+        std::vector<Gradient> damped;
+        for (const Gradient& part : parts) damped.push_back(this->damped(node, part, weights->version - part->version()));
+        parts.clear();
+        const Gradient mean = node.mean(damped);
+        weights = co_await node.step(weights, mean);
+        weights = co_await node.publish(weights);
+      }
+      node.post(arrived.sender, weights);
+    }
+  }
+
+  Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
+    if (damping_ == Damping::none || staleness <= 1) return gradient;
+    return node.algebra().scaled(gradient, 1 / static_cast<double>(staleness));
+  }
+
+  Parameters parameters_;
+  Damping damping_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "softsync",
+    .summary = "asynchronous SGD on the mean of p/n gradients from anybody, which may be damped by staleness",
+    .reference = "Zhang, Gupta, Lian & Liu 2016",
+    .family = Family::asynchronous,
+    .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",
+    .parameters = {{.name = "n",
+                    .type = ValueType::count,
+                    .required = true,
+                    .meaning = "an update takes ⌊p / n⌋ gradients; at most as many as there are workers",
+                    .range = Range::at_least(1)},
+                   staleness_choice.parameter(Damping::none, "how a gradient that is τ ≥ 1 updates old is damped: not, or by 1/τ"),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .examples = {{{"n", "2"}}, {{"n", "1"}, {"staleness", "inverse"}}},
+    .make = [](const Parameters& parameters) { return std::make_unique<Softsync>(parameters); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,
+    .plain_sgd_alone = {{{"n", "1"}}, {{"n", "1"}, {"staleness", "inverse"}}},
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(gradients_of(parameters, plan.workers));
+        },
+    .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
+      if (parameters.count("n") <= plan.workers) return {};
+      return "n: an update takes workers / n gradients, none of " + std::to_string(plan.workers) + " / " +
+             std::to_string(parameters.count("n")) + "; take n of at most " + std::to_string(plan.workers);
+    },
+    .sends_gradients = [](const Parameters&) { return true; },
+    .workers_hold = WorkersHold::own_version,
+});
+
+}  // namespace
+}  // namespace straggler
