@@ -78,8 +78,8 @@ class Findings {
                                : fmt::format("the {} {} that reached the target", reached.size(), settings_word(reached.size()));
     std::string what = ranking.winner ? "best" : "ahead";
     if (where.empty()) what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
-    const std::string with = view_.metric().key == "samples_per_second" ? value(first) + " samples per second"
-                                                                        : "a " + view_.metric().title + " of " + value(first);
+    const std::string with =
+        view_.metric().less_is_better ? "a " + view_.metric().title + " of " + value(first) : value(first) + " " + view_.metric().title;
     std::string sentence = fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
                                        view_.rival_name_of(view_.settings()[first]), with);
     if (!ranking.alike.empty()) sentence += fmt::format(" No difference from it: {}.", rival_names(ranking.alike));
@@ -230,10 +230,10 @@ class Findings {
           best = SpeedUp{factor.mean, x};
     return best;
   }
-  std::string speed_up_key() const { return view_.has("speed_up_to_target") ? "speed_up_to_target" : "speed_up"; }
+  bool some_reach_the_target() const { return view_.has("speed_up_to_target"); }
+  std::string speed_up_key() const { return some_reach_the_target() ? "speed_up_to_target" : "speed_up"; }
   std::string speed_up_words() const {
-    return speed_up_key() == "speed_up" ? "largest scaling speed-up in samples per second"
-                                        : "largest scaling speed-up in time to the target";
+    return some_reach_the_target() ? "largest scaling speed-up in time to the target" : "largest scaling speed-up in samples per second";
   }
 
   void speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, std::optional<std::size_t> series) {

@@ -53,7 +53,7 @@ const Register<SchemeEntry> entry({
     .name = "rennala",
     .summary = "synchronous SGD on the first B gradients from anybody: stale ones are dropped, nobody is interrupted",
     .reference = "Tyurin & Richtarik 2023",
-    .family = Family::asynchronous,
+    .family = Family::synchronous,
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
     .parameters = {{.name = "batch",
                     .type = ValueType::count,

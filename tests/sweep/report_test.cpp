@@ -69,7 +69,8 @@ TEST_CASE("a map of workers by bandwidth names who wins where, who is not told a
   CHECK(says(said,
              "Best of the 10 settings that reached the target: workers 4, bandwidth 10Gbps, scheme ssgd, with a time to 0.8 test accuracy "
              "of 6.3 s"));
-  const auto files = sweep_report_files({"sweep: who", "scenario of the first point: name: base"}, map_columns, outcome);
+  const auto files =
+      sweep_report_files(Description::of_lines({"sweep: who", "scenario of the first point: name: base"}), map_columns, outcome);
   REQUIRE(files.size() == 2);
   CHECK(files[0].first == "report.html");
   CHECK(files[1].first == "map.svg");
@@ -90,7 +91,7 @@ TEST_CASE("a page needs nothing from elsewhere, and names are text in it") {
   const SweepOutcome outcome = made_up({{"<b>", "\"q\" & co"}}, 1, [](const auto& labels, std::int64_t) {
     return Numbers{{"samples", 10}, {"simulated_seconds", labels[0] == "<b>" ? 1 : 2}};
   });
-  const auto files = sweep_report_files({"sweep: a<b"}, {"training.scheme"}, outcome);
+  const auto files = sweep_report_files(Description::of_lines({"sweep: a<b"}), {"training.scheme"}, outcome);
   REQUIRE(files.size() == 1);
   const std::string& page = files[0].second;
   for (const char* const outside : {"http", "<script", "url(", "@import", "<link", "src="}) CHECK_FALSE(has(page, outside));
@@ -184,7 +185,7 @@ TEST_CASE("heat map of two numeric axes; the best cell is framed") {
 
 TEST_CASE("nothing finished, and one setting only, make pages too") {
   const SweepOutcome nothing;
-  CHECK(has(sweep_report_files({"sweep: none"}, {"a"}, nothing)[0].second, "No point is finished."));
+  CHECK(has(sweep_report_files(Description::of_lines({"sweep: none"}), {"a"}, nothing)[0].second, "No point is finished."));
   const SweepOutcome one = made_up({}, 3, [](const auto&, std::int64_t repeat) {
     return Numbers{{"samples", 10}, {"simulated_seconds", 2 + static_cast<double>(repeat)}};
   });
