@@ -55,6 +55,11 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "asyncsgd", "asgd"},
     {KindGroup::scheme, "asynchronous", "asgd"},
     {KindGroup::scheme, "asynchronoussgd", "asgd"},
+    {KindGroup::scheme, "ringmaster", "asgd"},  // asgd with max_delay
+    {KindGroup::scheme, "ringmasterasgd", "asgd"},
+    {KindGroup::scheme, "dcasgd", "asgd"},  // delay-compensated
+    {KindGroup::scheme, "rennalasgd", "rennala"},
+    {KindGroup::scheme, "downpoursgd", "downpour"},
     {KindGroup::scheme, "federatedaveraging", "fedavg"},
     {KindGroup::scheme, "dp", "data_parallel"},
     {KindGroup::scheme, "fedavgm", "fedopt"},

@@ -70,6 +70,7 @@ const Register<SchemeEntry> entry({
     .updates_per_epoch = [](const Parameters& parameters,
                             const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
     .sends_gradients = [](const Parameters&) { return true; },
+    .worker_bytes = 1'900,
 });
 
 }  // namespace
