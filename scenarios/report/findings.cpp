@@ -61,7 +61,7 @@ class Findings {
   }
 
   void best_of(const std::vector<std::size_t>& whole, const std::string& where) {
-    const std::vector<std::size_t> reached = view_.rank(whole, Family::with_best).order;
+    const std::vector<std::size_t> reached = view_.rank(whole, TestFamily::with_best).order;
     if (reached.empty()) {
       say(where + (where.empty() ? "No" : "no") + " setting reached its target; a lower target or a later stop would tell them apart.");
       return;
@@ -72,7 +72,7 @@ class Findings {
       return;
     }
     // Where all settings are rivals of each other, the answer is that of a race.
-    const Ranking ranking = view_.rank(reached, only_rivals() ? Family::all_pairs : Family::with_best);
+    const Ranking ranking = view_.rank(reached, only_rivals() ? TestFamily::all_pairs : TestFamily::with_best);
     const std::string of = reached.size() == whole.size()
                                ? fmt::format("{} settings", whole.size())
                                : fmt::format("the {} {} that reached the target", reached.size(), settings_word(reached.size()));

@@ -235,7 +235,7 @@ class Figures {
           low = std::min(low, value.mean);
           high = std::max(high, value.mean);
         }
-    const Ranking ranking = plan_.series || x_axis.workload || y_axis.workload ? Ranking() : view_.rank(whole, Family::with_best);
+    const Ranking ranking = plan_.series || x_axis.workload || y_axis.workload ? Ranking() : view_.rank(whole, TestFamily::with_best);
     const std::size_t best = ranking.order.empty() ? view_.settings().size() : ranking.order.front();
     for (const std::size_t y : ys) {
       chart.y_labels.push_back(y_axis.labels[y]);

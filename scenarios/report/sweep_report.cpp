@@ -98,7 +98,7 @@ std::string table(const SweepView& view) {
     rows.push_back(std::move(row));
   }
   const std::vector<std::vector<std::size_t>> workloads = view.workloads();
-  const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), Family::with_best) : Ranking();
+  const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), TestFamily::with_best) : Ranking();
   return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front());
 }
 

@@ -168,7 +168,7 @@ Contender SweepView::contender(const ReportSetting& setting) const {
   return contender;
 }
 
-Ranking SweepView::rank(const std::vector<std::size_t>& settings, Family family) const {
+Ranking SweepView::rank(const std::vector<std::size_t>& settings, TestFamily family) const {
   std::vector<Contender> contenders;
   for (const std::size_t setting : settings) contenders.push_back(contender(settings_[setting]));
   const RunDesign design{.maximize = !metric_.less_is_better, .exact = exact()};

@@ -73,7 +73,7 @@ class SweepView {
   std::string rival_name_of(const ReportSetting& setting) const;
   std::string workload_of(const ReportSetting& setting) const;
   /// By the rule of better.hpp.
-  Ranking rank(const std::vector<std::size_t>& settings, Family family = Family::all_pairs) const;
+  Ranking rank(const std::vector<std::size_t>& settings, TestFamily family = TestFamily::all_pairs) const;
   /// Settings of one workload each, in the sweep's order.
   std::vector<std::vector<std::size_t>> workloads() const;
   /// The metric does not depend on the seed.

@@ -26,7 +26,7 @@ void add_as_good(const std::vector<FoundPoint>& points, bool maximize, FoundBest
     contenders.push_back(all[point]);
     exact = exact && points[point].measured.exact;
   }
-  const Verdict verdict = judge(contenders, {.maximize = maximize, .exact = exact}, Family::with_best);
+  const Verdict verdict = judge(contenders, {.maximize = maximize, .exact = exact}, TestFamily::with_best);
   best.one_run = verdict.one_run;
   best.as_good = {best.point};
   for (const PairVerdict& pair : verdict.pairs)

@@ -40,10 +40,10 @@ std::string listed(const std::vector<std::size_t>& contenders, const std::vector
   return text;
 }
 
-void correct(Verdict& verdict, Family family) {
+void correct(Verdict& verdict, TestFamily family) {
   std::vector<double> p;
   for (const PairVerdict& pair : verdict.pairs) p.push_back(pair.test.p);
-  const std::vector<HolmStep> steps = family == Family::all_pairs ? holm(p, family_wise_error) : bonferroni(p, family_wise_error);
+  const std::vector<HolmStep> steps = family == TestFamily::all_pairs ? holm(p, family_wise_error) : bonferroni(p, family_wise_error);
   for (std::size_t i = 0; i < steps.size(); ++i) verdict.pairs[i].step = steps[i];
 }
 
@@ -75,14 +75,14 @@ std::vector<std::size_t> ranked(const std::vector<Contender>& contenders, bool m
   return order;
 }
 
-Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design, Family family) {
+Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design, TestFamily family) {
   Verdict verdict;
   const std::vector<std::size_t> order = ranked(contenders, design.maximize);
   verdict.anybody = !order.empty();
   if (verdict.anybody) verdict.ahead = order.front();
   for (std::size_t a = 0; a < contenders.size(); ++a) {
-    if (family == Family::with_best && a != verdict.ahead) continue;
-    for (std::size_t b = family == Family::with_best ? 0 : a + 1; b < contenders.size(); ++b)
+    if (family == TestFamily::with_best && a != verdict.ahead) continue;
+    for (std::size_t b = family == TestFamily::with_best ? 0 : a + 1; b < contenders.size(); ++b)
       if (a != b) verdict.pairs.push_back({a, b, compare(contenders[a], contenders[b], design), {}});
   }
   correct(verdict, family);
@@ -91,7 +91,7 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
   std::vector<std::size_t> wins(contenders.size(), 0);
   for (const PairVerdict& pair : verdict.pairs)
     if (const auto better = pair.better(); better && ++wins[*better] + 1 == contenders.size()) verdict.ahead = *better;
-  for (std::size_t i = 0; i < contenders.size() && family == Family::all_pairs; ++i)
+  for (std::size_t i = 0; i < contenders.size() && family == TestFamily::all_pairs; ++i)
     if (const auto better = better_than(verdict.ahead, verdict.pairs)) verdict.ahead = *better;
   bool untested = !verdict.pairs.empty();
   for (const PairVerdict& pair : verdict.pairs) {

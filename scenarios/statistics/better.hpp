@@ -63,10 +63,10 @@ struct Verdict {
   bool one_run = false;
 };
 
-enum class Family : std::uint8_t { all_pairs, with_best };
+enum class TestFamily : std::uint8_t { all_pairs, with_best };
 
 /// Throws nothing; contenders without a common run are `open`.
-Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design, Family family = Family::all_pairs);
+Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design, TestFamily family = TestFamily::all_pairs);
 /// [contenders][runs]
 Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 

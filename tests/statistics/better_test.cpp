@@ -286,11 +286,11 @@ TEST_CASE("one run each: nothing is told, unless the seed changes nothing") {
 
 TEST_CASE("runs count where both contenders have them; larger values may be better; zeros are ranked") {
   Contender five = contender_of({10.0, 20.0, 30.0, 40.0, 50.0}), three = contender_of({11.0, 22.1, 33.0});
-  const Verdict verdict = judge({five, three}, RunDesign{}, Family::all_pairs);
+  const Verdict verdict = judge({five, three}, RunDesign{}, TestFamily::all_pairs);
   CHECK(verdict.pairs[0].test.runs == 3);
   CHECK(verdict.winner == std::size_t{0});  // though the mean of its five is the larger one
   three.clear();
-  CHECK(judge({five, three}, RunDesign{}, Family::all_pairs).open == std::vector<std::size_t>{1});
+  CHECK(judge({five, three}, RunDesign{}, TestFamily::all_pairs).open == std::vector<std::size_t>{1});
   const RunValues none(4, 0.0), some{0.1, 0.2, 0.3, 0.4};
   CHECK(judge({none, some}, {.maximize = true}).winner == std::size_t{1});
   CHECK(judge({none, some}, {.maximize = true}).pairs[0].test.p == doctest::Approx(2.0 / 70));
@@ -307,7 +307,7 @@ TEST_CASE("the best of many settings: the one ahead against each other one, at 5
   std::vector<Contender> settings;
   for (int i = 0; i < 11; ++i) settings.push_back(contender_of({10.0 + i, 20.1 + 2 * i, 30.0 + 3 * i, 40.2 + 4 * i}));
   std::swap(settings[0], settings[7]);
-  const Verdict verdict = judge(settings, RunDesign{}, Family::with_best);
+  const Verdict verdict = judge(settings, RunDesign{}, TestFamily::with_best);
   CHECK(verdict.ahead == 7);
   CHECK(verdict.winner == std::size_t{7});
   REQUIRE(verdict.pairs.size() == 10);
