@@ -19,10 +19,10 @@ if(STRAGGLER_SANITIZE)
   target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# straggler_together(target sources...): under sanitizers eight files are compiled as one, which parses headers once; the other builds
-# see to it that each stands alone. Those that register themselves all call what they register `entry`, and stay apart.
+# straggler_together(target sources...): eight files are compiled as one, which parses headers once; the preset `dev` sees to it that
+# each stands alone. Those that register themselves all call what they register `entry`, and stay apart.
 function(straggler_together target)
-  if(NOT STRAGGLER_SANITIZE)
+  if(NOT STRAGGLER_TOGETHER)
     return()
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # one may begin to register itself

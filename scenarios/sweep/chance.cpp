@@ -2,7 +2,23 @@
 
 #include <algorithm>
 
+#include "sim/base/registry.hpp"
+#include "sim/training/plan.hpp"
+#include "sim/training/scheme.hpp"
+
 namespace straggler {
+
+namespace {
+/// The scheme draws who is invited, or who meets whom.
+bool draws_who_acts(const Scenario& scenario) {
+  const Kind& scheme = scenario.training.scheme;
+  const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scheme.name);
+  TrainingPlan plan;
+  plan.workers = static_cast<Rank>(scenario.workers());
+  const std::optional<std::int64_t> invited = entry.invited(scheme.parameters, plan);
+  return (invited && *invited < plan.workers) || entry.versions(scheme.parameters) == Versions::free_running;
+}
+}  // namespace
 
 bool timing_depends_on_seed(const Scenario& scenario) {
   const auto jitters = [&](const WorkerGroup& group) {
@@ -11,11 +27,9 @@ bool timing_depends_on_seed(const Scenario& scenario) {
   };
   const auto is_random = [](const BackgroundSpec& traffic) { return traffic.random; };
   const std::string &partition = scenario.workload.partition.name, &data = scenario.workload.data.name;
-  const Kind& scheme = scenario.training.scheme;
   return std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), jitters) ||
          std::any_of(scenario.cluster.network.background.begin(), scenario.cluster.network.background.end(), is_random) ||
-         (partition != "iid" && partition != "shared") || data == "text" ||
-         (scheme.name == "fedavg" && scheme.parameters.number("fraction") < 1);
+         (partition != "iid" && partition != "shared") || data == "text" || draws_who_acts(scenario);
 }
 
 }  // namespace straggler

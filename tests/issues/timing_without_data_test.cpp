@@ -14,7 +14,7 @@ Sets fifty_updates(const std::string& workload) {
   return {"workload=" + workload, "training.batch.per_worker=256", "training.stop={updates: 50}"};
 }
 
-std::string error_of(const std::string& workload, const Sets& more = {}, bool timing_only = true) {
+std::string error_without_data(const std::string& workload, const Sets& more = {}, bool timing_only = true) {
   Sets sets{"workload=" + workload};
   sets.insert(sets.end(), more.begin(), more.end());
   RunOptions options;
@@ -28,7 +28,7 @@ std::string error_of(const std::string& workload, const Sets& more = {}, bool ti
 }
 
 bool refused(const std::string& workload, const Sets& more, const std::string& why) {
-  const std::string said = error_of(workload, more);
+  const std::string said = error_without_data(workload, more);
   CAPTURE(said);
   CHECK(said.find(why) != std::string::npos);
   return said.find(why) != std::string::npos;
@@ -90,7 +90,7 @@ TEST_CASE("a scenario without data is read back from scenario.yaml as the same")
 }
 
 TEST_CASE("what needs data says so") {
-  CHECK(error_of("{cost: {bytes: 1MB}}", {}, false).find("workload.data: there is no data to learn from; add --timing-only") !=
+  CHECK(error_without_data("{cost: {bytes: 1MB}}", {}, false).find("workload.data: there is no data to learn from; add --timing-only") !=
         std::string::npos);
   CHECK(refused("{data: none}", {}, "workload.data: without data nobody knows what a step costs; add workload.cost"));
   CHECK(refused("{model: softmax}", {}, "workload.data: is missing"));

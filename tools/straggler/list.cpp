@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "models/compression/compressor.hpp"
@@ -293,6 +294,58 @@ int list_keys(const std::string& part, const Arguments& arguments) {
   return Exit::done;
 }
 
+/// "`k` (required), `via` (`all_reduce`, or `server`)"; what is optional has no default.
+std::string parameters_text(const SchemeEntry& scheme) {
+  std::vector<std::string> all;
+  for (const Parameter& parameter : scheme.parameters) {
+    if (parameter.name == failure_choice.parameter_name()) continue;
+    std::string text = "`" + parameter.name + "`";
+    if (parameter.required)
+      text += " (required)";
+    else if (parameter.fallback)
+      text += " (" + *parameter.fallback + ")";
+    all.push_back(std::move(text));
+  }
+  return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// "a server", "messages between workers", …, and how many workers where that is fixed.
+std::string needs_text(const SchemeEntry& scheme) {
+  std::string text = either(variants_of(scheme), [](const SchemeVariant& variant) -> std::string {
+    if (variant.one_host()) return "one host";
+    switch (variant.exchange()) {
+      case Exchange::server:
+        return "a server";
+      case Exchange::all_reduce:
+        return "all-reduce";
+      case Exchange::peers:
+        return "messages between workers";
+      case Exchange::none:
+        return "nothing";
+    }
+    throw std::logic_error("no such exchange");
+  });
+  if (scheme.aggregators) text += " and aggregators";
+  return scheme.only_workers ? "one worker" : text;
+}
+
+/// All schemes as Markdown, a table for each family.
+void print_scheme_tables() {
+  for (const std::string& family : family_choice.names()) {
+    fmt::print(
+        "**{}{}**\n\n| scheme | rule | parameters (default) | needs | old weights | real ranks | source |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n",
+        static_cast<char>(std::toupper(static_cast<unsigned char>(family.front()))), family.substr(1));
+    for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries()) {
+      if (family_choice.name_of(scheme.family) != family) continue;
+      const std::string old = either(variants_of(scheme), [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); });
+      fmt::print("| `{}` | {} | {} | {} | {} | {} | {} |\n", scheme.name, scheme.rule, parameters_text(scheme), needs_text(scheme), old,
+                 yes_or_no(scheme.real), scheme.reference);
+    }
+    fmt::print("\n");
+  }
+}
+
 const Group& group_called(const std::string& name) {
   std::vector<std::string> known;
   for (const Group& group : groups()) {
@@ -305,13 +358,18 @@ const Group& group_called(const std::string& name) {
 int execute(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
-      "markdown", "of keys: as the tables that the documents have");
+      "markdown", "of keys and schemes: as the tables that the documents have");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
   if (!arguments.positional().empty() && arguments.positional().front() == "keys")
     return list_keys(arguments.positional().size() > 1 ? arguments.positional()[1] : std::string(), arguments);
-  if (arguments.flag("markdown")) throw UsageError("--markdown is for keys: straggler list keys --markdown");
+  if (arguments.flag("markdown")) {
+    if (arguments.positional() != std::vector<std::string>{"schemes"})
+      throw UsageError("--markdown is for keys and schemes: straggler list keys --markdown, straggler list schemes --markdown");
+    print_scheme_tables();
+    return Exit::done;
+  }
   if (arguments.positional().size() > 1)
     throw UsageError("'" + arguments.positional()[1] +
                      "' is one argument too many: only keys take a part, as in straggler list keys cluster");

@@ -15,7 +15,7 @@ namespace straggler {
 namespace {
 
 /// An affine time that misses a batch size by more gives way to a table.
-constexpr double tolerance = 0.05;
+constexpr double affine_tolerance = 0.05;
 using ByBatch = std::map<std::int64_t, std::vector<const BatchTimes::Sample*>>;
 
 std::vector<double> seconds_of(const std::vector<const BatchTimes::Sample*>& samples) {
@@ -60,7 +60,7 @@ class DeviceCalibration {
     for (const auto& [batch, samples] : batches_)
       points_.push_back({static_cast<double>(batch), median(seconds_of(samples)) * mean_over_median});
     if (points_.size() >= 2) line_ = fit_line(points_);
-    affine_ = points_.size() >= 3 && line_.largest <= tolerance && line_.slope > 0;
+    affine_ = points_.size() >= 3 && line_.largest <= affine_tolerance && line_.slope > 0;
   }
 
   std::string entry() const {

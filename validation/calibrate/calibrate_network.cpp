@@ -18,7 +18,7 @@ namespace straggler {
 namespace {
 
 /// A single line that misses a point by more gets segments.
-constexpr double tolerance = 0.03;
+constexpr double piece_tolerance = 0.03;
 /// What a scenario takes at most for a factor of bandwidth; a piece that is flat has no bandwidth of its own.
 constexpr double most_factor = 1e6;
 
@@ -114,7 +114,7 @@ Calibration calibrate(const MessageTimes& times, const std::filesystem::path& fi
   for (auto& [bytes, seconds] : by_size) points.push_back({bytes, median(seconds)});
   const auto refuse = [&](const char* what) -> void { throw ScenarioErrors(Problem(whole_file, file.string(), {}, what)); };
   if (points.size() < 2) refuse("has one message size, and latency and bandwidth are two unknowns; measure at least two sizes");
-  const std::vector<Piece> pieces = fit_pieces(points, tolerance);
+  const std::vector<Piece> pieces = fit_pieces(points, piece_tolerance);
   if (!(pieces.back().line.slope > 0))
     refuse("shows no bandwidth: its largest messages take no longer than smaller ones; measure larger ones");
   const Link link = link_of(pieces);

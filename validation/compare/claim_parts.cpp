@@ -134,7 +134,7 @@ void read_parameters(Section& section, Fit& fit) {
         read_parameter(Section(section.context(), &parameters[i], item_path(section.path_of("parameters"), i), parameters[i].place)));
 }
 
-void read_rows(Section& section, Fit& fit) {
+void read_fit_rows(Section& section, Fit& fit) {
   const auto& rows = list_of(section, "rows", "write the rows to fit on, as [{nodes: 1}, {nodes: 8}]");
   for (std::size_t i = 0; i < rows.size(); ++i)
     fit.rows.push_back(read_pattern(section.context(), &rows[i], item_path(section.path_of("rows"), i)));
@@ -251,7 +251,7 @@ Part<Fit> fit_part() {
                     .form = "list of `{COLUMN: value or list}`",
                     .shape = Shape::list_of,
                     .keys = {{.name = "ROW", .shape = Shape::entries_of, .keys = pattern_forms()}}},
-                   read_rows),
+                   read_fit_rows),
       two_words(&Fit::log_errors,
                 {.name = "errors",
                  .meaning = "squares of log(predicted / measured), or of predicted / measured - 1",

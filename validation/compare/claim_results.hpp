@@ -1,5 +1,7 @@
 // What `straggler validate` tells: tables on the terminal, validation.csv, report.html.
 #pragma once
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -7,6 +9,8 @@
 
 namespace straggler {
 
+/// "2.35 %"
+inline std::string share(double value) { return fmt::format("{:.3g} %", 100 * value); }
 /// The rows, the fitted values and the scores of one claim, several lines.
 std::string claim_table(const ClaimResult& result);
 /// One line: whether it holds, and by how much.

@@ -12,7 +12,6 @@ namespace straggler {
 
 namespace {
 
-std::string share(double value) { return fmt::format("{:.3g} %", 100 * value); }
 
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 

@@ -11,8 +11,6 @@ namespace straggler {
 
 namespace {
 
-std::string share(double value) { return fmt::format("{:.3g} %", 100 * value); }
-
 /// Fitted rows do not count for the bound, but a model that cannot meet even these has not been fitted: off by more than a held-out row
 /// may be (ten times the mean, where only the mean is bounded).
 void add_fitted_rows(const ClaimResult& result, std::vector<std::string>& warnings) {

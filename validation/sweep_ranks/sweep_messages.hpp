@@ -46,6 +46,13 @@ struct RankSetup {
   bool store = false;              // whether rank 0 keeps evaluations
 };
 
+/// A message that begins with that word.
+inline Packer message(Talk what) {
+  Packer packer;
+  packer.put(static_cast<std::uint8_t>(what));
+  return packer;
+}
+
 void put_text(Packer& to, std::string_view text);
 std::string get_text(Unpacker& from);
 

@@ -3,15 +3,6 @@
 #include "models/kernels/kernels.hpp"
 
 namespace straggler {
-namespace {
-
-Packer message(Talk what) {
-  Packer packer;
-  packer.put(static_cast<std::uint8_t>(what));
-  return packer;
-}
-
-}  // namespace
 
 SweepRank::SweepRank(const Mpi& mpi, Options options) : options_(std::move(options)), channel_(mpi, std::nullopt) {}
 

@@ -11,12 +11,6 @@
 namespace straggler {
 namespace {
 
-Packer message(Talk what) {
-  Packer packer;
-  packer.put(static_cast<std::uint8_t>(what));
-  return packer;
-}
-
 Packer answer(Talk what, std::uint64_t number) {
   Packer packer = message(what);
   packer.put(number);
