@@ -333,13 +333,12 @@ std::string needs_text(const SchemeEntry& scheme) {
 void print_scheme_tables() {
   for (const std::string& family : family_choice.names()) {
     fmt::print(
-        "**{}{}**\n\n| scheme | rule | parameters (default) | needs | old weights | real ranks | source |\n"
-        "| --- | --- | --- | --- | --- | --- | --- |\n",
+        "**{}{}**\n\n| scheme | rule | parameters (default) | needs | real ranks | source |\n"
+        "| --- | --- | --- | --- | --- | --- |\n",
         static_cast<char>(std::toupper(static_cast<unsigned char>(family.front()))), family.substr(1));
     for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries()) {
       if (family_choice.name_of(scheme.family) != family) continue;
-      const std::string old = either(variants_of(scheme), [](const SchemeVariant& variant) { return yes_or_no(variant.asynchronous()); });
-      fmt::print("| `{}` | {} | {} | {} | {} | {} | {} |\n", scheme.name, scheme.rule, parameters_text(scheme), needs_text(scheme), old,
+      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", scheme.name, scheme.rule, parameters_text(scheme), needs_text(scheme),
                  yes_or_no(scheme.real), scheme.reference);
     }
     fmt::print("\n");
