@@ -62,8 +62,9 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "downpoursgd", "downpour"},
     {KindGroup::scheme, "federatedaveraging", "fedavg"},
     {KindGroup::scheme, "dp", "data_parallel"},
-    {KindGroup::scheme, "easgd", ""},    // elastic averaging
-    {KindGroup::scheme, "eamsgd", ""},   // the same with momentum
+    {KindGroup::scheme, "eamsgd", "easgd"},
+    {KindGroup::scheme, "elasticaveraging", "easgd"},
+    {KindGroup::scheme, "elasticaveragingsgd", "easgd"},
     {KindGroup::scheme, "dasgd", ""},    // delayed averaging
     {KindGroup::scheme, "dsgd", ""},     // decentralized
     {KindGroup::scheme, "psgd", ""},     // parallel, one average at the end

@@ -22,7 +22,7 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
 std::string with_blank_after_colon(std::string_view text);
 
 /// "unknown WHAT 'bsp'; did you mean 'ssgd'? known: asgd, ssgd": a kind of that group by its other name, else the nearest one, but none
-/// where `name` is known to be something else (the scheme "easgd") or differs from the nearest in its numbers alone (vgg19 is no misspelt
+/// where `name` is known to be something else (the scheme "dasgd") or differs from the nearest in its numbers alone (vgg19 is no misspelt
 /// vgg16).
 std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known);
 

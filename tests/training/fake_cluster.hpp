@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,16 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   ~FakeCluster() override { processes_.clear(); }
 
   bool computes(Rank worker) const { return computing_[static_cast<std::size_t>(worker)] != nullptr; }
+  /// What `worker` computes now: its batch, the weights that the gradient is taken at, and that gradient.
+  const ComputeOperation& computation(Rank worker) const {
+    const ComputeOperation* const computing = computing_.at(static_cast<std::size_t>(worker));
+    if (!computing) throw std::logic_error("worker " + std::to_string(worker) + " computes nothing");
+    return *computing;
+  }
   /// `worker` is done with its gradient, and everybody goes on until all wait.
   void finish(Rank worker) {
-    ComputeOperation* const done = std::exchange(computing_.at(static_cast<std::size_t>(worker)), nullptr);
-    if (!done) throw std::logic_error(node(worker).name() + " computes nothing");
-    done->complete();
+    computation(worker);  // throws if there is none
+    std::exchange(computing_[static_cast<std::size_t>(worker)], nullptr)->complete();
     go_on();
   }
   /// The timer that `worker` began last rings; it must not be over.

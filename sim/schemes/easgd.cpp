@@ -1,0 +1,86 @@
+// Elastic averaging SGD (EASGD): each worker has weights x of its own, which an elastic force ties to a centre c at the server. Before
+// every τ-th step the two exchange, each moving by its old difference from the other,
+//   x' = x - α (x - c),   c' = c + α (x - c),   and then x ← x' - lr g(x):
+// the gradient of that step is still that at x. Steps between exchanges are plain local ones. With momentum in the local steps it is
+// EAMSGD. The centre is what is evaluated. The paper's exchange before the first step, where x = c, is left out.
+// Zhang, Choromanska, LeCun, Deep learning with elastic averaging SGD, NeurIPS 2015, arXiv:1412.6651, algorithms 1 and 2.
+#include <optional>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+namespace {
+
+class Easgd final : public Scheme {
+ public:
+  Easgd(std::int64_t period, std::optional<double> alpha) : period_(period), alpha_(alpha) {}
+
+ private:
+  /// Default: pα = 0.9, whether or not all workers are members at the time.
+  double alpha(const Node& node) const { return alpha_.value_or(0.9 / node.workers()); }
+
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (std::int64_t steps = 0;; ++steps) {
+      const Weights before = weights;
+      if (steps > 0 && steps % period_ == 0) {
+        co_await node.send(node.server(), weights);
+        weights = co_await node.receive<Weights>(node.server());
+      }
+      const DrawnBatch batch = node.next_batch(node.batch_size());
+      const Gradient gradient = co_await node.gradient(before, batch);
+      weights = co_await node.step(weights, gradient);
+    }
+  }
+
+  Process server(Node& node) const override {
+    const Algebra& algebra = node.algebra();
+    const double share = alpha(node);
+    Weights centre = node.initial_weights();
+    for (;;) {
+      const From<Weights> arrived = co_await node.receive<Weights>();
+      const Weights moved = algebra.blend(algebra.without_contributions(arrived), centre, share);
+      const Weights pulled = node.weighted_mean({centre, arrived}, {1 - share, share});
+      centre = co_await node.publish(pulled);
+      // The worker's steps are counted in this version: it goes on from it, with the value that it moved to.
+      node.post(arrived.sender, algebra.blend(moved, centre, 0));
+    }
+  }
+
+  std::int64_t period_;
+  std::optional<double> alpha_;
+};
+
+const Register<SchemeEntry> entry({
+    .name = "easgd",
+    .summary = "elastic averaging SGD: workers' own weights and the server's centre pull each other; with momentum EAMSGD",
+    .reference = "Zhang et al. 2015",
+    .parameters = {{.name = "period",
+                    .type = ValueType::count,
+                    .fallback = "10",
+                    .meaning = "local steps between two exchanges",
+                    .range = Range::between(1, 1e6)},
+                   {.name = "alpha",
+                    .type = ValueType::number,
+                    .meaning = "moving rate: share of their difference by which both move; default 0.9 / workers",
+                    .range = Range::between(0, 1)},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .examples = {{{"period", "3"}, {"alpha", "0.2"}}, {{"period", "1"}}},
+    .make =
+        [](const Parameters& parameters) {
+          const auto alpha = parameters.has("alpha") ? std::optional(parameters.number("alpha")) : std::nullopt;
+          return std::make_unique<Easgd>(parameters.count("period"), alpha);
+        },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .asynchronous = [](const Parameters&) { return true; },
+    .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
+    .updates_per_epoch =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          return plan.batches_per_epoch() / static_cast<double>(parameters.count("period"));
+        },
+    .workers_hold = WorkersHold::own_weights,
+    .worker_vectors = 1,  // the weights before the exchange
+});
+
+}  // namespace
+}  // namespace straggler
