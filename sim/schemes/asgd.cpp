@@ -113,7 +113,7 @@ const Register<SchemeEntry> entry({
     .parameters = {staleness_choice.parameter(
                        Staleness::none,
                        "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, by 1/√τ, or, if τ is larger "
-                       "than p, by p/τ; or corrected by the way of the weights since it read them"),
+                       "than p, by p/τ; or corrected by how far the weights have moved since"),
                    {.name = "lambda",
                     .type = ValueType::number,
                     .fallback = "0.04",

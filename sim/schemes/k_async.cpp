@@ -62,8 +62,8 @@ const Register<SchemeEntry> entry({
                             const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
       if (parameters.count("k") <= plan.workers) return {};
-      return "k: an update of " + std::to_string(parameters.count("k")) +
-             " gradients, each of another worker, needs as many workers; there are " + std::to_string(plan.workers);
+      return "k: is " + std::to_string(parameters.count("k")) + ", but an update takes one gradient of a worker; of " +
+             std::to_string(plan.workers) + " workers at most " + std::to_string(plan.workers);
     },
     .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,

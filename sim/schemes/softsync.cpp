@@ -85,8 +85,8 @@ const Register<SchemeEntry> entry({
         },
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
       if (parameters.count("n") <= plan.workers) return {};
-      return "n: an update takes workers / n gradients, none of " + std::to_string(plan.workers) + " / " +
-             std::to_string(parameters.count("n")) + "; take n of at most " + std::to_string(plan.workers);
+      return "n: is " + std::to_string(parameters.count("n")) + ", but an update takes workers / n gradients, at least one; with " +
+             std::to_string(plan.workers) + " workers n is at most " + std::to_string(plan.workers);
     },
     .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,

@@ -31,14 +31,14 @@ Law order_statistic(int k, int p) {
 /// Within 5 standard errors of independent updates; the network adds nanoseconds.
 void check_mean_update(const Result& result, const Law& law) {
   const double error = std::sqrt(law.variance / static_cast<double>(result.record.updates));
-  MESSAGE("expected " << law.mean << ", measured " << mean_update(result) << ", standard error " << error);
+  INFO("expected " << law.mean << ", measured " << mean_update(result) << ", standard error " << error);
   CHECK(std::abs(mean_update(result) - law.mean) < 5 * error + 1e-6);
 }
 
 /// Staleness that follows from counting: off by what the last gradients under way have read, which is less than 100 updates old.
 void check_mean_staleness(const Result& result, int p, double expected) {
   const double bound = 100.0 * p / static_cast<double>(result.sink.order.size());
-  MESSAGE("expected staleness " << expected << ", measured " << mean_staleness(result) << ", bound " << bound);
+  INFO("expected staleness " << expected << ", measured " << mean_staleness(result) << ", bound " << bound);
   CHECK(std::abs(mean_staleness(result) - expected) < bound);
 }
 
