@@ -103,6 +103,7 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{{"micro_batches", "1"}, {"timeout", "1h"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
     .sends_gradients = [](const Parameters&) { return true; },
+    .worker_vectors = 1,  // gradients of micro-batches
     .worker_bytes = 2'700,
 });
 

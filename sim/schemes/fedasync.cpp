@@ -105,7 +105,7 @@ const Register<SchemeEntry> entry({
         },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
-    .workers_hold = WorkersHold::own_weights,
+    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
 });
 
 }  // namespace

@@ -115,8 +115,8 @@ const Register<SchemeEntry> entry({
         },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(concurrency_of(parameters, plan.workers)); },
-    .workers_hold = WorkersHold::own_weights,
-    .worker_vectors = 2,  // the weights that it began from, and its change
+    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
+    .worker_vectors = 1,  // its change
     .outer_optimizer =
         [](const Parameters& parameters) {
           OptimizerChoice server{"sgd", {}};

@@ -71,7 +71,6 @@ const Register<SchemeEntry> entry({
     .updates_per_epoch = [](const Parameters& parameters,
                             const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("batch")); },
     .sends_gradients = [](const Parameters&) { return true; },
-    .workers_hold = WorkersHold::own_version,
 });
 
 }  // namespace

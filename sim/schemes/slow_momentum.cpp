@@ -70,7 +70,8 @@ const Register<SchemeEntry> entry({
           return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
         },
     .workers_hold = WorkersHold::own_weights,
-    .worker_vectors = 2,  // u, and the weights of the round
+    .worker_vectors = 1,  // the weights of the round; u is the same for all
+    .worker_bytes = 2'300,
     .outer_optimizer =
         [](const Parameters&) {
           OptimizerChoice outer{"sgd", {}};

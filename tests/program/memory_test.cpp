@@ -1,6 +1,7 @@
 // What `straggler check` estimates of memory, against what runs take: for every scheme and way of exchange, within a factor of 1.5.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -31,10 +32,16 @@ training:
   stop: {updates: 40}
 )";
 
-/// As a scenario writes it: "{kind: local_sgd, steps: 3}".
+/// As a scenario writes it: "{kind: local_sgd, steps: 3}", "{kind: post_local_sgd, start: {epochs: 2}}".
 std::string text_of(const std::string& name, const nlohmann::json& parameters) {
   std::string text = "{kind: " + name;
-  for (const auto& [key, value] : parameters.items()) text += ", " + key + ": " + value.get<std::string>();
+  std::map<std::string, std::string> maps;
+  for (const auto& [key, value] : parameters.items()) {
+    const std::size_t dot = key.find('.');
+    std::string& to = dot == std::string::npos ? text : maps[key.substr(0, dot)];
+    to += ", " + key.substr(dot == std::string::npos ? 0 : dot + 1) + ": " + value.get<std::string>();
+  }
+  for (const auto& [key, inside] : maps) text += ", " + key + ": {" + inside.substr(2) + "}";
   return text + "}";
 }
 
