@@ -1,5 +1,6 @@
 // Every registered scheme in its variants, on a cluster where faults strike; random faults.
 #pragma once
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -8,14 +9,15 @@
 
 namespace straggler::test {
 
-/// How many random stories are drawn for each variant, and one in how many moments is tried: fewer under sanitizers, where a run takes
-/// ten times as long.
+/// How many random stories are drawn for each variant, and one in how many moments is tried: all of them by tools/check_long, fewer under
+/// sanitizers, where a run takes ten times as long.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::uint64_t draws = 8;
 inline constexpr int one_moment_in = 3;
 #else
-inline constexpr std::uint64_t draws = 60;
-inline constexpr int one_moment_in = 1;
+inline const bool check_long = std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
+inline const std::uint64_t draws = check_long ? 60 : 25;
+inline const int one_moment_in = check_long ? 1 : 2;
 #endif
 
 struct Variant {

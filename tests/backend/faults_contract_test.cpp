@@ -85,7 +85,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
     for (const std::string fidelity : {"fluid", "stepwise"}) {
       if (fidelity == "stepwise" && !variant.all_reduce) continue;
       for (const int struck : {13, 22, 61}) {
-        if (one_moment_in > 1 && struck != 22) continue;
+        if (one_moment_in > 2 && struck != 22) continue;
         for (const Story& story : stories(workers, struck)) {
           CAPTURE(variant.scheme);
           CAPTURE(fidelity);
