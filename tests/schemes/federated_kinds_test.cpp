@@ -193,7 +193,7 @@ TEST_CASE("FedBuff damps a change by its age, and steps by the server's rate") {
   CHECK(distance(after(2, ", server_rate: 0.5"), expected(0.5)) <= 16 * one_eps);
 }
 
-TEST_CASE("asynchronous federated learning keeps as many clients training as it is told to") {
+TEST_CASE("asynchronous federated learning keeps the stated number of clients training") {
   // Eight clients of whom three train at any time: every update is answered by one invitation, so that three times an update's samples are
   // under way.
   const std::vector<std::string> slow = {"devices.node.jitter={kind: gamma, shape: 2}", "training.stop.updates=200"};
