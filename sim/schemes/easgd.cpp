@@ -8,7 +8,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::easgd {
 namespace {
 
 class Easgd final : public Scheme {
@@ -85,4 +85,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::easgd

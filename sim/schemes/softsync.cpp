@@ -7,7 +7,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::softsync {
 namespace {
 
 enum class Damping { none, inverse };
@@ -93,4 +93,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::softsync
