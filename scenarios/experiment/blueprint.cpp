@@ -257,6 +257,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
+  plan.selection = scheme_entry->selection(training.scheme.parameters);
   plan.train_samples = data.train;
   plan.shared_stream = streams.shared;
   plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;

@@ -48,13 +48,14 @@ struct Blueprint {
   std::unique_ptr<UpdateRule> optimizer;
   std::unique_ptr<UpdateRule> outer_optimizer;  // null: the scheme has none
   std::unique_ptr<Compression> compression;     // null: gradients travel as they are
-  CostTable cost;  // of what is priced: the model, or another one; no layers if just bytes are
+  CostTable cost;                               // of what is priced: the model, or another one; no layers if just bytes are
   std::shared_ptr<const Fabric> fabric;
   std::unique_ptr<SharingModel> sharing;
   std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
   std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
   std::vector<std::uint32_t> group_of;                               // [workers]
   std::vector<Rank> first_of_group;                                  // [groups]: worker
+  std::vector<std::unique_ptr<Availability>> availability;           // [groups], null: always; empty: all are there, always
   CollectiveShape shape;
   UniformLinks uniform;         // as between the first worker and the first on another host
   std::vector<Bucket> buckets;  // of a gradient; empty: one
@@ -128,6 +129,8 @@ struct Blueprint {
   void resolve_training(const Scenario& scenario);
   void resolve_compression(const Scenario& scenario);
   void resolve_cluster(const Scenario& scenario);
+  void resolve_availability(const Scenario& scenario);
+  void resolve_client_seconds(const Scenario& scenario);
   void require_one_host(const Scenario& scenario) const;
   void resolve_collective(const Scenario& scenario);
   void check_stepwise(const Scenario& scenario) const;

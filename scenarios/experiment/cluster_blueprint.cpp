@@ -134,10 +134,62 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   }
   fabric = make_fabric(scenario);
   resolve_aggregators(scenario);
+  resolve_availability(scenario);
+  resolve_client_seconds(scenario);
   if (plan.cell_chunks > 0) require_one_host(scenario);
   const Kind& kind = spec.network.sharing;
   sharing =
       at_place(scenario, "cluster.network.sharing", [&] { return Registry<SharingEntry>::instance().at(kind.name).make(kind.parameters); });
+}
+
+void Blueprint::resolve_availability(const Scenario& scenario) {
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Kind& kind = groups[g].availability;
+    const std::string place = "cluster.workers[" + std::to_string(g) + "].availability";
+    availability.push_back(
+        at_place(scenario, place, [&] { return Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters); }));
+    if (availability.back() && !scheme_entry->invites)
+      throw_error(scenario, place,
+                  "in " + scheme_entry->name +
+                      " every worker takes part all the time, and nobody invites clients; take a federated scheme such as fedavg, or write "
+                      "cluster.faults: [{kind: crash, worker: 0, at: 60s, restart_after: 30s}]");
+  }
+  const auto is_there = [](const std::unique_ptr<Availability>& pattern) { return pattern != nullptr; };
+  if (!std::ranges::any_of(availability, is_there)) return availability.clear();
+  plan.clients_come_and_go = true;
+  for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
+    const FaultSpec::Kind kind = scenario.cluster.faults[i].kind;
+    if (kind == FaultSpec::Kind::crash || kind == FaultSpec::Kind::join || kind == FaultSpec::Kind::leave)
+      throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+                  "workers come and go by their availability, and crash, join and leave stand for the same; remove one of the two");
+  }
+}
+
+/// Of a client alone: its passes or steps, and the weights there and back.
+void Blueprint::resolve_client_seconds(const Scenario& scenario) {
+  if (plan.selection.by != ClientSelection::By::speed) return;
+  const ClusterSpec& spec = scenario.cluster;
+  const Parameters& parameters = scenario.training.scheme.parameters;
+  for (std::size_t g = 0; g < spec.workers.size(); ++g) {
+    const WorkerGroup& group = spec.workers[g];
+    for (std::int64_t i = 0; i < group.count; ++i) {
+      const Rank worker = first_of_group[g] + static_cast<Rank>(i);
+      const DeviceRow* row = row_of(group, i);
+      const std::unique_ptr<ComputeTime>& own = row ? row_times[g][static_cast<std::size_t>(i) % group.rows.size()] : group_times[g];
+      const std::int64_t batch = plan.batch_of(worker);
+      const ComputeTime::Split split = (own ? own : group_times[g])->at(batch);
+      const double samples = static_cast<double>(plan.drawn_of(worker, plan.part_samples(worker)));
+      const double batches = parameters.has("local_steps")
+                                 ? static_cast<double>(parameters.count("local_steps"))
+                                 : samples / static_cast<double>(batch) * static_cast<double>(parameters.count("local_epochs"));
+      const double each = split.overhead + split.per_sample * static_cast<double>(batch);
+      const double computing = batches * each * group.slowdown * (row ? row->slowdown : 1);
+      const LinkSpec& link = link_of(spec, group, i);
+      plan.client_seconds.push_back(
+          static_cast<float>(computing + static_cast<double>(model_bytes) * (1 / link.up + 1 / link.down) + 2 * link.latency));
+    }
+  }
 }
 
 std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
@@ -255,6 +307,11 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.overlap = spec.network.collective.overlap;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
   out.faults = faults(scenario);
+  for (const std::unique_ptr<Availability>& pattern : availability) out.availability.push_back(pattern.get());
+  if (!availability.empty()) {
+    out.group_of = group_of;
+    out.first_of_group = first_of_group;
+  }
   out.on_failure = failure_choice.of(scenario.training.scheme.parameters);
   out.background = background(scenario);
   out.seed = scenario.seed;

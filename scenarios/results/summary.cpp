@@ -60,6 +60,10 @@ void add_bytes(Fields& fields, const RunRecord& record) {
   fields.count("dropped_contributions", record.dropped.contributions);
   fields.count("dropped_samples", record.dropped.samples);
   fields.count("dropped_bytes", record.dropped.bytes);
+  if (record.clients.present) {
+    fields.number("clients_present", *record.clients.present);
+    fields.count("clients_lost", record.clients.lost);
+  }
   fields.number("bytes_up_per_worker", ratio(static_cast<double>(record.bytes_up), workers));
   fields.number("bytes_down_per_worker", ratio(static_cast<double>(record.bytes_down), workers));
   fields.number("loading_total_s", ratio(per_second(loading), workers));

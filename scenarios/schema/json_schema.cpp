@@ -184,7 +184,10 @@ class Maker {
     }
     Json& map = to.properties[parameter.name.substr(0, dot)];
     if (map.is_null()) map = {{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
-    map["properties"][parameter.name.substr(dot + 1)] = schema;
+    const std::string inside = parameter.name.substr(dot + 1);
+    if (inside == "kind") map = {{"anyOf", {schema, map}}};  // its name alone, or the map
+    Json& whole = map.contains("anyOf") ? map["anyOf"][1] : map;
+    whole["properties"][inside] = schema;
   }
 
   const Vocabulary& vocabulary_;

@@ -99,6 +99,14 @@ Part<WorkerGroup> group_part() {
                                            .otherwise = "one a worker"}),
       two_words(&WorkerGroup::busy_waiting, {.name = "waiting", .meaning = "`busy`: a worker that waits for messages occupies a core"},
                 "busy", "yield"),
+      written_if<WorkerGroup>(
+          [](const WorkerGroup& spec) { return spec.availability.name != "always"; },
+          kind(&WorkerGroup::availability, {.name = "availability",
+                                            .meaning = "when these clients are there, in federated schemes ([model.md](model.md#clients-"
+                                                       "that-come-and-go)); `straggler list availability`",
+                                            .fallback = "always",
+                                            .kind = KindGroup::availability,
+                                            .fallback_kind = "always"})),
       field(&WorkerGroup::population, {.name = "population",
                                        .type = ValueType::path,
                                        .meaning = "one device a row, below",

@@ -106,6 +106,7 @@ struct WorkerGroup {
   std::optional<std::int64_t> cores_per_host;  // none: one a worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
+  Kind availability{"always", {}};             // when these workers are there
   std::string population;                      // path of the file with one device a row; empty: all workers are alike
   std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;

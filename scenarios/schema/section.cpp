@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -281,12 +282,22 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   const Word* word = context.vocabulary.find(group, kind.name);
   if (word != nullptr) {
     std::map<std::string, Section> maps;  // of parameters with a dot
+    std::set<std::string> named_alone;    // of those, whose `kind` stands in place of the map
     for (const Parameter& parameter : word->parameters) {
       const std::size_t dot = parameter.name.find('.');
       Section* holder = &section;
       Parameter inside = parameter;
       if (dot != std::string::npos) {
         const std::string map = parameter.name.substr(0, dot);
+        if (inside.name.substr(dot + 1) == "kind") {
+          // Its name alone, as of any kind.
+          if (const YamlNode* alone = section.find(map); alone != nullptr && alone->type == YamlNode::Type::scalar) {
+            named_alone.insert(map);
+            inside.name = map;
+            if (const std::optional<Value> value = section.value(inside)) kind.parameters.set(parameter.name, *value);
+          }
+        }
+        if (named_alone.contains(map)) continue;
         auto found = maps.find(map);
         if (found == maps.end()) found = maps.emplace(map, section.section(map)).first;
         holder = &found->second;

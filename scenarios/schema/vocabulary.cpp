@@ -31,6 +31,8 @@ std::string_view name_of(KindGroup group) {
       return "schedule";
     case KindGroup::compression:
       return "compression";
+    case KindGroup::availability:
+      return "availability";
   }
   throw std::logic_error("no such group of kinds");
 }

@@ -28,7 +28,8 @@ enum class KindGroup {
   partition,
   optimizer,
   schedule,
-  compression
+  compression,
+  availability
 };
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);

@@ -9,6 +9,7 @@
 #include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/cluster/availability.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/device_profile.hpp"
 #include "sim/cluster/topology.hpp"
@@ -88,6 +89,7 @@ const Vocabulary& Vocabulary::from_registries() {
       {KindGroup::optimizer, words_of<OptimizerEntry>()},
       {KindGroup::schedule, words_of<ScheduleEntry>()},
       {KindGroup::compression, words_of<CompressorEntry>()},
+      {KindGroup::availability, words_of<AvailabilityEntry>()},
   }};
   return vocabulary;
 }

@@ -25,9 +25,13 @@ bool timing_depends_on_seed(const Scenario& scenario) {
     const auto device = scenario.devices.find(group.device);
     return device == scenario.devices.end() || device->second.jitter.name != "none";
   };
+  const auto comes_and_goes = [](const WorkerGroup& group) {
+    return group.availability.name != "always" && group.availability.name != "trace";
+  };
   const auto is_random = [](const BackgroundSpec& traffic) { return traffic.random; };
   const std::string &partition = scenario.workload.partition.name, &data = scenario.workload.data.name;
   return std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), jitters) ||
+         std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), comes_and_goes) ||
          std::any_of(scenario.cluster.network.background.begin(), scenario.cluster.network.background.end(), is_random) ||
          (partition != "iid" && partition != "shared") || data == "text" || draws_who_acts(scenario);
 }

@@ -103,6 +103,11 @@ struct RunRecord {
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;
   } dropped;                        // contributions that arrived and went into no version
+  std::uint64_t empty_updates = 0;  // versions that nobody contributed to: rounds in which nobody answered in time
+  struct {
+    std::uint64_t lost = 0;         // went away while they took part in a round
+    std::optional<double> present;  // mean share of time in which one was present; none: all are, always
+  } clients;
   std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or under way at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;

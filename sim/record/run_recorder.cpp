@@ -72,6 +72,7 @@ void RunRecorder::count_contributions(std::uint64_t version, const Contributions
 
 bool RunRecorder::published(const Weights& weights, const Contributions& made, Time now) {
   count_contributions(weights->version, made, now);
+  if (made.empty()) ++record_.empty_updates;
   latest_ = weights;
   if (whole_epochs() > epochs_closed_) close_epoch(now);
 

@@ -76,7 +76,7 @@ class FedAsync final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters_without_rounds();
   all.push_back(
       {.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)});
   all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of what the client began from"));
@@ -94,17 +94,23 @@ const Register<SchemeEntry> entry({
     .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
     .parameters = parameters(),
     .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedAsync>(parameters); },
+    .make =
+        [](const Parameters& parameters) {
+          FederatedRounds::refuse_rounds(parameters);
+          return std::make_unique<FedAsync>(parameters);
+        },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = true,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           const FederatedRounds rounds(parameters);
-          return rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers));
+          return *rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers));
         },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
 });
 

@@ -22,8 +22,9 @@ class FedAvg final : public Scheme {
     for (;;) {
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        weights = co_await node.step(weights, gradient);
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
       }
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.server(), mine);
@@ -34,12 +35,12 @@ class FedAvg final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      weights = node.weighted_mean(parts, FederatedRounds::shares_of_samples(node, parts));
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) weights = node.weighted_mean(parts, rounds_.shares(node, parts));
       weights = co_await node.publish(weights);
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      clients.invite(weights);
     }
   }
 
@@ -64,13 +65,18 @@ const Register<SchemeEntry> entry({
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}},
                  {{"fraction", "0.5"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},
-                 {{"clients", "2"}, {"local_steps", "3"}}},
+                 {{"clients", "2"}, {"local_steps", "3"}},
+                 {{"clients", "2"}, {"over_select", "1.5"}},
+                 {{"deadline.time", "50ms"}, {"deadline.late", "partial"}},
+                 {{"fraction", "0.5"}, {"deadline.time", "200ms"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
 });
 

@@ -78,7 +78,7 @@ class FedBuff final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters_without_rounds();
   all.push_back({.name = "buffer",
                  .type = ValueType::count,
                  .fallback = "10",
@@ -103,20 +103,26 @@ const Register<SchemeEntry> entry({
     .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
                  {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},
                  {{"buffer", "2"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedBuff>(parameters); },
+    .make =
+        [](const Parameters& parameters) {
+          FederatedRounds::refuse_rounds(parameters);
+          return std::make_unique<FedBuff>(parameters);
+        },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           const FederatedRounds rounds(parameters);
-          return rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers)) /
+          return *rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers)) /
                  static_cast<double>(parameters.count("buffer"));
         },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(concurrency_of(parameters, plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
-    .worker_vectors = 1,  // its change
+    .worker_vectors = 1,                       // its change
     .outer_optimizer =
         [](const Parameters& parameters) {
           OptimizerChoice server{"sgd", {}};

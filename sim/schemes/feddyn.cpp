@@ -25,8 +25,9 @@ class FedDyn final : public Scheme {
       const Handle start = weights->value;  // x
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        const Gradient corrected = algebra.corrected(gradient, {{own, -1}, {weights->value, alpha_}, {start, -alpha_}});
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        const Gradient corrected = algebra.corrected(*gradient, {{own, -1}, {weights->value, alpha_}, {start, -alpha_}});
         weights = co_await node.step(weights, corrected);
       }
       own = algebra.combination({{own, 1}, {weights->value, -alpha_}, {start, alpha_}});
@@ -38,15 +39,17 @@ class FedDyn final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     std::optional<Weights> drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; none: 0
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      drift = grown(node, drift, weights, parts);
-      const Weights mean = node.mean(parts);
-      const Weights next = node.blend(mean, {mean, *drift}, {1, 1});
-      weights = node.algebra().with_statistics(next, node.algebra().difference(weights, mean));
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) {
+        drift = grown(node, drift, weights, parts);
+        const Weights mean = node.mean(parts);
+        const Weights next = node.blend(mean, {mean, *drift}, {1, 1});
+        weights = node.algebra().with_statistics(next, node.algebra().difference(weights, mean));
+      }
       weights = co_await node.publish(weights);
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      clients.invite(weights);
     }
   }
 
@@ -86,7 +89,9 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 2,  // h_i, and the weights of the round
 });

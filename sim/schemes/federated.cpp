@@ -2,18 +2,98 @@
 
 namespace straggler {
 
-std::vector<Parameter> FederatedRounds::parameters() {
-  std::vector<Parameter> all = {{.name = "fraction",
-                                 .type = ValueType::fraction,
-                                 .fallback = "1",
-                                 .meaning = "C, the share of the clients that take part in a round",
-                                 .range = Range::above_to(0, 1)},
-                                {.name = "clients",
-                                 .type = ValueType::count,
-                                 .meaning = "that take part in a round, as a number; stands above fraction",
-                                 .range = Range::at_least(1)}};
-  for (Parameter& local : local_parameters()) all.push_back(std::move(local));
+namespace {
+
+enum class Late { drop, partial };
+constexpr ChoiceTable<Late> late_choice("deadline.late", {{Late::drop, "drop"}, {Late::partial, "partial"}});
+using By = ClientSelection::By;
+constexpr ChoiceTable<By> selection_choice("selection.kind",
+                                           {{By::chance, "uniform"}, {By::samples, "by_samples"}, {By::speed, "fastest_of"}});
+
+constexpr int most_empty_rounds = 1000;
+
+template <class Enumerator>
+Parameter optional_choice(const ChoiceTable<Enumerator>& table, std::string meaning) {
+  return {.name = std::string(table.parameter_name()), .type = ValueType::choice, .meaning = std::move(meaning), .choices = table.names()};
+}
+
+std::vector<Parameter> share_parameters() {
+  return {{.name = "fraction",
+           .type = ValueType::fraction,
+           .fallback = "1",
+           .meaning = "C, the share of the clients that take part in a round",
+           .range = Range::above_to(0, 1)},
+          {.name = "clients",
+           .type = ValueType::count,
+           .meaning = "that take part in a round, as a number; stands above fraction",
+           .range = Range::at_least(1)}};
+}
+
+std::vector<Parameter> selection_parameters() {
+  return {optional_choice(selection_choice,
+                          "who is invited, of those that may be: uniform, all alike, is the default; by_samples: in proportion to their "
+                          "numbers of samples, and contributions count alike; fastest_of: the fastest of d for each place"),
+          {.name = "selection.d",
+           .type = ValueType::count,
+           .meaning = "of fastest_of: clients that are drawn for each place, 2 unless it is set",
+           .range = Range::between(1, 1e6)}};
+}
+
+std::vector<Parameter> round_parameters(const std::string& refused) {
+  return {
+      {.name = "deadline.time",
+       .type = ValueType::time,
+       .meaning = refused + "time after which a round is closed, whoever is missing",
+       .range = Range::above(0)},
+      optional_choice(late_choice, refused + "drop, the default: who is late works on for nothing; partial: a client trains for no longer "
+                                             "than the deadline, and sends what it has"),
+      {.name = "over_select",
+       .meaning = refused + "times as many clients are invited as count: the first ones do, the others work on for nothing",
+       .range = Range::between(1, 1e6)}};
+}
+
+void append(std::vector<Parameter>& to, std::vector<Parameter> more) {
+  for (Parameter& parameter : more) to.push_back(std::move(parameter));
+}
+
+std::vector<Parameter> all_parameters(const std::string& refused) {
+  std::vector<Parameter> all = share_parameters();
+  append(all, FederatedRounds::local_parameters());
+  append(all, round_parameters(refused));
+  append(all, selection_parameters());
   return all;
+}
+
+}  // namespace
+
+FederatedRounds::FederatedRounds(const Parameters& parameters)
+    : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1), local_epochs_(parameters.count("local_epochs")) {
+  if (parameters.has("clients")) clients_ = parameters.count("clients");
+  if (parameters.has("local_steps")) local_steps_ = parameters.count("local_steps");
+  if (parameters.has("deadline.time"))
+    deadline_ = Time::from_seconds(std::min(parameters.number("deadline.time"), Time::limit().seconds()));
+  if (parameters.has("deadline.late")) partial_ = late_choice.of(parameters) == Late::partial;
+  if (parameters.has("over_select")) over_select_ = parameters.number("over_select");
+  waits_ = failure_choice.of(parameters) == OnFailure::wait;
+  by_samples_ = selection(parameters).by == By::samples;
+}
+
+std::vector<Parameter> FederatedRounds::parameters() { return all_parameters(""); }
+std::vector<Parameter> FederatedRounds::parameters_without_rounds() { return all_parameters("refused here, where there are no rounds: "); }
+
+void FederatedRounds::refuse_rounds(const Parameters& parameters) {
+  for (const char* name : {"deadline.time", "over_select"})
+    if (parameters.has(name))
+      throw std::invalid_argument(std::string(name) +
+                                  ": this scheme has no rounds, so that nobody is late; remove it, or take a scheme with rounds: fedavg, "
+                                  "fedprox, fednova, scaffold, feddyn, fedopt, hierarchical");
+}
+
+ClientSelection FederatedRounds::selection(const Parameters& parameters) {
+  ClientSelection selection;
+  if (parameters.has("selection.kind")) selection.by = selection_choice.of(parameters);
+  if (selection.by == By::speed) selection.candidates = parameters.has("selection.d") ? parameters.count("selection.d") : 2;
+  return selection;
 }
 
 std::vector<Parameter> FederatedRounds::local_parameters() {
@@ -28,7 +108,8 @@ std::vector<Parameter> FederatedRounds::local_parameters() {
            .range = Range::at_least(1)}};
 }
 
-double FederatedRounds::per_epoch(const TrainingPlan& plan) const {
+std::optional<double> FederatedRounds::per_epoch(const TrainingPlan& plan) const {
+  if (deadline_) return std::nullopt;
   double samples = 0;  // of a round of all clients
   for (Rank worker = 0; worker < plan.workers; ++worker)
     samples += local_steps_ ? static_cast<double>(*local_steps_ * plan.batch_of(worker))
@@ -44,8 +125,25 @@ bool nobody_is_in(const Node& node) {
 }
 }  // namespace
 
-Task<std::vector<Weights>> FederatedRounds::contributions(Node& node, const Weights& weights) const {
-  const std::vector<Rank> first = *invited(node, weights->version);  // if one of them comes back, it takes part by itself
+bool FederatedRounds::takes_part(const Node& node, Weights& weights) const {
+  if (keeps_account(node)) {
+    weights.edit().participants = static_cast<std::int32_t>(clients_of(node.workers()));
+    return begins(node, {0, node.workers()});
+  }
+  const auto clients = sampled(node, weights->version);
+  weights.edit().participants = static_cast<std::int32_t>(clients->size());
+  return std::binary_search(clients->begin(), clients->end(), node.self());
+}
+
+bool FederatedRounds::begins(const Node& node, Node::Pool pool) const {
+  const std::uint32_t life = node.present(node.self()).life;
+  if (life != 0 && life != Peer::any_life) return false;
+  const auto first = node.first_clients(pool, invited_of(pool.count));
+  return std::binary_search(first->begin(), first->end(), node.self());
+}
+
+Task<std::vector<Weights>> FederatedRounds::of_those_sampled(Node& node, Weights weights) const {
+  const std::vector<Rank> first = *sampled(node, weights->version);  // if one of them comes back, it takes part by itself
   std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, first, GatherUntil::nobody_left);
   while (parts.empty()) {
     std::vector<Rank> others;
@@ -58,6 +156,118 @@ Task<std::vector<Weights>> FederatedRounds::contributions(Node& node, const Weig
     if (parts.empty() && nobody_is_in(node)) co_await node.receive<MembershipNotice>();
   }
   co_return parts;
+}
+
+FederatedRounds::Server::Server(const FederatedRounds& rounds, Node& node, Node::Pool pool, bool always_keeps_account)
+    : rounds_(rounds),
+      node_(node),
+      pool_(pool),
+      keeps_account_(always_keeps_account || rounds.keeps_account(node)),
+      whole_(pool.count == node.workers() && node.is_server()),
+      busy_(node) {}
+
+void FederatedRounds::Server::note_invited(const std::vector<Rank>& ranks) {
+  for (const Rank rank : ranks) busy_.add(rank);
+  awaited_ = std::set<Rank>(ranks.begin(), ranks.end());
+  wanted_ = std::min(static_cast<std::size_t>(rounds_.clients_of(pool_.count)), ranks.size());
+}
+
+bool FederatedRounds::Server::draw_and_invite(const Weights& weights) {
+  for (const Rank rank : busy_.lost()) busy_.remove(rank);
+  const std::vector<Rank> ranks =
+      node_.draw_clients(pool_, rounds_.invited_of(pool_.count), draws_++, [this](Rank rank) { return busy_.may_train(rank); });
+  note_invited(ranks);
+  node_.broadcast(weights, ranks);
+  return !ranks.empty();
+}
+
+void FederatedRounds::Server::invite(const Weights& weights) {
+  if (keeps_account_) {
+    draw_and_invite(weights);
+    return;
+  }
+  const auto ranks = rounds_.sampled(node_, weights->version);
+  node_.broadcast(weights, *ranks);
+}
+
+Task<std::vector<Weights>> FederatedRounds::Server::contributions(Weights weights) {
+  return keeps_account_ ? of_those_invited(std::move(weights)) : rounds_.of_those_sampled(node_, std::move(weights));
+}
+
+/// A client that crashed is asked again when it is back, where the others wait for it.
+void FederatedRounds::Server::forget_lost(const Weights& weights) {
+  for (const Rank rank : busy_.lost()) {
+    if (rounds_.waits_ && !node_.plan().clients_come_and_go && awaited_.contains(rank) && node_.awaits(rank)) {
+      if (!node_.is_member(rank)) continue;
+      busy_.add(rank);
+      node_.broadcast(weights, std::span(&rank, 1));
+      continue;
+    }
+    busy_.remove(rank);
+    awaited_.erase(rank);
+  }
+}
+
+bool FederatedRounds::Server::counts(const From<Weights>& part, const Weights& weights) const {
+  const bool worked = !part->made().empty() && part->made().front().steps > 0;
+  return worked && part->version == weights->version && part->progress == weights->progress && awaited_.contains(part.sender.rank);
+}
+
+void FederatedRounds::Server::note_round(bool empty) {
+  empty_rounds_ = empty && wanted_ > 0 ? empty_rounds_ + 1 : empty ? empty_rounds_ : 0;
+  if (empty_rounds_ == most_empty_rounds)
+    throw std::invalid_argument("training.scheme.deadline.time: nobody answered in " + std::to_string(most_empty_rounds) +
+                                " rounds, one after another, within " + std::to_string(rounds_.deadline_->seconds()) +
+                                " s; write a longer time, or late: partial");
+}
+
+Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights weights) {
+  std::optional<Pending<TimerOperation>> timer;
+  if (rounds_.deadline_ && !rounds_.partial_) timer.emplace(node_.begin(node_.timer(*rounds_.deadline_)));
+  if (draws_ == 0) {
+    note_invited(*node_.first_clients(pool_, rounds_.invited_of(pool_.count)));
+    ++draws_;
+  }
+  std::vector<From<Weights>> parts;
+  forget_lost(weights);
+  for (;;) {
+    if (wanted_ > 0 && parts.size() >= wanted_) break;
+    if (awaited_.empty()) {
+      if (!parts.empty()) break;
+      // Everybody of this round is lost, or nobody was there to be invited.
+      if (!draw_and_invite(weights)) {
+        if (!timer && !whole_ && busy_.count() == 0) break;
+        if (node_.plan().clients_come_and_go) node_.backend().await_comers();
+      }
+    }
+    std::optional<From<Weights>> arrived;
+    if (timer) {
+      auto first = co_await first_of_in_flight(*timer, node_.arrival<Weights>());
+      if (first.index() == 0) break;
+      arrived = std::get<1>(std::move(first));
+    } else {
+      arrived = co_await node_.arrival<Weights>();
+    }
+    if (!arrived) {
+      forget_lost(weights);
+      continue;
+    }
+    busy_.remove(arrived->sender.rank);
+    const bool good = counts(*arrived, weights);
+    awaited_.erase(arrived->sender.rank);
+    if (good)
+      parts.push_back(std::move(*arrived));
+    else
+      node_.discard<Weights>(*arrived);
+  }
+  note_round(parts.empty());
+  std::sort(parts.begin(), parts.end(), [](const From<Weights>& a, const From<Weights>& b) { return a.sender.rank < b.sender.rank; });
+  co_return payloads(parts);
+}
+
+std::vector<double> FederatedRounds::shares(const Node& node, const std::vector<Weights>& parts) const {
+  if (by_samples_) return std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size()));
+  return shares_of_samples(node, parts);
 }
 
 std::vector<double> FederatedRounds::shares_of_samples(const Node& node, const std::vector<Weights>& parts) {

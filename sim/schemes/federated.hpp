@@ -4,53 +4,90 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include "sim/schemes/busy_clients.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler {
 
+/// The gradient of a local step, or nothing if the client's time is over first.
+class LocalGradient final {
+ public:
+  /// `timer`: in flight; null: the client takes its time.
+  LocalGradient(Node& node, Pending<TimerOperation>* timer, const Weights& weights, const DrawnBatch& batch) {
+    if (timer)
+      what_.emplace<Timed>(*timer, node.gradient(weights, batch));
+    else
+      what_.emplace<Pending<GradientOperation>>(node.gradient(weights, batch));
+  }
+  LocalGradient(const LocalGradient&) = delete;
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    if (Timed* const timed = std::get_if<Timed>(&what_)) return timed->await_suspend(waiter);
+    return std::get<Pending<GradientOperation>>(what_).await_suspend(waiter);
+  }
+  std::optional<Gradient> await_resume() {
+    Timed* const timed = std::get_if<Timed>(&what_);
+    if (!timed) return std::get<Pending<GradientOperation>>(what_).await_resume();
+    auto first = timed->await_resume();
+    if (first.index() == 0) return std::nullopt;
+    return std::get<1>(std::move(first));
+  }
+
+ private:
+  using Timed = FirstOf<TimerOperation, GradientOperation, Pending<TimerOperation>&>;
+  std::variant<std::monostate, Pending<GradientOperation>, Timed> what_;
+};
+
 class FederatedRounds {
  public:
-  explicit FederatedRounds(const Parameters& parameters)
-      : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1), local_epochs_(parameters.count("local_epochs")) {
-    if (parameters.has("clients")) clients_ = parameters.count("clients");
-    if (parameters.has("local_steps")) local_steps_ = parameters.count("local_steps");
-  }
+  explicit FederatedRounds(const Parameters& parameters);
   /// The declarations that a scheme adds to its parameters.
   static std::vector<Parameter> parameters();
   /// Those of them that say how long a client trains, for schemes in which all clients take part.
   static std::vector<Parameter> local_parameters();
-  /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool.
-  double per_epoch(const TrainingPlan& plan) const;
+  /// The same for a scheme without rounds, in which nobody is late: what makes no sense there is declared, to be refused with a reason.
+  static std::vector<Parameter> parameters_without_rounds();
+  /// Throws std::invalid_argument if one of those is given.
+  static void refuse_rounds(const Parameters& parameters);
+  static ClientSelection selection(const Parameters& parameters);
+  /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool. None: a deadline decides.
+  std::optional<double> per_epoch(const TrainingPlan& plan) const;
 
-  /// Clients of a round: `clients`, or max(1, C·K) of K workers.
+  /// Clients whose contributions count in a round: `clients`, or max(1, C·K) of K workers.
   std::int64_t clients_of(Rank workers) const {
     if (clients_) return std::min<std::int64_t>(*clients_, workers);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(fraction_ * static_cast<double>(workers))));
   }
-  /// The clients of a round, ascending. They follow from the seed, so the first round needs no message.
-  std::shared_ptr<const std::vector<Rank>> invited(const Node& node, std::uint64_t round) const {
-    return node.sample_workers(clients_of(node.workers()), round);
+  /// Clients that are invited to a round: over_select times as many.
+  std::int64_t invited_of(Rank workers) const {
+    return std::min<std::int64_t>(std::llround(static_cast<double>(clients_of(workers)) * over_select_), workers);
   }
   /// Whether this worker is among the clients of its first round; `weights` learns how many they are. A function of its own, since a
   /// coroutine's frame would keep the list.
-  bool takes_part(const Node& node, Weights& weights) const {
-    const auto clients = invited(node, weights->version);
-    weights.edit().participants = static_cast<std::int32_t>(clients->size());
-    return std::binary_search(clients->begin(), clients->end(), node.self());
-  }
-  /// What the clients of this round send. If all of them have failed or left, everybody else is asked, until somebody answers.
-  Task<std::vector<Weights>> contributions(Node& node, const Weights& weights) const;
+  bool takes_part(const Node& node, Weights& weights) const;
+  /// The same among the workers of a pool; a new life waits to be invited.
+  bool begins(const Node& node, Node::Pool pool) const;
+  /// Of some workers, who are invited to a round, none or too few may answer: the server keeps account of who is busy.
+  bool keeps_account(const Node& node) const { return deadline_ || over_select_ > 1 || node.plan().clients_come_and_go; }
 
-  /// Of each part, its client's share of the samples that all of these clients have: n_k / Σ n_k.
+  bool has_deadline() const { return deadline_.has_value(); }
+  /// Of each part, its client's weight in the mean: its share of the samples that all of these clients have, n_k / Σ n_k; the same for all
+  /// where clients with more samples are drawn more often.
+  std::vector<double> shares(const Node& node, const std::vector<Weights>& parts) const;
   static std::vector<double> shares_of_samples(const Node& node, const std::vector<Weights>& parts);
 
   /// The batches of one client in one round.
   class LocalBatches {
    public:
     LocalBatches(Node& node, const FederatedRounds& rounds)
-        : node_(node), epochs_(rounds.local_epochs_), steps_(rounds.local_steps_.value_or(0)) {}
+        : node_(node), epochs_(rounds.local_epochs_), steps_(rounds.local_steps_.value_or(0)) {
+      if (rounds.deadline_ && rounds.partial_) timer_.emplace(node.begin(node.timer(*rounds.deadline_)));
+    }
     std::optional<DrawnBatch> next() {
       if (steps_ > 0) return done_ < steps_ ? (++done_, std::optional(node_.next_batch(node_.batch_size()))) : std::nullopt;
       const std::uint64_t pass = node_.plan().drawn_of(node_.self(), node_.part_samples(node_.self()));
@@ -63,17 +100,65 @@ class FederatedRounds {
       seen_ += batch.size;
       return batch;
     }
+    /// None: the deadline has come, and the client sends what it has.
+    LocalGradient gradient(const Weights& weights, const DrawnBatch& batch) {
+      return LocalGradient(node_, timer_ ? &*timer_ : nullptr, weights, batch);
+    }
 
    private:
     Node& node_;
     std::int64_t epochs_, steps_, done_ = 0;  // steps: 0 where passes count
     std::uint64_t seen_ = 0;                  // samples of this pass
+    std::optional<Pending<TimerOperation>> timer_;
+  };
+
+  /// Whom a server, or an aggregator, invites, and whose contributions count.
+  class Server {
+   public:
+    /// Both outlive this. Of an aggregator: its group, `always_keeps_account` where it invites some of them only.
+    Server(const FederatedRounds& rounds, Node& node) : Server(rounds, node, {0, node.workers()}, false) {}
+    Server(const FederatedRounds& rounds, Node& node, Node::Pool pool, bool always_keeps_account);
+    /// What the clients of this round send, in rank order. Without deadline, at least one: if all of them have failed or left, others are
+    /// asked, until somebody answers (of an aggregator: nothing if nobody is there). With it, perhaps nothing.
+    Task<std::vector<Weights>> contributions(Weights weights);
+    /// To the next round.
+    void invite(const Weights& weights);
+
+   private:
+    Task<std::vector<Weights>> of_those_invited(Weights weights);
+    /// False: nobody may be invited.
+    bool draw_and_invite(const Weights& weights);
+    void note_invited(const std::vector<Rank>& ranks);
+    void forget_lost(const Weights& weights);
+    bool counts(const From<Weights>& part, const Weights& weights) const;
+    void note_round(bool empty);
+
+    const FederatedRounds& rounds_;
+    Node& node_;
+    Node::Pool pool_;
+    bool keeps_account_, whole_;
+    BusyClients busy_;        // of this round, and late ones of rounds before
+    std::set<Rank> awaited_;  // of this round
+    std::size_t wanted_ = 0;  // contributions that close this round
+    std::uint64_t draws_ = 0;
+    int empty_rounds_ = 0;  // one after another, to which somebody was invited
   };
 
  private:
-  double fraction_;
+  /// The clients of a round, ascending, where no account is kept. They follow from the seed, so the first round needs no message.
+  std::shared_ptr<const std::vector<Rank>> sampled(const Node& node, std::uint64_t round) const {
+    return node.sample_workers(clients_of(node.workers()), round);
+  }
+  Task<std::vector<Weights>> of_those_sampled(Node& node, Weights weights) const;
+
+  double fraction_ = 1;
   std::int64_t local_epochs_;
   std::optional<std::int64_t> clients_, local_steps_;
+  std::optional<Time> deadline_;
+  bool partial_ = false;  // at the deadline a client sends what it has
+  double over_select_ = 1;
+  bool waits_ = false;       // for clients that crash
+  bool by_samples_ = false;  // clients are drawn in proportion to their samples
 };
 
 }  // namespace straggler

@@ -21,8 +21,9 @@ class FedNova final : public Scheme {
       node.reset_optimizer();
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        weights = co_await node.step(weights, gradient);
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
       }
       co_await node.send(node.server(), weights);
       weights = co_await node.receive<Weights>(node.server());
@@ -31,19 +32,19 @@ class FedNova final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      weights = normalized(node, weights, parts);
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) weights = normalized(node, weights, parts);
       weights = co_await node.publish(weights);
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      clients.invite(weights);
     }
   }
 
   /// x - τ Σ p_k d_k = (1 - Σ p_k τ/τ_k) x + Σ (p_k τ/τ_k) y_k. Running statistics are averaged as they are.
-  static Weights normalized(const Node& node, const Weights& weights, const std::vector<Weights>& parts) {
+  Weights normalized(const Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
     const Algebra& algebra = node.algebra();
-    const std::vector<double> shares = FederatedRounds::shares_of_samples(node, parts);
+    const std::vector<double> shares = rounds_.shares(node, parts);
     double effective = 0;
     for (std::size_t k = 0; k < parts.size(); ++k) effective += shares[k] * steps_of(parts[k]);
     std::vector<Weights> all = {weights};
@@ -84,7 +85,9 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
 });
 

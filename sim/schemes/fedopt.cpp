@@ -27,8 +27,9 @@ class FedOpt final : public Scheme {
       node.reset_optimizer();
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        weights = co_await node.step(weights, gradient);
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
       }
       co_await node.send(node.server(), weights);
       weights = co_await node.receive<Weights>(node.server());
@@ -39,14 +40,17 @@ class FedOpt final : public Scheme {
     const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
     Optimizer optimizer = node.outer_optimizer();
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      const Weights mean = node.weighted_mean(parts, FederatedRounds::shares_of_samples(node, parts));
-      const Gradient change = algebra.difference(weights, mean);  // -Δ
-      const Weights next = co_await node.step(optimizer, weights, change);
-      weights = co_await node.publish(algebra.with_statistics(next, change));
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) {
+        const Weights mean = node.weighted_mean(parts, rounds_.shares(node, parts));
+        const Gradient change = algebra.difference(weights, mean);  // -Δ
+        const Weights next = co_await node.step(optimizer, weights, change);
+        weights = algebra.with_statistics(next, change);
+      }
+      weights = co_await node.publish(weights);
+      clients.invite(weights);
     }
   }
 
@@ -96,7 +100,9 @@ const Register<SchemeEntry> entry({
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(server_optimizer(parameters)); },
 });

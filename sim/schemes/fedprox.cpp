@@ -23,8 +23,9 @@ class FedProx final : public Scheme {
       const Handle start = weights->value;
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        const Gradient proximal = held_near(node, gradient, weights->value, start);
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        const Gradient proximal = held_near(node, *gradient, weights->value, start);
         weights = co_await node.step(weights, proximal);
       }
       const Weights mine = momentum_.outgoing(node, weights);
@@ -40,12 +41,12 @@ class FedProx final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      weights = node.weighted_mean(parts, FederatedRounds::shares_of_samples(node, parts));
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) weights = node.weighted_mean(parts, rounds_.shares(node, parts));
       weights = co_await node.publish(weights);
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      clients.invite(weights);
     }
   }
 
@@ -78,7 +79,9 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{{"mu", "0"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,  // the weights of the round
 });

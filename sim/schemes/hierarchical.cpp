@@ -73,11 +73,16 @@ class Hierarchical final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
+    if (!begins(node)) {
+      const Weights invited = co_await node.receive<Weights>(node.aggregator());
+      weights = momentum_.incoming(node, invited);
+    }
     for (;;) {
       FederatedRounds::LocalBatches batches(node, local_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        weights = co_await node.step(weights, gradient);
+        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
       }
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.aggregator(), mine);
@@ -86,7 +91,54 @@ class Hierarchical final : public Scheme {
     }
   }
 
+  /// The workers of an aggregator.
+  static Node::Pool pool_of(const Node& node, Rank aggregator) {
+    const std::vector<Rank>& first = node.plan().aggregation.first_worker;
+    return {first[index_of(aggregator)], first[index_of(aggregator) + 1] - first[index_of(aggregator)]};
+  }
+  /// It invites some of its group only, or it may lose some.
+  bool keeps_account(const Node& node, Node::Pool pool) const {
+    return local_.keeps_account(node) || local_.clients_of(pool.count) < pool.count;
+  }
+  bool begins(const Node& node) const {
+    const Node::Pool pool = pool_of(node, node.plan().aggregation.number_of(node.self()));
+    return !keeps_account(node, pool) || local_.begins(node, pool);
+  }
+
   Process aggregator(Node& node) const override {
+    const Node::Pool pool = pool_of(node, node.self() - node.aggregator(0));
+    return keeps_account(node, pool) ? inviting_aggregator(node, pool) : aggregator_of_all(node);
+  }
+
+  Process inviting_aggregator(Node& node, Node::Pool pool) const {
+    const std::vector<Rank> group = node.group();
+    FederatedRounds::Server clients(local_, node, pool, true);
+    Weights weights = node.initial_weights();
+    bool invited = true;  // to the first round
+    for (;;) {
+      const Weights start = weights;
+      Contributed contributed;
+      for (std::int64_t round = 0; round < edge_rounds_; ++round) {
+        if (!invited) clients.invite(weights);
+        invited = false;
+        const std::vector<Weights> parts = co_await clients.contributions(weights);
+        if (!parts.empty()) {
+          const Weights mean = node.weighted_mean(parts, local_.shares(node, parts));
+          contributed.add(mean);
+          weights = next_round(node, group, mean);
+        } else if (local_.has_deadline()) {
+          weights = next_round(node, group, weights);
+        } else {
+          break;  // nobody of the group is in
+        }
+      }
+      const Weights mine = contributed.to(start, weights);
+      co_await node.send(node.server(), mine);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+
+  Process aggregator_of_all(Node& node) const {
     const std::vector<Rank> group = node.group();
     Weights weights = node.initial_weights();
     std::vector<Peer> waiting;
@@ -116,7 +168,10 @@ class Hierarchical final : public Scheme {
       std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, aggregators);
       std::erase_if(parts, [](const Weights& part) { return part->made().empty(); });
       if (parts.empty()) {
-        while (nobody_is_in(node)) co_await node.receive<MembershipNotice>();
+        while (nobody_is_in(node)) {
+          if (node.plan().clients_come_and_go) node.backend().await_comers();
+          co_await node.receive<MembershipNotice>();
+        }
       } else {
         const Weights mean = average(node, parts);
         weights = co_await node.publish(mean);
@@ -182,7 +237,14 @@ std::vector<Parameter> parameters() {
        .type = ValueType::count,
        .meaning = "how many, at most one a worker; default: one a rack, or the square root of the number of workers",
        .range = Range::at_least(1)}};
-  for (Parameter& local : FederatedRounds::local_parameters()) all.push_back(std::move(local));
+  for (Parameter& shared : FederatedRounds::parameters()) {
+    if (shared.name == "fraction") {
+      shared.fallback.reset();
+      shared.meaning = "share of the clients of each group that take part in a round; default: all";
+    }
+    if (shared.name == "clients") shared.meaning = "of each group that take part in a round, as a number; stands above fraction";
+    all.push_back(std::move(shared));
+  }
   all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
@@ -194,6 +256,19 @@ Rank aggregators(const Parameters& parameters, const TrainingPlan& plan) {
   return plan.racks > 1 ? plan.racks : static_cast<Rank>(std::lround(std::sqrt(plan.workers)));
 }
 
+/// Rounds of the server in an epoch. `clients` is a number in each group.
+std::optional<double> rounds_per_epoch(const Parameters& parameters, const TrainingPlan& plan) {
+  const FederatedRounds rounds(parameters);
+  std::optional<double> all = rounds.per_epoch(plan);
+  if (!all) return all;
+  if (parameters.has("clients")) {
+    const double groups = aggregators(parameters, plan);
+    const double of_all = std::min(groups * static_cast<double>(parameters.count("clients")), static_cast<double>(plan.workers));
+    *all *= static_cast<double>(rounds.clients_of(plan.workers)) / of_all;
+  }
+  return *all / static_cast<double>(parameters.count("edge_rounds"));
+}
+
 const Register<SchemeEntry> entry({
     .name = "hierarchical",
     .summary = "federated averaging by aggregators of groups, several times, then by the server",
@@ -203,14 +278,14 @@ const Register<SchemeEntry> entry({
     .parameters = parameters(),
     .examples = {{{"edge_rounds", "2"}, {"aggregators", "3"}},
                  {{"edge_rounds", "2"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},
-                 {{"local_steps", "3"}, {"aggregators", "1"}}},
+                 {{"local_steps", "3"}, {"aggregators", "1"}},
+                 {{"edge_rounds", "2"}, {"aggregators", "2"}, {"fraction", "0.5"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Hierarchical>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .plain_sgd_alone = {{{"edge_rounds", "1"}, {"momentum_at_sync", "keep"}}},
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return FederatedRounds(parameters).per_epoch(plan) / static_cast<double>(parameters.count("edge_rounds"));
-        },
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return rounds_per_epoch(parameters, plan); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .aggregators = aggregators,
     .workers_hold = WorkersHold::own_weights,
 });

@@ -33,11 +33,17 @@ class Scaffold final : public Scheme {
       double steps = 0;                        // K
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(local, *batch);
-        sum = node.add(sum, gradient);
+        const std::optional<Gradient> gradient = co_await batches.gradient(local, *batch);
+        if (!gradient) break;
+        sum = node.add(sum, *gradient);
         ++steps;
-        const Gradient corrected = algebra.corrected(gradient, {{common, 1}, {own, -1}});
+        const Gradient corrected = algebra.corrected(*gradient, {{common, 1}, {own, -1}});
         local = co_await node.step(local, corrected);
+      }
+      if (steps == 0) {  // the deadline came before the first step: there is nothing to send
+        co_await node.send(node.server(), algebra.without_attached(global));
+        global = co_await node.receive<Weights>(node.server());
+        continue;
       }
       const Handle next = algebra.combination({{sum->value(), 1 / steps}});
       const Weights mine = algebra.attach(local, control, algebra.combination({{next, 1}, {own, -1}}));
@@ -48,19 +54,24 @@ class Scaffold final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
+    FederatedRounds::Server clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await rounds_.contributions(node, weights);
-      const Weights average = node.mean(parts);  // of what is attached, too
-      const double share = static_cast<double>(parts.size()) / node.workers();
-      const Handle common =
-          algebra.combination({{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
-      const Weights next = algebra.blend(average, weights, 1 - server_rate_);
-      weights = co_await node.publish(algebra.attach(algebra.without_attached(next), control, common));
-      const auto invited = rounds_.invited(node, weights->version);
-      node.broadcast(weights, *invited);
+      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      if (!parts.empty()) weights = next_weights(node, weights, parts);
+      weights = co_await node.publish(weights);
+      clients.invite(weights);
     }
+  }
+
+  Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
+    const Algebra& algebra = node.algebra();
+    const Weights average = node.mean(parts);  // of what is attached, too
+    const double share = static_cast<double>(parts.size()) / node.workers();
+    const Handle common =
+        algebra.combination({{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
+    const Weights next = algebra.blend(average, weights, 1 - server_rate_);
+    return algebra.attach(algebra.without_attached(next), control, common);
   }
 
   FederatedRounds rounds_;
@@ -82,12 +93,16 @@ const Register<SchemeEntry> entry({
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
     .parameters = parameters(),
-    .examples = {{{"fraction", "0.5"}}, {{"local_steps", "2"}, {"server_rate", "0.5"}}},
+    .examples = {{{"fraction", "0.5"}},
+                 {{"local_steps", "2"}, {"server_rate", "0.5"}},
+                 {{"deadline.time", "50ms"}, {"deadline.late", "partial"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
+                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
+    .selection = FederatedRounds::selection,
+    .invites = true,
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
     .worker_bytes = 2'900,

@@ -84,6 +84,7 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
     if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;
   }
+  if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
   if (workers_.change() && world_.is_worker(from) && world_.is_worker(to)) workers_write_each_other_ = true;
   auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
   delivery->operation = operation;
@@ -157,6 +158,7 @@ void PostOffice::drained(Delivery& delivery) {
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
+  if (invitation_watch_ && world_.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
     sender->complete();

@@ -30,6 +30,18 @@ class StateTransferWatch {
   ~StateTransferWatch() = default;
 };
 
+/// Told who is asked to take part, and who has answered.
+class InvitationWatch {
+ public:
+  /// Something is sent to that worker.
+  virtual void invited(Rank worker) = 0;
+  /// What it has sent has left.
+  virtual void answered(Rank worker) = 0;
+
+ protected:
+  ~InvitationWatch() = default;
+};
+
 class PostOffice {
  public:
   /// All outlive this.
@@ -43,6 +55,7 @@ class PostOffice {
   /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
+  void watch_invitations(InvitationWatch& watch) { invitation_watch_ = &watch; }
   /// True: a message is there and handled.
   bool receive(MailOperation& operation);
   /// A waiting receive was given its message.
@@ -104,8 +117,9 @@ class PostOffice {
   WireBytes wire_bytes_;
   Processors processors_;
   SignalBoard signals_;
-  StateTransferWatch* state_watch_ = nullptr;  // null: no worker is ever sent its state
-  Carriage carriage_;                          // scratch
+  StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
+  InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know
+  Carriage carriage_;                            // scratch
   InFlight in_flight_;
   SparseArray<Mailbox<MessagePointer>> mail_;  // [ranks]
   // Where workers change:

@@ -22,6 +22,8 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
     events_.membership = std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
+  if (!world_.cluster.availability.empty())
+    events_.attendance = std::make_unique<Attendance>(world_, books_, workers_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
 }
 
@@ -45,6 +47,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   workers_.spawn_first_workers();
   if (world_.has_server()) workers_.spawn_server();
   workers_.spawn_aggregators();
+  if (events_.attendance) events_.attendance->begin();
   if (events_.membership) events_.membership->begin();
   if (events_.background) events_.background->begin();
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);
@@ -59,7 +62,9 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
                            ")");
     if (!workers_.change()) throw;
     publications_.note_failure(Outcome::stalled);
-    books_.recorder().record().warnings.push_back(std::string("the run stalled after a worker had failed: ") + deadlock.what());
+    const char* const when = events_.attendance ? "the run stalled, since no client comes any more that could be invited: "
+                                                : "the run stalled after a worker had failed: ";
+    books_.recorder().record().warnings.push_back(when + std::string(deadlock.what()));
   }
   close_record(stopped || !until ? world_.now() : *until);
   publications_.run_ended();
@@ -70,6 +75,7 @@ void SimulatedBackend::close_record(Time when) {
   RunRecorder& recorder = books_.recorder();
   recorder.record().events = world_.simulation.events();
   recorder.record().samples_drawn += workers_.drawn();
+  if (events_.attendance) recorder.record().clients.present = workers_.presence().mean_share(when);
   books_.lost(post_office_.bytes_in_flight());
   books_.lost(reductions_.bytes_under_way());
   recorder.finish(when, publications_.failure());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/simulated/attendance.hpp"
 #include "sim/simulated/background.hpp"
 #include "sim/simulated/membership.hpp"
 #include "sim/simulated/post_office.hpp"
@@ -50,6 +51,9 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }
+  void await_comers() override {
+    if (events_.attendance) events_.attendance->await_comers();
+  }
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
   void averaged(Rank teller, const Averaging& averaging) override { publications_.averaged(teller, averaging); }
   void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }
@@ -72,6 +76,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Publications publications_;
   struct {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
+    std::unique_ptr<Attendance> attendance;  // null: nobody comes and goes
     std::unique_ptr<Background> background;  // null: none
   } events_;                                 // what happens to the cluster, whatever training does
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/cluster/availability.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
@@ -78,6 +79,10 @@ struct SimulatedCluster {
 
   Time serial_per_epoch;  // nobody computes for so long when the epoch counter passes
   std::vector<Fault> faults;
+  /// When workers are present, by group (null: always); empty: all are, always.
+  std::vector<const Availability*> availability;
+  std::vector<std::uint32_t> group_of;  // [workers], with availability
+  std::vector<Rank> first_of_group;     // likewise
   OnFailure on_failure = OnFailure::wait;
   std::vector<BackgroundTraffic> background;
   std::uint64_t seed = 1;

@@ -10,12 +10,13 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
       choices_(choices),
       scheme_(scheme),
       context_(backend, lineage, plan),
+      presence_(world.cluster),
       members_(plan.workers),
       waits_(world.cluster.on_failure == OnFailure::wait) {
   const auto workers = static_cast<std::size_t>(plan.workers);
   nodes_ = SparseArray<Node>(world.rank_bound());
-  if (plan.invited) idle_.assign(workers, true);
-  if (world.cluster.faults.empty()) return;
+  if (plan.invited || presence_.changes()) idle_.assign(workers, true);
+  if (world.cluster.faults.empty() && !presence_.changes()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
   lives_.resize(workers);
@@ -37,13 +38,13 @@ void Workers::spawn_worker(Rank worker) {
 }
 
 void Workers::spawn_first_workers() {
-  if (idle_.empty()) {
+  if (!context_.plan.invited) {
     for (Rank worker = 0; worker < world_.workers; ++worker)
       if (is_member(worker)) spawn_worker(worker);
     return;
   }
   Node& server = node(world_.workers);
-  const auto first = server.sample_workers(*context_.plan.invited, server.initial_weights()->version);
+  const auto first = server.first_clients({0, world_.workers}, *context_.plan.invited);
   for (const Rank worker : *first)
     if (is_member(worker)) spawn_worker(worker);
 }
@@ -64,6 +65,15 @@ void Workers::spawn_aggregators() {
 void Workers::kill(Rank worker) {
   if (idle_.empty() || !idle_[index_of(worker)]) world_.simulation.kill(processes_[index_of(worker)]);
   choices_.life_ended(worker);
+}
+
+void Workers::rest(Rank worker) {
+  kill(worker);
+  idle_[index_of(worker)] = true;
+  begin_life(worker);
+  if (nodes_.find(index_of(worker)) == nullptr) return;
+  node(worker).reset_optimizer();
+  node(worker).forget_residual();
 }
 
 void Workers::take_down() {

@@ -5,6 +5,7 @@
 
 #include "sim/base/sparse_array.hpp"
 #include "sim/simulated/choices.hpp"
+#include "sim/simulated/presence.hpp"
 #include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
 
@@ -50,6 +51,10 @@ class Workers {
   }
   /// Its process ends where it waits.
   void kill(Rank worker);
+  /// The same, and it is idle again: a new life of it begins with its next message.
+  void rest(Rank worker);
+  /// It has a process.
+  bool has_begun(Rank worker) const { return idle_.empty() || !idle_[index_of(worker)]; }
   /// All processes end; nodes go.
   void take_down();
 
@@ -57,9 +62,10 @@ class Workers {
   State state(Rank worker) const { return states_.empty() ? State::member : states_[index_of(worker)]; }
   /// Where workers change.
   void set_state(Rank worker, State state);
-  bool is_member(Rank worker) const { return state(worker) == State::member; }
+  bool is_member(Rank worker) const { return state(worker) == State::member && presence_.is_present(worker, world_.now()); }
+  Presence& presence() { return presence_; }
   bool is_up(Rank worker) const { return is_member(worker) || state(worker) == State::coming; }
-  /// It is in, or it crashed and the others were told to wait for it.
+  /// It is in, and present where workers come and go; or it crashed and the others were told to wait for it.
   bool awaits(Rank worker) const {
     return is_member(worker) || (waits_ && (state(worker) == State::crashed || state(worker) == State::coming));
   }
@@ -91,6 +97,7 @@ class Workers {
   const Scheme& scheme_;
   NodeContext context_;
   SparseArray<Node> nodes_;                       // [ranks]
+  mutable Presence presence_;                     // keeps how far it has looked
   std::vector<bool> idle_;                        // [workers]; empty unless workers act only when they are invited
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise

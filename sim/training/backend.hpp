@@ -49,6 +49,9 @@ class Backend {
   virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
+  /// Somebody waits for a worker to come that is not present (TrainingPlan::clients_come_and_go): who is told of members
+  /// gets a MembershipNotice when the next one does.
+  virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
   /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.

@@ -10,9 +10,10 @@ namespace straggler {
 
 namespace {
 
-/// The first `count` of a Fisher-Yates shuffle of 0..n-1, ascending. Only places that were swapped are kept: time and memory go with
-/// `count`.
-std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws) {
+/// The first `count` of a Fisher-Yates shuffle of 0..n-1 for which `may` holds, in the order of drawing. Only places that were swapped are
+/// kept: time and memory go with the number of draws.
+template <class May>
+std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, May may) {
   std::unordered_map<std::size_t, Rank> moved;  // what lies at places where something else was
   const auto at = [&moved](std::size_t i) {
     const auto found = moved.find(i);
@@ -20,14 +21,50 @@ std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws) {
   };
   std::vector<Rank> ranks;
   ranks.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < n && ranks.size() < count; ++i) {
     const std::size_t j = i + draws.below(n - i);
-    ranks.push_back(at(j));
+    if (const Rank drawn = at(j); may(drawn)) ranks.push_back(drawn);
     moved[j] = at(i);
     moved.erase(i);  // nobody looks there again
   }
-  std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+/// `count` of `pool` for which `may` holds, one after the other, each in proportion to the samples of those that are left.
+std::vector<Rank> sample_by_samples(const TrainingPlan& plan, Node::Pool pool, std::size_t count, RandomStream draws,
+                                    const std::function<bool(Rank)>& may) {
+  std::vector<std::uint64_t> up_to;  // [pool] samples of the workers up to this one
+  std::uint64_t all = 0;
+  for (Rank i = 0; i < pool.count; ++i) up_to.push_back(all += plan.part_samples(pool.first + i));
+  std::vector<Rank> ranks;
+  std::unordered_map<Rank, bool> seen;  // true: it may be drawn no more
+  for (std::size_t tries = 0; ranks.size() < count && all > 0 && tries < 20 * count + 1000; ++tries) {
+    const Rank drawn = pool.first + static_cast<Rank>(std::upper_bound(up_to.begin(), up_to.end(), draws.below(all)) - up_to.begin());
+    if (!seen.try_emplace(drawn, true).second || !may(drawn)) continue;
+    ranks.push_back(drawn);
+  }
+  // Few are left, or what is left has few samples: draw among exactly those.
+  std::vector<Rank> left;
+  if (ranks.size() < count)
+    for (Rank rank = pool.first; rank < pool.first + pool.count; ++rank)
+      if (!seen.contains(rank) && may(rank)) left.push_back(rank);
+  while (ranks.size() < count && !left.empty()) {
+    std::uint64_t rest = 0;
+    for (const Rank rank : left) rest += plan.part_samples(rank);
+    std::size_t i = 0;
+    if (rest == 0)
+      i = draws.below(left.size());
+    else
+      for (std::uint64_t at = draws.below(rest); at >= plan.part_samples(left[i]); ++i) at -= plan.part_samples(left[i]);
+    ranks.push_back(left[i]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return ranks;
+}
+
+RandomStream stream_of_round(const TrainingPlan& plan, Node::Pool pool, std::uint64_t round) {
+  if (pool.first == 0 && pool.count == plan.workers) return RandomStream(plan.seed, "server/sampled workers", round);
+  return RandomStream(plan.seed, "aggregator/" + std::to_string(pool.first) + "/sampled workers", round);
 }
 
 }  // namespace
@@ -38,16 +75,46 @@ std::shared_ptr<const std::vector<Rank>> Node::sample_workers(std::int64_t count
   if (is_it(last)) return last.ranks;
   std::swap(last, before);
   if (is_it(last)) return last.ranks;
-  std::vector<Rank> ranks;
-  if (count < plan().workers) {
-    ranks = sample(static_cast<std::size_t>(count), static_cast<std::size_t>(plan().workers),
-                   RandomStream(plan().seed, "server/sampled workers", round));
-  } else {
-    ranks.resize(static_cast<std::size_t>(plan().workers));
-    std::iota(ranks.begin(), ranks.end(), 0);
-  }
+  std::vector<Rank> ranks = draw_clients({0, workers()}, count, round, {});
   last = {count, round, std::make_shared<const std::vector<Rank>>(std::move(ranks))};
   return last.ranks;
+}
+
+std::vector<Rank> Node::draw_clients(Pool pool, std::int64_t count, std::uint64_t round, const std::function<bool(Rank)>& may) const {
+  std::vector<Rank> ranks;
+  if (count >= pool.count) {
+    for (Rank rank = pool.first; rank < pool.first + pool.count; ++rank)
+      if (!may || may(rank)) ranks.push_back(rank);
+    return ranks;
+  }
+  const auto wanted = static_cast<std::size_t>(count), all = static_cast<std::size_t>(pool.count);
+  const RandomStream draws = stream_of_round(plan(), pool, round);
+  const auto allowed = [&](Rank i) { return !may || may(pool.first + i); };
+  const ClientSelection& selection = plan().selection;
+  if (selection.by == ClientSelection::By::samples) {
+    ranks = sample_by_samples(plan(), pool, wanted, draws, [&](Rank rank) { return !may || may(rank); });
+  } else {
+    const bool by_speed = selection.by == ClientSelection::By::speed;
+    const std::size_t candidates = by_speed ? wanted * static_cast<std::size_t>(selection.candidates) : wanted;
+    ranks = sample(std::min(candidates, all), all, draws, allowed);
+    for (Rank& rank : ranks) rank += pool.first;
+    const std::vector<float>& seconds = plan().client_seconds;
+    if (by_speed && !seconds.empty())
+      std::stable_sort(ranks.begin(), ranks.end(), [&](Rank a, Rank b) { return seconds[index_of(a)] < seconds[index_of(b)]; });
+    ranks.resize(std::min(ranks.size(), wanted));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::shared_ptr<const std::vector<Rank>> Node::first_clients(Pool pool, std::int64_t count) const {
+  if (!plan().clients_come_and_go && pool.count == workers()) return sample_workers(count, 0);
+  std::shared_ptr<const std::vector<Rank>>& known = context_.first_clients[pool.first];
+  if (!known) {
+    const auto present = [this](Rank rank) { return is_member(rank); };
+    known = std::make_shared<const std::vector<Rank>>(draw_clients(pool, count, 0, present));
+  }
+  return known;
 }
 
 std::vector<Rank> Node::group() const {

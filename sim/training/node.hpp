@@ -7,6 +7,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -47,6 +48,15 @@ class Node final : public Participant {
   std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
   std::shared_ptr<const std::vector<Rank>> sample_workers(std::int64_t count, std::uint64_t round) const;
+  /// Workers that follow one another.
+  struct Pool {
+    Rank first = 0, count = 0;
+  };
+  /// `count` distinct workers of `pool` for which `may` holds, or all of these if they are fewer; ascending. Drawn as the plan's selection
+  /// says, by (seed, pool, round): where `may` holds for all workers of the run, they are those of sample_workers.
+  std::vector<Rank> draw_clients(Pool pool, std::int64_t count, std::uint64_t round, const std::function<bool(Rank)>& may) const;
+  /// Those of round 0, drawn among the workers that are in at the beginning: the same on every node, whenever it asks.
+  std::shared_ptr<const std::vector<Rank>> first_clients(Pool pool, std::int64_t count) const;
 
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
@@ -162,6 +172,11 @@ class Node final : public Participant {
   template <class T>
   Pending<ReceiveOperation<T>> receive(Rank from = anyone) {
     return Pending<ReceiveOperation<T>>(slot_, *this, from);
+  }
+  /// The next one from anyone, or nothing if a change of members is told before.
+  template <class T>
+  Pending<ArrivalOperation<T>> arrival() {
+    return Pending<ArrivalOperation<T>>(slot_, *this);
   }
   /// Waits for a signal of that number or later, which may have come already.
   Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }

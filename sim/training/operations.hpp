@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -110,8 +111,12 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
 
 class ReceiveOperationBase : public MailOperation {
  public:
-  ReceiveOperationBase(Participant& owner, Rank from, std::size_t payload_kind)
-      : MailOperation(owner, Kind::receive), from_(from), anyone_(from == anyone), payload_kind_(static_cast<std::uint8_t>(payload_kind)) {}
+  ReceiveOperationBase(Participant& owner, Rank from, std::size_t payload_kind, bool or_notice = false)
+      : MailOperation(owner, Kind::receive),
+        from_(from),
+        anyone_(from == anyone),
+        or_notice_(or_notice),
+        payload_kind_(static_cast<std::uint8_t>(payload_kind)) {}
   std::string describe() const final;
 
  protected:
@@ -122,10 +127,12 @@ class ReceiveOperationBase : public MailOperation {
  private:
   void prepare() final;
   bool wants(const MessagePointer& item) const final {
-    return item->payload.index() == payload_kind_ && (from_ == anyone || item->from == from_);
+    const std::size_t kind = item->payload.index();
+    const bool wanted = kind == payload_kind_ || (or_notice_ && kind == straggler::payload_kind<MembershipNotice>());
+    return wanted && (from_ == anyone || item->from == from_);
   }
   Rank from_;
-  bool anyone_;
+  bool anyone_, or_notice_;
   std::uint8_t payload_kind_;
 };
 
@@ -136,6 +143,19 @@ class ReceiveOperation final : public ReceiveOperationBase {
   From<T> await_resume() {
     note_choice();
     return From<T>(std::get<T>(std::move(message->payload)), sender());
+  }
+};
+
+/// A payload from anyone, or nothing: members have changed.
+template <class T>
+class ArrivalOperation final : public ReceiveOperationBase {
+ public:
+  explicit ArrivalOperation(Participant& owner) : ReceiveOperationBase(owner, anyone, straggler::payload_kind<T>(), true) {}
+  std::optional<From<T>> await_resume() {
+    note_choice();
+    T* const what = std::get_if<T>(&message->payload);
+    if (!what) return std::nullopt;
+    return From<T>(std::move(*what), sender());
   }
 };
 

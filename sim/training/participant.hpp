@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ struct NodeContext {
     std::shared_ptr<const std::vector<Rank>> ranks;
   };
   std::array<SampledWorkers, 2> sampled;  // the one asked for last, and the one before: newcomers ask for the first round
-  SampleStream shared_stream;             // where plan.shared_stream
-  Weights initial;                        // made when first asked for
+  std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of whom they were drawn
+  SampleStream shared_stream;                                              // where plan.shared_stream
+  Weights initial;                                                         // made when first asked for
 };
 
 /// An optimizer: its rule, and what it remembers between steps. A coroutine may hold as many as it needs, inner and outer ones.

@@ -7,6 +7,7 @@
 
 #include "sim/base/even_split.hpp"
 #include "sim/lineage/update_rule.hpp"
+#include "sim/training/client_selection.hpp"
 #include "sim/training/compression.hpp"
 #include "sim/training/payload.hpp"
 #include "sim/training/versions.hpp"
@@ -36,12 +37,15 @@ struct TrainingPlan {
   Versions versions = Versions::shared;
   Rank racks = 1;           // that the workers are in, where the topology has racks; set for schemes with aggregators
   Aggregation aggregation;  // of those schemes
-  bool ring_sums = false;  // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
-  bool fuse = true;        // same-weights gradients that are averaged are evaluated as one batch
+  bool ring_sums = false;   // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
+  bool fuse = true;         // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
-  /// Workers act only when a message reaches them, but for so many: Node::sample_workers names them, for the initial version. None: all
+  /// Workers act only when a message reaches them, but for so many: Node::first_clients names them. None: all
   /// workers act from the beginning.
   std::optional<std::int64_t> invited;
+  ClientSelection selection;
+  std::vector<float> client_seconds;          // [workers] where they are selected by speed: what a round is expected to take of each
+  bool clients_come_and_go = false;           // only those that are present are drawn (cluster.workers[i].availability)
   std::uint64_t train_samples = 1;            // size of the training set
   std::uint64_t epoch_samples = 1;            // of which one pass counts: pass_samples of all parts, or of the pool; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool

@@ -14,6 +14,7 @@
 #include "sim/base/rank.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
+#include "sim/training/client_selection.hpp"
 #include "sim/training/versions.hpp"
 
 namespace straggler {
@@ -119,10 +120,14 @@ struct SchemeEntry {
   /// True: what workers send, or bring to an all-reduce, are gradients, which training.compression may compress.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
   /// How many of the plan's workers a server invites to a round. The others wait, and act only when a message reaches them; who is invited
-  /// to the first round follows from the seed (Node::sample_workers). None: every worker acts from the beginning.
+  /// to the first round follows from the seed (Node::first_clients). None: every worker acts from the beginning.
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
     return std::optional<std::int64_t>();
   };
+  /// How its server draws whom it invites.
+  std::function<ClientSelection(const Parameters&)> selection = [](const Parameters&) { return ClientSelection(); };
+  /// Its workers are clients, which act when they are invited: they may come and go (cluster.workers[i].availability).
+  bool invites = false;
   /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one a worker. They are
   /// placed by the racks of the topology if there are as many, which the plan knows. None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};

@@ -4,13 +4,15 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/schema/part.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
-#include "tools/straggler/check_json.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/cluster/availability.hpp"
+#include "tools/straggler/check_json.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -33,6 +35,15 @@ std::string device_memory(const Explanation::Group& group) {
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
 }
 
+/// Empty: they are there all the time.
+std::string availability_of(const WorkerGroup& group) {
+  const Kind& kind = group.availability;
+  const auto pattern = Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters);
+  if (!pattern) return {};
+  return fmt::format("; they come and go ({}), and are there {:.1f} % of the time",
+                     flow_map(kind_texts(kind, KindGroup::availability, Vocabulary::from_registries())), 100 * pattern->share());
+}
+
 void print_groups(const Scenario& scenario, const Explanation& explanation) {
   std::int64_t workers = 0;
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
@@ -44,7 +55,8 @@ void print_groups(const Scenario& scenario, const Explanation& explanation) {
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
-             device_memory(group) + (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
+             device_memory(group) + availability_of(scenario.cluster.workers[g]) +
+             (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
              (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
   }
 }

@@ -5,6 +5,7 @@
 #include "scenarios/results/json.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/cluster/availability.hpp"
 
 namespace straggler::cli {
 
@@ -22,6 +23,10 @@ Json groups_of(const Scenario& scenario, const Explanation& explanation) {
               {"link_bytes_per_second", group.bytes_per_second},
               {"link_latency_s", group.latency},
               {"population_rows", group.rows}};
+    const Kind& availability = scenario.cluster.workers[g].availability;
+    const auto pattern = Registry<AvailabilityEntry>::instance().at(availability.name).make(availability.parameters);
+    json["availability"] = availability.name;
+    json["availability_share"] = pattern ? pattern->share() : 1.0;
     json["memory_bytes"] = count_or_null(group.memory);
     json["memory_used_bytes"] = group.memory ? count_or_null(group.memory_used) : Json();
     json["memory_used_has_activations"] = group.memory ? Json(group.counts_activations) : Json();

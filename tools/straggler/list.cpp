@@ -37,10 +37,19 @@ struct Group {
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"schemes", KindGroup::scheme},     {"collectives", KindGroup::collective},  {"topologies", KindGroup::topology},
-      {"sharing", KindGroup::sharing},    {"jitter", KindGroup::jitter},           {"models", KindGroup::model},
-      {"data", KindGroup::data},          {"partitions", KindGroup::partition},    {"optimizers", KindGroup::optimizer},
-      {"schedules", KindGroup::schedule}, {"compression", KindGroup::compression}, {"devices", KindGroup::device},
+      {"schemes", KindGroup::scheme},
+      {"collectives", KindGroup::collective},
+      {"topologies", KindGroup::topology},
+      {"sharing", KindGroup::sharing},
+      {"jitter", KindGroup::jitter},
+      {"models", KindGroup::model},
+      {"data", KindGroup::data},
+      {"partitions", KindGroup::partition},
+      {"optimizers", KindGroup::optimizer},
+      {"schedules", KindGroup::schedule},
+      {"compression", KindGroup::compression},
+      {"devices", KindGroup::device},
+      {"availability", KindGroup::availability},
   };
   return all;
 }

@@ -35,6 +35,10 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
 
 void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
   const ClusterSpec& cluster = scenario.cluster;
+  for (std::size_t g = 0; g < blueprint.availability.size(); ++g)
+    if (blueprint.availability[g])
+      throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].availability",
+                  "real ranks are there all the time; write always, or use straggler run");
   if (!cluster.faults.empty()) throw_error(scenario, "cluster.faults", "nothing fails in a real run on purpose; remove them");
   if (!cluster.network.background.empty())
     throw_error(scenario, "cluster.network.background", "a real run makes no traffic but its own; remove it");

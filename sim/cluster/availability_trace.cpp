@@ -1,0 +1,148 @@
+// Spells from a file: a CSV with the columns worker, from_s and to_s, one row for each span of seconds in which a client was seen to be
+// present. The clients of the file are taken in ascending order of their numbers; worker i of the group is client i modulo how many there
+// are. After its last row a client is absent for good, unless `repeat` says after how long the file begins again.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+
+#include "sim/base/csv.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/text_lines.hpp"
+#include "sim/cluster/availability.hpp"
+
+namespace straggler::cluster::availability_trace {
+namespace {
+
+constexpr std::uintmax_t largest_file = 1ull << 30;  // bytes
+
+[[noreturn]] void fail(const std::string& path, const std::string& sentence) { throw std::invalid_argument(path + ": " + sentence); }
+[[noreturn]] void fail(const std::string& path, std::size_t line, const std::string& sentence) {
+  throw std::invalid_argument(path + ":" + std::to_string(line) + ": " + sentence);
+}
+
+struct Span {
+  Time from, to;
+};
+using Spans = std::vector<Span>;
+
+/// Of each client, ascending; spans that touch or overlap are one.
+std::vector<Spans> read_trace(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail(path, "no such file; give the path of a CSV with the columns worker,from_s,to_s");
+  if (std::filesystem::file_size(path, error) > largest_file) fail(path, "more than 1 GiB; give fewer clients, workers take them in turn");
+  FileLines lines(path);
+  if (!lines.opened()) fail(path, "cannot be opened; make it readable");
+  CsvSplitter splitter;
+  std::map<std::int64_t, Spans> of;
+  bool header = false;
+  for (std::string_view line; lines.next(line);) {
+    const std::size_t at = lines.number();
+    line = trimmed(line);
+    if (line.empty() || line.front() == '#') continue;
+    if (!splitter.split(line)) fail(path, at, "a quote that is not closed, or text behind one; write plain numbers");
+    const std::vector<CsvField>& cells = splitter.fields();
+    if (cells.size() != 3) fail(path, at, "there are " + std::to_string(cells.size()) + " columns; write worker,from_s,to_s");
+    if (!header) {
+      if (cells[0].text != "worker" || cells[1].text != "from_s" || cells[2].text != "to_s")
+        fail(path, at, "the first row is no header; write worker,from_s,to_s");
+      header = true;
+      continue;
+    }
+    double values[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      try {
+        values[i] = parse_number(cells[i].text);
+      } catch (const std::invalid_argument& problem) {
+        fail(path, at, problem.what());
+      }
+    }
+    if (!(values[0] >= 0 && values[0] < 1e15 && values[0] == std::floor(values[0])))
+      fail(path, at, format_number(values[0]) + " is no client; number them from 0");
+    const double most = Time::limit().seconds();
+    if (!(values[1] >= 0 && values[1] < values[2]))
+      fail(path, at,
+           "the span ends at " + format_number(values[2]) + " s and begins at " + format_number(values[1]) +
+               " s; write seconds from 0 on, the end after the beginning");
+    if (values[1] >= most) continue;
+    of[static_cast<std::int64_t>(values[0])].push_back({Time::from_seconds(values[1]), Time::from_seconds(std::min(values[2], most))});
+  }
+  if (lines.broken()) fail(path, "cannot be read to its end; check the disk");
+  std::vector<Spans> all;
+  for (auto& [client, spans] : of) {
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
+    Spans joined;
+    for (const Span& span : spans) {
+      if (span.from >= span.to) continue;  // less than a tick
+      if (!joined.empty() && span.from <= joined.back().to)
+        joined.back().to = std::max(joined.back().to, span.to);
+      else
+        joined.push_back(span);
+    }
+    all.push_back(std::move(joined));
+  }
+  if (all.empty()) fail(path, "there are no spans in it; write rows such as 0,3600,7200 below the header worker,from_s,to_s");
+  return all;
+}
+
+class Trace final : public Availability {
+ public:
+  Trace(const std::string& path, Time repeat) : clients_(read_trace(path)), repeat_(repeat) {
+    for (const Spans& spans : clients_)
+      for (const Span& span : spans)
+        if (repeat_ != Time::never() && span.to > repeat_)
+          fail(path, "it lasts for longer than repeat, " + format_quantity(repeat_.seconds(), Dimension::time) + "; take a longer one");
+  }
+
+  Spell spell(const Attendant& worker, std::uint64_t, Time begin) const override {
+    const Spans& spans = clients_[worker.number % clients_.size()];
+    const std::int64_t period = repeat_.ticks();
+    const Time round = repeat_ == Time::never() ? Time() : Time::from_ticks(begin.ticks() / period * period);
+    const Time within = begin - round;
+    const auto next = std::upper_bound(spans.begin(), spans.end(), within, [](Time at, const Span& span) { return at < span.to; });
+    if (next != spans.end() && next->from <= within) {
+      // Its end, or that of the first span of the next round, where one goes on in the other.
+      if (next->to == repeat_ && spans.front().from == Time())
+        return {spans.front().to == repeat_ ? Time::never() : round + repeat_ + spans.front().to, true};
+      return {round + next->to, true};
+    }
+    if (next != spans.end()) return {round + next->from, false};
+    if (repeat_ == Time::never() || spans.empty()) return {Time::never(), false};
+    return {round + repeat_ + spans.front().from, false};
+  }
+  double share() const override {
+    double present = 0;
+    Time end = repeat_;
+    if (repeat_ == Time::never()) {
+      end = Time();
+      for (const Spans& spans : clients_)
+        if (!spans.empty()) end = std::max(end, spans.back().to);
+    }
+    for (const Spans& spans : clients_)
+      for (const Span& span : spans) present += (span.to - span.from).seconds();
+    return present / (static_cast<double>(clients_.size()) * end.seconds());
+  }
+
+ private:
+  std::vector<Spans> clients_;
+  Time repeat_;  // never(): it does not
+};
+
+const Register<AvailabilityEntry> entry(
+    {"trace",
+     "there when a file says",
+     {{.name = "path", .type = ValueType::path, .required = true, .meaning = "CSV with the columns worker, from_s, to_s"},
+      {.name = "repeat",
+       .type = ValueType::time,
+       .meaning = "after which the file begins again; else a client stays away after its last row",
+       .range = Range::above(0)}},
+     [](const Parameters& parameters) {
+       const double most = Time::limit().seconds();
+       const bool repeats = parameters.has("repeat") && parameters.number("repeat") < most;
+       return std::make_unique<Trace>(parameters.text("path"), repeats ? Time::from_seconds(parameters.number("repeat")) : Time::never());
+     }});
+
+}  // namespace
+}  // namespace straggler::cluster::availability_trace

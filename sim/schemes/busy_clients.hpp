@@ -1,0 +1,36 @@
+// Who trains, as a server knows it.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+/// Clients that were invited and have not answered, each in the life in which it was invited.
+class BusyClients {
+ public:
+  explicit BusyClients(const Node& node) : node_(node) {}
+  void add(Rank rank) { lives_.insert_or_assign(rank, node_.present(rank).life); }
+  void remove(Rank rank) { lives_.erase(rank); }
+  bool contains(Rank rank) const { return lives_.contains(rank); }
+  std::int64_t count() const { return static_cast<std::int64_t>(lives_.size()); }
+  /// It may be invited.
+  bool may_train(Rank rank) const { return node_.is_member(rank) && !contains(rank); }
+  /// Those that will not answer: they failed or left, or went away before what they sent had left. Where clients come and go, one that
+  /// has gone after that is absent, and its answer is still on its way.
+  std::vector<Rank> lost() const {
+    std::vector<Rank> all;
+    if (!node_.members_change()) return all;
+    for (const auto& [rank, life] : lives_)
+      if (node_.present(rank).life != life || (!node_.plan().clients_come_and_go && !node_.is_member(rank))) all.push_back(rank);
+    return all;
+  }
+
+ private:
+  const Node& node_;
+  std::map<Rank, std::uint32_t> lives_;
+};
+
+}  // namespace straggler

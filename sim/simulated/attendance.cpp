@@ -1,0 +1,92 @@
+#include "sim/simulated/attendance.hpp"
+
+#include <algorithm>
+
+namespace straggler {
+
+/// One worker, from when it is invited until what it sends has left; or, once it was lost, until it is present again.
+class Attendance::Story final : public Event {
+ public:
+  Story(Attendance& attendance, Rank worker) : attendance_(attendance), worker_(worker) {}
+  ~Story() = default;
+  bool away = false;
+
+ private:
+  void happen() override { away ? attendance_.is_back(worker_) : attendance_.goes(worker_); }
+  Attendance& attendance_;
+  Rank worker_;
+};
+
+/// Somebody may be invited who was absent.
+class Attendance::Comer final : public Event {
+ public:
+  explicit Comer(PostOffice& post_office) : post_office_(post_office) {}
+  ~Comer() = default;
+
+ private:
+  void happen() override { post_office_.tell_of_members(); }
+  PostOffice& post_office_;
+};
+
+Attendance::Attendance(World& world, Books& books, Workers& workers, PostOffice& post_office, Computations& computations)
+    : world_(world),
+      books_(books),
+      workers_(workers),
+      post_office_(post_office),
+      computations_(computations),
+      comer_(std::make_unique<Comer>(post_office)) {
+  post_office_.watch_invitations(*this);
+}
+
+Attendance::~Attendance() = default;
+
+void Attendance::begin() {
+  for (Rank worker = 0; worker < world_.workers; ++worker)
+    if (workers_.has_begun(worker)) invited(worker);
+}
+
+void Attendance::invited(Rank worker) {
+  if (const auto known = stories_.find(worker); known != stories_.end()) {
+    if (!known->second->away) return;
+    is_back(worker);  // at this very moment
+  }
+  const Time until = workers_.presence().until(worker, world_.now());
+  if (until >= Time::limit()) return;
+  const auto story = stories_.emplace(worker, std::make_unique<Story>(*this, worker)).first;
+  world_.queue().at(until, *story->second);
+}
+
+void Attendance::answered(Rank worker) {
+  const auto known = stories_.find(worker);
+  if (known != stories_.end() && !known->second->away) stories_.erase(known);
+}
+
+/// It is lost to the round: what it does is wasted, and what it sends breaks off.
+void Attendance::goes(Rank worker) {
+  Story& story = *stories_.at(worker);
+  story.away = true;
+  ++books_.recorder().record().clients.lost;
+  workers_.rest(worker);
+  post_office_.worker_went(worker, true);
+  books_.times().set_down(worker, world_.now(), true);
+  computations_.set_down(worker, true);
+  const Time back = workers_.presence().until(worker, world_.now());
+  if (back < Time::limit()) world_.queue().at(back, story);
+  post_office_.tell_of_members();
+}
+
+void Attendance::is_back(Rank worker) {
+  books_.times().set_down(worker, world_.now(), false);
+  computations_.set_down(worker, false);
+  stories_.erase(worker);
+}
+
+void Attendance::await_comers() {
+  Time next = Time::never();
+  for (Rank worker = 0; worker < world_.workers; ++worker)
+    if (!workers_.is_member(worker)) next = std::min(next, workers_.presence().until(worker, world_.now()));
+  comer_->cancel();
+  if (next < Time::limit()) world_.queue().at(next, *comer_);
+}
+
+}  // namespace straggler

@@ -1,0 +1,44 @@
+// What happens to workers that come and go: one that goes while it takes part in a round is lost to the round.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "sim/simulated/computations.hpp"
+#include "sim/simulated/post_office.hpp"
+#include "sim/simulated/workers.hpp"
+
+namespace straggler {
+
+/// A worker takes part from when it is sent something until what it sends has left, the first ones from the beginning. Only then does an
+/// event stand for its going; who waits to be invited comes and goes unnoticed (Presence).
+class Attendance final : private InvitationWatch {
+ public:
+  /// All outlive this.
+  Attendance(World& world, Books& books, Workers& workers, PostOffice& post_office, Computations& computations);
+  ~Attendance();
+  /// Those who act before they are invited.
+  void begin();
+  /// Members are told when the next worker comes that is absent now.
+  void await_comers();
+
+ private:
+  class Story;
+  class Comer;
+  // InvitationWatch
+  void invited(Rank worker) override;
+  void answered(Rank worker) override;
+
+  void goes(Rank worker);
+  void is_back(Rank worker);
+
+  World& world_;
+  Books& books_;
+  Workers& workers_;
+  PostOffice& post_office_;
+  Computations& computations_;
+  std::unordered_map<Rank, std::unique_ptr<Story>> stories_;  // of those who take part, and of those who were lost and are away
+  std::unique_ptr<Comer> comer_;
+};
+
+}  // namespace straggler
