@@ -132,6 +132,7 @@ const Register<SchemeEntry> entry({
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       return std::optional<UpdateBytes>({2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments")), 0});
                     }},
+    .picture = {{"steps", "3"}},
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,
