@@ -20,7 +20,7 @@ if(STRAGGLER_SANITIZE)
 endif()
 
 # straggler_together(target sources...): eight files are compiled as one, which parses headers once; the preset `dev` sees to it that
-# each stands alone. Those that register themselves all call what they register `entry`, and stay apart.
+# each stands alone. Files that register themselves share names like `entry`: they stay apart unless they have a namespace of their own.
 function(straggler_together target)
   if(NOT STRAGGLER_TOGETHER)
     return()
@@ -28,7 +28,8 @@ function(straggler_together target)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # one may begin to register itself
   foreach(source ${ARGN})
     file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> " LIMIT_COUNT 1)
-    if(registers)
+    file(STRINGS ${source} namespace REGEX "^namespace straggler::" LIMIT_COUNT 1)
+    if(registers AND NOT namespace)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()

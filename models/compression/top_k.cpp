@@ -14,7 +14,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::compression::top_k {
 namespace {
 
 const Rule top_k_rule{"top_k"};  // (v[, e]; fraction) -> the k largest of v + e
@@ -138,4 +138,4 @@ const Register<CompressorEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::compression::top_k

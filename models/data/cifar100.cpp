@@ -2,7 +2,7 @@
 #include "models/data/cifar.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::cifar100 {
 namespace {
 
 const CifarLayout& layout() {
@@ -23,4 +23,4 @@ const Register<DataEntry> entry(
      [](const Parameters& parameters, const std::filesystem::path& base) { return cifar_files(layout(), parameters, base); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::cifar100

@@ -11,7 +11,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::coordinates {
 namespace {
 
 constexpr std::size_t classes = 4;
@@ -83,4 +83,4 @@ const Register<DataEntry> entry({"coordinates", "synthetic points of the plane i
                                  load});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::coordinates

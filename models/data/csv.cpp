@@ -12,7 +12,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::csv {
 namespace {
 
 namespace fs = std::filesystem;
@@ -298,4 +298,4 @@ const Register<DataEntry> entry(
      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::csv

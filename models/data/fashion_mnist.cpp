@@ -8,7 +8,7 @@
 #include "models/data/pixels.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::fashion_mnist {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ const Register<DataEntry> entry({"fashion_mnist",
                                  all_files});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::fashion_mnist

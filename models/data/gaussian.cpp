@@ -8,7 +8,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::gaussian {
 namespace {
 
 DataInfo inspect(const Parameters& parameters, const std::filesystem::path& /*base*/) {
@@ -72,4 +72,4 @@ const Register<DataEntry> entry({"gaussian",
                                  load});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::gaussian

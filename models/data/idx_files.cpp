@@ -10,7 +10,7 @@
 #include "models/data/pixels.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::idx_files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ const Register<DataEntry> entry({"idx",
                                  all_files});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::idx_files

@@ -2,7 +2,7 @@
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::none {
 namespace {
 
 /// Without features: nothing can be learned. `train` is 0 if nobody asks how much an epoch is.
@@ -28,4 +28,4 @@ const Register<DataEntry> entry({"none",
                                  load});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::none

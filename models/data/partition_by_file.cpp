@@ -12,7 +12,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::partition_by_file {
 namespace {
 
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
@@ -133,4 +133,4 @@ const Register<PartitionEntry> entry(
      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::partition_by_file

@@ -16,7 +16,7 @@
 #include "models/data/permutation.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::partition_dirichlet {
 namespace {
 
 /// The logarithm of a draw from Gamma(shape, 1), which may be too small for a double itself: with G of shape + 1 and U uniform,
@@ -98,4 +98,4 @@ const Register<PartitionEntry> entry({"dirichlet",
                                       make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::partition_dirichlet

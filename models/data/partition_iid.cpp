@@ -5,7 +5,7 @@
 #include "models/data/permutation.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::partition_iid {
 namespace {
 
 std::unique_ptr<Partition> make(const Parameters& /*parameters*/, const PartitionRequest& request) {
@@ -26,4 +26,4 @@ const Register<PartitionEntry> entry({"iid",
                                       make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::partition_iid

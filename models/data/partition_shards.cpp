@@ -13,7 +13,7 @@
 #include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::partition_shards {
 namespace {
 
 /// Who gets what: worker w has the shards dealt[w per_worker] … dealt[(w + 1) per_worker - 1]. Follows from the seed alone.
@@ -81,4 +81,4 @@ const Register<PartitionEntry> entry(
      make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::partition_shards

@@ -8,7 +8,7 @@
 #include "models/data/sample_order.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::partition_shared {
 namespace {
 
 StreamSizes sizes_of(const Parameters& /*parameters*/, const PartitionRequest& request) {
@@ -49,4 +49,4 @@ const Register<PartitionEntry> entry({"shared",
                                       }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::partition_shared

@@ -17,7 +17,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::synthetic_images {
 namespace {
 
 constexpr std::size_t waves = 6, patterns_per_class = 3;
@@ -165,4 +165,4 @@ const Register<DataEntry> entry({"synthetic_images",
                                  load});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::synthetic_images

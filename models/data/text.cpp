@@ -25,7 +25,7 @@
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::data::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -302,4 +302,4 @@ const Register<DataEntry> entry(
      [](const Parameters& parameters, const fs::path& base) { return std::vector{base / parameters.text("path")}; }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::data::text

@@ -10,7 +10,7 @@
 #include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::adagrad {
 namespace {
 
 const Rule sum_rule{"adagrad_sum"};          // (g, w[, s]; decay) -> s + (g + decay w)²
@@ -92,4 +92,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::adagrad

@@ -5,7 +5,7 @@
 #include "models/optimizers/adam_rule.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::adam {
 namespace {
 
 const Register<OptimizerEntry> entry({
@@ -18,4 +18,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::adam

@@ -4,7 +4,7 @@
 #include "models/optimizers/adam_rule.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::adamw {
 namespace {
 
 const Register<OptimizerEntry> entry({
@@ -19,4 +19,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::adamw

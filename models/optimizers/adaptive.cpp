@@ -12,7 +12,7 @@
 #include "sim/base/choice_table.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::adaptive {
 namespace {
 
 enum class Squares { adagrad, adam, yogi };
@@ -126,4 +126,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::adaptive

@@ -5,7 +5,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::averages {
 namespace {
 
 void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
@@ -207,4 +207,4 @@ const Register<ElementwiseEntry> bf16_entry({.name = "as_bf16",
                                              .apply = apply_rounding<Precision::bf16>});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::averages

@@ -11,7 +11,7 @@
 #include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::lars {
 namespace {
 
 const Rule velocity_rule{"lars_velocity"};  // (g, w[, v]; momentum, rate, decay, trust) -> momentum v + rate λ (g + decay w)
@@ -83,4 +83,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::lars

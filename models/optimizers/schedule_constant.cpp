@@ -1,7 +1,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::schedule_constant {
 namespace {
 
 const Register<ScheduleEntry> entry({
@@ -12,4 +12,4 @@ const Register<ScheduleEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::schedule_constant

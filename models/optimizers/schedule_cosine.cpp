@@ -7,7 +7,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::schedule_cosine {
 namespace {
 
 const Register<ScheduleEntry> entry({
@@ -29,4 +29,4 @@ const Register<ScheduleEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::schedule_cosine

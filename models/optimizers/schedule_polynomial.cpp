@@ -6,7 +6,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::schedule_polynomial {
 namespace {
 
 const Register<ScheduleEntry> entry({
@@ -29,4 +29,4 @@ const Register<ScheduleEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::schedule_polynomial

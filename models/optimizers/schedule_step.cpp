@@ -7,7 +7,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::schedule_step {
 namespace {
 
 Schedule::Shape make(const Parameters& parameters, double) {
@@ -45,4 +45,4 @@ const Register<ScheduleEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::schedule_step

@@ -12,7 +12,7 @@
 #include "models/optimizers/scheduled.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::optimizers::sgd {
 namespace {
 
 const Rule descend_rule{"sgd_descend"};    // (w, d; rate, decay) -> w - rate (d + decay w)
@@ -131,4 +131,4 @@ const Register<OptimizerEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::optimizers::sgd

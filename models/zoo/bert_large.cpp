@@ -3,7 +3,7 @@
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::bert_large {
 namespace {
 
 const Register<CostModelEntry> entry({
@@ -22,4 +22,4 @@ const Register<CostModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::bert_large

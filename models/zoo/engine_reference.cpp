@@ -4,7 +4,7 @@
 #include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::engine_reference {
 namespace {
 
 class ReferenceModel final : public Model {
@@ -56,4 +56,4 @@ const Register<NetworkEngine> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::engine_reference

@@ -4,7 +4,7 @@
 #include "models/zoo/image_network.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::fedavg_cnn {
 namespace {
 
 Architecture fedavg_cnn(const Shape& image, std::size_t classes) {
@@ -25,4 +25,4 @@ const Register<ModelEntry> entry(image_network_entry(
      .architecture = fedavg_cnn}));
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::fedavg_cnn

@@ -3,7 +3,7 @@
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::inception_v3 {
 namespace {
 
 /// Convolutions along one direction, 7 or 3 wide, that keep the size.
@@ -140,4 +140,4 @@ const Register<CostModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::inception_v3

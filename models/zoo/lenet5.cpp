@@ -5,7 +5,7 @@
 #include "models/zoo/image_network.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::lenet5 {
 namespace {
 
 constexpr std::size_t unpadded_side = 32;
@@ -30,4 +30,4 @@ const Register<ModelEntry> entry(image_network_entry(
      .architecture = lenet5}));
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::lenet5

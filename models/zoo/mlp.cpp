@@ -3,7 +3,7 @@
 #include "models/zoo/perceptron.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::mlp {
 namespace {
 
 const Register<ModelEntry> entry({
@@ -23,4 +23,4 @@ const Register<ModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::mlp

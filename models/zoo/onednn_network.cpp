@@ -9,7 +9,7 @@
 #include "models/zoo/onednn_plan.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::onednn_network {
 namespace {
 
 using onednn::Call;
@@ -148,4 +148,4 @@ const Register<NetworkEngine> engine({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::onednn_network

@@ -10,7 +10,7 @@
 #include "models/zoo/model.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::quadratic {
 namespace {
 
 class Quadratic final : public Model {
@@ -86,4 +86,4 @@ const Register<ModelEntry> entry(
      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::quadratic

@@ -8,7 +8,7 @@
 #include "models/zoo/network.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::resnet {
 namespace {
 
 using Define = std::function<Architecture(std::size_t classes, Shape input)>;
@@ -72,4 +72,4 @@ const Register<ModelEntry> learn50(
             resnet50_of));
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::resnet

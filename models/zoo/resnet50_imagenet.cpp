@@ -4,7 +4,7 @@
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::resnet50_imagenet {
 namespace {
 
 const Register<CostModelEntry> entry({
@@ -23,4 +23,4 @@ const Register<CostModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::resnet50_imagenet

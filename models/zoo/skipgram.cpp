@@ -17,7 +17,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::skipgram {
 namespace {
 
 /// Pairs that the kernel gets at a time. Their rows lie anywhere in memory: they are asked for while the block before is computed, and
@@ -237,4 +237,4 @@ const Register<ModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::skipgram

@@ -2,7 +2,7 @@
 #include "models/zoo/perceptron.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::softmax {
 namespace {
 
 const Register<ModelEntry> entry({
@@ -15,4 +15,4 @@ const Register<ModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::softmax

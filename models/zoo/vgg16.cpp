@@ -4,7 +4,7 @@
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler {
+namespace straggler::zoo::vgg16 {
 namespace {
 
 Architecture vgg16(std::size_t classes) {
@@ -41,4 +41,4 @@ const Register<CostModelEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::zoo::vgg16

@@ -231,13 +231,18 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
   name_record(record, scenario, blueprint);
   struct Used {
     LinkId id;
-    LinkUse use;
+    double bytes;
+    Time busy;
   };
-  std::vector<Used> uses;  // ascending; idle clients' links are not among them
+  const auto is_used = [](const LinkUse& use) { return use.bytes != 0 || use.busy != Time(); };
   record.links.size = blueprint.fabric->links();
+  std::size_t used_links = 0;
+  for (std::size_t id = 0; id < record.links.size; ++id) used_links += is_used(network.use(static_cast<LinkId>(id)));
+  std::vector<Used> uses;  // ascending; idle clients' links are not among them
+  uses.reserve(used_links);
   for (std::size_t id = 0; id < record.links.size; ++id) {
     const LinkUse use = network.use(static_cast<LinkId>(id));
-    if (use.bytes != 0 || use.busy != Time()) uses.push_back({static_cast<LinkId>(id), use});
+    if (is_used(use)) uses.push_back({static_cast<LinkId>(id), use.bytes, use.busy});
   }
   record.links.row = [fabric = blueprint.fabric, uses = std::move(uses)](std::size_t id) {
     const LinkDescription link = fabric->link(static_cast<LinkId>(id));
@@ -248,8 +253,8 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     row.bytes_per_second = link.bytes_per_second;
     const auto used = std::lower_bound(uses.begin(), uses.end(), id, [](const Used& each, std::size_t wanted) { return each.id < wanted; });
     if (used == uses.end() || used->id != id) return row;
-    row.bytes = used->use.bytes;
-    row.busy = used->use.busy;
+    row.bytes = used->bytes;
+    row.busy = used->busy;
     return row;
   };
 }

@@ -9,7 +9,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
-namespace straggler {
+namespace straggler::cluster::device_a100 {
 namespace {
 
 const Register<DeviceProfile> entry({
@@ -31,4 +31,4 @@ const Register<DeviceProfile> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::device_a100

@@ -10,7 +10,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
-namespace straggler {
+namespace straggler::cluster::device_b200 {
 namespace {
 
 const Register<DeviceProfile> entry({
@@ -32,4 +32,4 @@ const Register<DeviceProfile> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::device_b200

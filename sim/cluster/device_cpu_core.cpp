@@ -9,7 +9,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
-namespace straggler {
+namespace straggler::cluster::device_cpu_core {
 namespace {
 
 const Register<DeviceProfile> entry({
@@ -27,4 +27,4 @@ const Register<DeviceProfile> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::device_cpu_core

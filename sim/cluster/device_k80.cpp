@@ -8,7 +8,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
-namespace straggler {
+namespace straggler::cluster::device_k80 {
 namespace {
 
 const Register<DeviceProfile> entry({
@@ -26,4 +26,4 @@ const Register<DeviceProfile> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::device_k80

@@ -13,7 +13,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
 
-namespace straggler {
+namespace straggler::cluster::device_v100 {
 namespace {
 
 const Register<DeviceProfile> entry({
@@ -35,4 +35,4 @@ const Register<DeviceProfile> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::device_v100

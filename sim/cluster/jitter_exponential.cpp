@@ -4,7 +4,7 @@
 
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_exponential {
 namespace {
 
 const Register<JitterEntry> entry({"exponential", "memoryless, mean 1", {}, [](const Parameters&) {
@@ -13,4 +13,4 @@ const Register<JitterEntry> entry({"exponential", "memoryless, mean 1", {}, [](c
                                    }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_exponential

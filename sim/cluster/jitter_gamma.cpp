@@ -5,7 +5,7 @@
 
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_gamma {
 namespace {
 
 std::unique_ptr<Jitter> make(const Parameters& parameters) {
@@ -20,4 +20,4 @@ const Register<JitterEntry> entry(
      make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_gamma

@@ -6,7 +6,7 @@
 
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_lognormal {
 namespace {
 
 std::unique_ptr<Jitter> make(const Parameters& parameters) {
@@ -22,4 +22,4 @@ const Register<JitterEntry> entry(
      make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_lognormal

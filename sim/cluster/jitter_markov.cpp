@@ -6,7 +6,7 @@
 // Gilbert, Capacity of a Burst-Noise Channel, Bell System Technical Journal 39(5), 1960.
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_markov {
 namespace {
 
 /// Quantum k is slow if its uniform draw u_k is below p_slow (after a fast one) or below 1 - p_recover (after a slow one). So
@@ -76,4 +76,4 @@ const Register<JitterEntry> entry({"markov",
                                    make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_markov

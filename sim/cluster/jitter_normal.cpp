@@ -9,7 +9,7 @@
 
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_normal {
 namespace {
 
 double truncated_mean(double sigma) {
@@ -35,4 +35,4 @@ const Register<JitterEntry> entry(
      make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_normal

@@ -6,7 +6,7 @@
 
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_pareto {
 namespace {
 
 std::unique_ptr<Jitter> make(const Parameters& parameters) {
@@ -26,4 +26,4 @@ const Register<JitterEntry> entry({"pareto",
                                    make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_pareto

@@ -17,7 +17,7 @@
 #include "sim/base/text_lines.hpp"
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_trace {
 namespace {
 
 constexpr std::uintmax_t largest_file = 256ull << 20;    // bytes
@@ -214,4 +214,4 @@ const Register<JitterEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_trace

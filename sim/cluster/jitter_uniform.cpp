@@ -4,7 +4,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cluster/jitter_kind.hpp"
 
-namespace straggler {
+namespace straggler::cluster::jitter_uniform {
 namespace {
 
 std::unique_ptr<Jitter> make(const Parameters& parameters) {
@@ -21,4 +21,4 @@ const Register<JitterEntry> entry({"uniform",
                                    make});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::jitter_uniform

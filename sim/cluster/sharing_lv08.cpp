@@ -13,7 +13,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
 
-namespace straggler {
+namespace straggler::cluster::sharing_lv08 {
 namespace {
 
 constexpr double latency_factor = 13.01, bandwidth_factor = 0.97;  // network/latency-factor, network/bandwidth-factor
@@ -56,4 +56,4 @@ const Register<SharingEntry> entry({"lv08",
                                     [](const Parameters&) { return std::make_unique<Lv08>(); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::sharing_lv08

@@ -3,7 +3,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
 
-namespace straggler {
+namespace straggler::cluster::sharing_max_min {
 namespace {
 
 class MaxMin final : public SharingModel {
@@ -22,4 +22,4 @@ const Register<SharingEntry> entry({"max_min",
                                     [](const Parameters&) { return std::make_unique<MaxMin>(); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::sharing_max_min

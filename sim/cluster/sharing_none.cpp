@@ -4,7 +4,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
 
-namespace straggler {
+namespace straggler::cluster::sharing_none {
 namespace {
 
 class NoContention final : public SharingModel {
@@ -24,4 +24,4 @@ const Register<SharingEntry> entry({"none",
                                     [](const Parameters&) { return std::make_unique<NoContention>(); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::sharing_none

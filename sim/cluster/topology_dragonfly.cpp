@@ -10,7 +10,7 @@
 #include "sim/cluster/pairs.hpp"
 #include "sim/cluster/switched.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_dragonfly {
 namespace {
 
 constexpr std::int64_t most = 65'536;
@@ -189,4 +189,4 @@ const Register<TopologyEntry> entry(
      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_dragonfly

@@ -10,7 +10,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/switched.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_fat_tree {
 namespace {
 
 constexpr std::size_t most_ports = 1024;
@@ -142,4 +142,4 @@ const Register<TopologyEntry> entry({"fat_tree",
                                      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_fat_tree

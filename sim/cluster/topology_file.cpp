@@ -12,7 +12,7 @@
 #include "sim/cluster/graph_routes.hpp"
 #include "sim/cluster/topology.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_file {
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -211,4 +211,4 @@ const Register<TopologyEntry> entry(
      [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_file

@@ -9,7 +9,7 @@
 #include "sim/cluster/nics.hpp"
 #include "sim/cluster/pairs.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_full {
 namespace {
 
 class Full final : public Topology {
@@ -129,4 +129,4 @@ const Register<TopologyEntry> entry({"full",
                                      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_full

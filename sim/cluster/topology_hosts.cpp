@@ -3,7 +3,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/star.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_hosts {
 namespace {
 
 const Register<TopologyEntry> entry({"hosts",
@@ -12,4 +12,4 @@ const Register<TopologyEntry> entry({"hosts",
                                      [](const Parameters&, TopologyRequest request) { return make_star(request); }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_hosts

@@ -3,7 +3,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/torus.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_ring {
 namespace {
 
 const Register<TopologyEntry> entry({"ring", "a switch for every end point, each with a cable to the next", with_core({}),
@@ -12,4 +12,4 @@ const Register<TopologyEntry> entry({"ring", "a switch for every end point, each
                                      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_ring

@@ -11,7 +11,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/switched.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_two_level {
 namespace {
 
 class TwoLevel final : public SwitchedTopology {
@@ -132,4 +132,4 @@ const Register<TopologyEntry> entry(
      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_two_level

@@ -7,7 +7,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/cluster/switched.hpp"
 
-namespace straggler {
+namespace straggler::cluster::topology_wan {
 namespace {
 
 bool is_client(const std::string& name) { return name.starts_with("worker/") || name.starts_with("host/"); }
@@ -109,4 +109,4 @@ const Register<TopologyEntry> entry({"wan",
                                      }});
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::cluster::topology_wan

@@ -6,7 +6,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/fold.hpp"
 
-namespace straggler {
+namespace straggler::collectives::binomial_tree {
 namespace {
 
 class BinomialTree final : public CollectiveSchedule {
@@ -62,4 +62,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::binomial_tree

@@ -13,7 +13,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/double_tree.hpp"
 
-namespace straggler {
+namespace straggler::collectives::double_binary_tree {
 namespace {
 
 /// A node of level l passes piece j up in round l + j, and is passed its sum in round 2h - 1 - l + j: leaves are the first to give and
@@ -120,4 +120,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::double_binary_tree

@@ -8,7 +8,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/fold.hpp"
 
-namespace straggler {
+namespace straggler::collectives::halving_doubling {
 namespace {
 
 class HalvingDoubling final : public CollectiveSchedule {
@@ -75,4 +75,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::halving_doubling

@@ -11,7 +11,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/ring_steps.hpp"
 
-namespace straggler {
+namespace straggler::collectives::hierarchical {
 namespace {
 
 /// Ranks by host, both in ascending order.
@@ -141,4 +141,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::hierarchical

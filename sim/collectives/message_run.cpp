@@ -3,6 +3,7 @@
 #include "sim/collectives/message_run.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <stdexcept>
 #include <string>
@@ -29,6 +30,7 @@ class EarlyMessages {
     if (next_ == counts_.size()) clear();
     return count;
   }
+  bool empty() const { return counts_.empty(); }
   void clear() {
     counts_.clear();
     next_ = 0;
@@ -49,21 +51,19 @@ struct MessageRun::Inside {
     /// held: a rendezvous whose receiver has not come; handled: by the sender's processor; waiting: for those before it on its connection;
     /// taken: by the receiver's processor.
     enum class Stage : std::uint8_t { idle, held, handled, waiting, flowing, travelling, taken };
-    explicit Message(Inside& its_run) : run(its_run) {}
-    void arrived() override { run.left(*this); }
-    void happen() override { run.moved_on(*this); }
+    void arrived() override { collective->run->left(*this); }
+    void happen() override { collective->run->moved_on(*this); }
 
-    Inside& run;
-    Collective* collective = nullptr;
     CollectiveRank from = 0, to = 0;
     Stage stage = Stage::idle;
     bool rendezvous = false;
-    std::int64_t round = 0;
+    Collective* collective = nullptr;
+    std::int32_t round = 0;
     std::uint64_t bytes = 0;
-    FlowId flow = 0;
-    Time latency;  // after its last byte has left
-    Connection* connection = nullptr;
     Message* next = nullptr;  // idle; held, of one receiver; waiting, on one connection
+    Time latency;             // after its last byte has left
+    Connection* connection = nullptr;
+    FlowId flow = 0;
   };
 
   /// From one rank of the fabric to another.
@@ -72,23 +72,24 @@ struct MessageRun::Inside {
     // Where all messages travel alike:
     bool routed = false;
     Time latency;
-    std::vector<LinkId> links;
+    boost::container::small_vector<LinkId, 4> links;
   };
 
-  /// As an event: the end of its arithmetic, or its end where it has nothing to wait for.
-  struct Rank final : Event {
+  /// As an event: the end of its arithmetic, or its end where it has nothing to wait for. What every round needs lies in one line of the
+  /// cache.
+  struct alignas(64) Rank final : Event {
     void happen() override { collective->run->resumed(*this); }
-    Collective* collective = nullptr;
-    CollectiveRank id = 0;
-    std::int64_t round = -1;      // the one it is in; -1: it has not begun
-    std::size_t sending = 0;      // rendezvous of this round that are not over for it
+    CollectiveRank id() const { return static_cast<CollectiveRank>(this - collective->ranks.get()); }
+    std::int32_t round = -1;      // the one it is in; -1: it has not begun
+    std::uint32_t sending = 0;    // rendezvous of this round that are not over for it
     std::uint32_t receiving = 0;  // messages to it of this round that have not come
+    Collective* collective = nullptr;
+    Connection* connection = nullptr;  // that it sent on last
+    CollectiveRank connected_to = 0;
+    bool met_early = false;        // `early` is not empty
+    Message* last_held = nullptr;  // to it, until it comes to their rounds: a ring, the first one comes after the last one
     std::uint64_t reduced_bytes = 0;
     EarlyMessages early;
-    Message *first_held = nullptr, *last_held = nullptr;  // to it, until it comes to their rounds
-    // The connection that it sent on last.
-    Connection* connection = nullptr;
-    CollectiveRank connected_to = 0;
   };
 
   struct Collective {
@@ -96,7 +97,7 @@ struct MessageRun::Inside {
     std::uint64_t number = 0;
     const CollectiveSchedule* schedule = nullptr;
     std::span<const std::uint32_t> places;
-    std::int64_t rounds = 0;
+    std::int32_t rounds = 0;
     std::size_t unfinished = 0;
     std::size_t room = 0;
     std::unique_ptr<Rank[]> ranks;  // [room]
@@ -136,7 +137,7 @@ struct MessageRun::Inside {
     collective.number = opened;
     collective.schedule = &schedule;
     collective.places = places;
-    collective.rounds = static_cast<std::int64_t>(schedule.rounds());
+    collective.rounds = static_cast<std::int32_t>(schedule.rounds());
     collective.unfinished = schedule.ranks();
     if (collective.room < schedule.ranks()) {
       collective.room = schedule.ranks();
@@ -145,9 +146,9 @@ struct MessageRun::Inside {
     for (std::size_t r = 0; r < schedule.ranks(); ++r) {
       Rank& rank = collective.ranks[r];
       rank.collective = &collective;
-      rank.id = static_cast<CollectiveRank>(r);
       rank.round = -1;
       rank.early.clear();
+      rank.met_early = false;
       rank.connection = nullptr;
     }
     return opened++;
@@ -180,14 +181,14 @@ struct MessageRun::Inside {
   void go_on(Rank& rank) {
     const Collective& collective = *rank.collective;
     while (++rank.round < collective.rounds) {
-      collective.schedule->part(rank.id, static_cast<std::size_t>(rank.round), part);
-      const std::uint32_t early = rank.early.take();
+      collective.schedule->part(rank.id(), static_cast<std::size_t>(rank.round), part);
+      const std::uint32_t early = rank.met_early ? take_early(rank) : 0;
       if (early > part.receives) throw_unexpected(rank, rank.round);
       rank.receiving = part.receives - early;
-      rank.reduced_bytes = part.reduced_bytes;
+      if (costs.reduce_seconds_per_byte != 0) rank.reduced_bytes = part.reduced_bytes;
       rank.sending = 0;
       for (const RoundPart::Send& send : part.sends) start(rank, send);
-      if (rank.first_held) release_held(rank);
+      if (rank.last_held) release_held(rank);
       if (waits(rank) || spends_arithmetic(rank)) return;
     }
     if (beginning)
@@ -196,10 +197,16 @@ struct MessageRun::Inside {
       finish(rank);
   }
 
+  static std::uint32_t take_early(Rank& rank) {
+    const std::uint32_t count = rank.early.take();
+    rank.met_early = !rank.early.empty();
+    return count;
+  }
+
   void start(Rank& rank, const RoundPart::Send& send) {
     Message& message = idle_message();
     message.collective = rank.collective;
-    message.from = rank.id;
+    message.from = rank.id();
     message.to = send.to;
     message.bytes = send.bytes;
     message.round = rank.round;
@@ -214,24 +221,25 @@ struct MessageRun::Inside {
   }
 
   static void hold(Rank& receiver, Message& message) {
-    message.next = nullptr;
-    (receiver.first_held ? receiver.last_held->next : receiver.first_held) = &message;
-    receiver.last_held = &message;
+    Message* const last = std::exchange(receiver.last_held, &message);
+    message.next = last ? std::exchange(last->next, &message) : &message;
   }
 
-  /// Those of its present round, in the order of their coming.
+  /// Those of its present round start, in the order of their coming.
   void release_held(Rank& rank) {
-    for (Message *message = std::exchange(rank.first_held, nullptr), *next; message; message = next) {
-      next = message->next;
-      if (message->round == rank.round)
-        handle(*message);
+    Message* const last = std::exchange(rank.last_held, nullptr);
+    Message* message = std::exchange(last->next, nullptr);
+    while (message) {
+      Message& first = *std::exchange(message, message->next);
+      if (first.round == rank.round)
+        handle(first);
       else
-        hold(rank, *message);
+        hold(rank, first);
     }
   }
 
   Message& idle_message() {
-    if (!idle) return messages.emplace_back(*this);
+    if (!idle) return messages.emplace_back();
     return *std::exchange(idle, idle->next);
   }
 
@@ -272,31 +280,37 @@ struct MessageRun::Inside {
 
   Connection& connection_of(const Message& message) {
     Rank& sender = message.collective->ranks[message.from];
-    if (!sender.connection || sender.connected_to != message.to) {
-      sender.connection = &connections[std::uint64_t{place(message, message.from)} << 32 | place(message, message.to)];
-      sender.connected_to = message.to;
-    }
+    if (!sender.connection || sender.connected_to != message.to) connect(sender, message);
     return *sender.connection;
+  }
+  [[gnu::noinline]] void connect(Rank& sender, const Message& message) {
+    sender.connection = &connections[std::uint64_t{place(message, message.from)} << 32 | place(message, message.to)];
+    sender.connected_to = message.to;
   }
 
   /// Bytes first, the latency after: the next one on the connection waits for the bytes alone.
   void let_flow(Message& message) {
     Connection& connection = *message.connection;
     message.stage = Message::Stage::flowing;
-    if (!plain || !connection.routed)
-      transport.plan(place(message, message.from), place(message, message.to), static_cast<double>(message.bytes), carriage);
-    if (!plain) {
-      message.latency = carriage.after;
-      message.flow = network.start(carriage.flow(carriage.before), message);
-      return;
-    }
-    if (!connection.routed) {
-      connection.routed = true;
-      connection.latency = carriage.before + carriage.after;
-      connection.links.assign(carriage.links.begin(), carriage.links.end());
-    }
+    if (!plain) return let_shaped_flow(message);
+    if (!connection.routed) route(connection, message);
     message.latency = connection.latency;
-    message.flow = network.start(connection.links, static_cast<double>(message.bytes), Time(), message);
+    const std::span<const LinkId> links(connection.links.data(), connection.links.size());
+    message.flow = network.start(links, static_cast<double>(message.bytes), Time(), message);
+  }
+  void let_shaped_flow(Message& message) {
+    plan(message);
+    message.latency = carriage.after;
+    message.flow = network.start(carriage.flow(carriage.before), message);
+  }
+  [[gnu::noinline]] void route(Connection& connection, const Message& message) {
+    plan(message);
+    connection.routed = true;
+    connection.latency = carriage.before + carriage.after;
+    connection.links.assign(carriage.links.begin(), carriage.links.end());
+  }
+  void plan(const Message& message) {
+    transport.plan(place(message, message.from), place(message, message.to), static_cast<double>(message.bytes), carriage);
   }
 
   void left(Message& message) {
@@ -342,10 +356,14 @@ struct MessageRun::Inside {
 
   void received(Message& message) {
     Rank& receiver = message.collective->ranks[message.to];
-    const std::int64_t round = message.round;
+    const std::int32_t round = message.round;
     message.stage = Message::Stage::idle;
     message.next = std::exchange(idle, &message);
-    if (round > receiver.round) return receiver.early.add(static_cast<std::size_t>(round - receiver.round - 1));
+    if (round > receiver.round) {
+      receiver.early.add(static_cast<std::size_t>(round - receiver.round - 1));
+      receiver.met_early = true;
+      return;
+    }
     if (round < receiver.round || receiver.receiving == 0) throw_unexpected(receiver, round);
     --receiver.receiving;
     advance(receiver);
@@ -358,7 +376,7 @@ struct MessageRun::Inside {
   }
 
   bool spends_arithmetic(Rank& rank) {
-    if (rank.reduced_bytes == 0 || costs.reduce_seconds_per_byte == 0) return false;
+    if (costs.reduce_seconds_per_byte == 0 || rank.reduced_bytes == 0) return false;
     const Time arithmetic = Time::from_seconds(static_cast<double>(rank.reduced_bytes) * costs.reduce_seconds_per_byte);
     if (arithmetic == Time()) return false;
     queue.after(arithmetic, rank);
@@ -374,7 +392,7 @@ struct MessageRun::Inside {
   void finish(Rank& rank) {
     Collective& collective = *rank.collective;
     const std::uint64_t number = collective.number;
-    const CollectiveRank id = rank.id;
+    const CollectiveRank id = rank.id();
     if (--collective.unfinished == 0) {
       const auto found = std::find_if(under_way.begin(), under_way.end(), [&](const auto& each) { return each.get() == &collective; });
       spare.push_back(std::move(*found));
@@ -383,8 +401,8 @@ struct MessageRun::Inside {
     watch.done(number, id);
   }
 
-  [[noreturn]] static void throw_unexpected(const Rank& receiver, std::int64_t round) {
-    throw std::logic_error("a message of round " + std::to_string(round) + " goes to rank " + std::to_string(receiver.id) +
+  [[noreturn, gnu::noinline]] static void throw_unexpected(const Rank& receiver, std::int32_t round) {
+    throw std::logic_error("a message of round " + std::to_string(round) + " goes to rank " + std::to_string(receiver.id()) +
                            ", which expects nothing more in it");
   }
 

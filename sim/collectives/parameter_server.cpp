@@ -8,7 +8,7 @@
 #include "sim/collectives/chunks.hpp"
 #include "sim/collectives/collective.hpp"
 
-namespace straggler {
+namespace straggler::collectives::parameter_server {
 namespace {
 
 class ParameterServer final : public CollectiveSchedule {
@@ -68,4 +68,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::parameter_server

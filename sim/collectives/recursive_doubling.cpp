@@ -6,7 +6,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/fold.hpp"
 
-namespace straggler {
+namespace straggler::collectives::recursive_doubling {
 namespace {
 
 class RecursiveDoubling final : public CollectiveSchedule {
@@ -56,4 +56,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::recursive_doubling

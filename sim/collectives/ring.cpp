@@ -5,7 +5,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/ring_steps.hpp"
 
-namespace straggler {
+namespace straggler::collectives::ring {
 namespace {
 
 class Ring final : public CollectiveSchedule {
@@ -59,4 +59,4 @@ CollectiveEntry entry() {
 const Register<CollectiveEntry> registered(entry());
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::collectives::ring

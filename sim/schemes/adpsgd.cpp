@@ -9,7 +9,7 @@
 #include "sim/schemes/bipartite_graph.hpp"
 #include "sim/training/first_of.hpp"
 
-namespace straggler {
+namespace straggler::schemes::adpsgd {
 namespace {
 
 class Adpsgd final : public Scheme {
@@ -105,4 +105,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::adpsgd

@@ -14,7 +14,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::asgd {
 namespace {
 
 enum class Staleness { none, inverse, inverse_sqrt, adaptive, delay_compensated };
@@ -155,4 +155,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::asgd

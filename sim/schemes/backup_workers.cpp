@@ -4,7 +4,7 @@
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016.
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::backup_workers {
 namespace {
 
 class BackupWorkers final : public Scheme {
@@ -78,4 +78,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::backup_workers

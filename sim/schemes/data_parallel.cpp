@@ -12,7 +12,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::data_parallel {
 namespace {
 
 Samples piece(const DrawnBatch& batch, double bytes_per_sample) {
@@ -148,4 +148,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::data_parallel

@@ -13,7 +13,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::diloco {
 namespace {
 
 struct DilocoOptions {
@@ -187,4 +187,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::diloco

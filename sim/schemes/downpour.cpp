@@ -7,7 +7,7 @@
 
 #include "sim/training/first_of.hpp"
 
-namespace straggler {
+namespace straggler::schemes::downpour {
 namespace {
 
 class Downpour final : public Scheme {
@@ -109,4 +109,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::downpour

@@ -7,7 +7,7 @@
 #include "sim/schemes/mixing_graph.hpp"
 #include "sim/training/neighbours.hpp"
 
-namespace straggler {
+namespace straggler::schemes::dpsgd {
 namespace {
 
 class Dpsgd final : public Scheme {
@@ -87,4 +87,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::dpsgd

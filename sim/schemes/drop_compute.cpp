@@ -8,7 +8,7 @@
 
 #include "sim/training/first_of.hpp"
 
-namespace straggler {
+namespace straggler::schemes::drop_compute {
 namespace {
 
 /// Micro-batch m of `count`: equal parts, up to a sample. They share the batch's jitter.
@@ -118,4 +118,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::drop_compute

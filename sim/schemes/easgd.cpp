@@ -8,7 +8,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::easgd {
 namespace {
 
 class Easgd final : public Scheme {
@@ -95,4 +95,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::easgd

@@ -8,7 +8,7 @@
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fedasync {
 namespace {
 
 enum class Damping { constant, polynomial, hinge };
@@ -120,4 +120,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fedasync

@@ -5,7 +5,7 @@
 #include "sim/schemes/federated.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fedavg {
 namespace {
 
 class FedAvg final : public Scheme {
@@ -81,4 +81,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fedavg

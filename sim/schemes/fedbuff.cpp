@@ -9,7 +9,7 @@
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fedbuff {
 namespace {
 
 std::int64_t concurrency_of(const Parameters& parameters, Rank workers) {
@@ -137,4 +137,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fedbuff

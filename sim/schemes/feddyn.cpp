@@ -7,7 +7,7 @@
 // state begins anew in each round. A client that crashes comes back with h_i = 0.
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::feddyn {
 namespace {
 
 class FedDyn final : public Scheme {
@@ -97,4 +97,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::feddyn

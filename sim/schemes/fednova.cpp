@@ -6,7 +6,7 @@
 // is FedAvg, up to rounding.
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fednova {
 namespace {
 
 class FedNova final : public Scheme {
@@ -95,4 +95,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fednova

@@ -7,7 +7,7 @@
 // With SGD at rate 1 it is FedAvg, up to rounding.
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fedopt {
 namespace {
 
 enum class Server { sgd, momentum, adagrad, adam, yogi };
@@ -108,4 +108,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fedopt

@@ -5,7 +5,7 @@
 #include "sim/schemes/federated.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
-namespace straggler {
+namespace straggler::schemes::fedprox {
 namespace {
 
 class FedProx final : public Scheme {
@@ -90,4 +90,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::fedprox

@@ -13,7 +13,7 @@
 #include "sim/schemes/federated.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
-namespace straggler {
+namespace straggler::schemes::hierarchical {
 namespace {
 
 double samples_of(const Node& node, const Weights& weights) {
@@ -228,4 +228,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::hierarchical

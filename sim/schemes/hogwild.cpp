@@ -5,7 +5,7 @@
 // Optimizers with state (momentum, moments) keep it in the same memory: an addition changes both.
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::hogwild {
 namespace {
 
 class Hogwild final : public Scheme {
@@ -54,4 +54,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::hogwild

@@ -5,7 +5,7 @@
 
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::k_async {
 namespace {
 
 class KAsync final : public Scheme {
@@ -80,4 +80,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::k_async

@@ -7,7 +7,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::k_batch_async {
 namespace {
 
 class KBatchAsync final : public Scheme {
@@ -82,4 +82,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::k_batch_async

@@ -7,7 +7,7 @@
 
 #include "sim/training/first_of.hpp"
 
-namespace straggler {
+namespace straggler::schemes::k_batch_sync {
 namespace {
 
 class KBatchSync final : public Scheme {
@@ -83,4 +83,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::k_batch_sync

@@ -4,7 +4,7 @@
 // Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::k_sync {
 namespace {
 
 class KSync final : public Scheme {
@@ -81,4 +81,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::k_sync

@@ -4,7 +4,7 @@
 #include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::local_sgd {
 namespace {
 
 struct LocalSgdOptions {
@@ -103,4 +103,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::local_sgd

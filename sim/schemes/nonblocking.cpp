@@ -7,7 +7,7 @@
 #include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::nonblocking {
 namespace {
 
 enum class Counters { persist, reset };
@@ -226,4 +226,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::nonblocking

@@ -5,7 +5,7 @@
 // Lin, Stich, Patel, Jaggi, Don't Use Large Mini-Batches, Use Local SGD, ICLR 2020.
 #include "sim/schemes/momentum_at_sync.hpp"
 
-namespace straggler {
+namespace straggler::schemes::post_local_sgd {
 namespace {
 
 class PostLocalSgd final : public Scheme {
@@ -79,4 +79,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::post_local_sgd

@@ -8,7 +8,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::rennala {
 namespace {
 
 class Rennala final : public Scheme {
@@ -84,4 +84,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::rennala

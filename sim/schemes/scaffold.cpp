@@ -9,7 +9,7 @@
 // crashes comes back with c_i = 0.
 #include "sim/schemes/federated.hpp"
 
-namespace straggler {
+namespace straggler::schemes::scaffold {
 namespace {
 
 /// c on the way down, c_i⁺ - c_i on the way up.
@@ -100,4 +100,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::scaffold

@@ -3,7 +3,7 @@
 // Robbins & Monro, A Stochastic Approximation Method, 1951; mini-batches as in Bottou, Curtis & Nocedal 2018.
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::sequential {
 namespace {
 
 class Sequential final : public Scheme {
@@ -38,4 +38,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::sequential

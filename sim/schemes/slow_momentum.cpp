@@ -4,7 +4,7 @@
 // Wang, Tantia, Ballas, Rabbat, SlowMo: Improving Communication-Efficient Distributed SGD with Slow Momentum, ICLR 2020.
 #include "sim/schemes/momentum_at_sync.hpp"
 
-namespace straggler {
+namespace straggler::schemes::slow_momentum {
 namespace {
 
 /// u, which travels with published weights for workers that come later.
@@ -90,4 +90,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::slow_momentum

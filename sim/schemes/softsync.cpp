@@ -7,7 +7,7 @@
 
 #include "sim/training/node.hpp"
 
-namespace straggler {
+namespace straggler::schemes::softsync {
 namespace {
 
 enum class Damping { none, inverse };
@@ -103,4 +103,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::softsync

@@ -4,7 +4,7 @@
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016; all-reduce: Goyal et al. 2017.
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::ssgd {
 namespace {
 
 class SsgdByAllReduce final : public Scheme {
@@ -66,4 +66,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::ssgd

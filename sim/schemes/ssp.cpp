@@ -10,7 +10,7 @@
 
 #include "sim/training/gather.hpp"
 
-namespace straggler {
+namespace straggler::schemes::ssp {
 namespace {
 
 /// The clocks of the workers that are waited for.
@@ -154,4 +154,4 @@ const Register<SchemeEntry> entry({
 });
 
 }  // namespace
-}  // namespace straggler
+}  // namespace straggler::schemes::ssp

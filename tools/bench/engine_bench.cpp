@@ -10,6 +10,8 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -56,19 +58,54 @@ struct World {
   }
 };
 
-/// `co_await` returns when as many messages as expected have arrived.
-class Arrivals final : public Wakeup {
+/// Wakes the coroutine that awaits it through the queue, as operations do.
+class Awaiter : public Event {
  public:
-  Arrivals(World& world, std::uint32_t expected) : Wakeup(world.simulation), expected_(expected), left_(expected) {}
+  bool await_ready() const noexcept { return false; }
+
+ protected:
+  explicit Awaiter(Simulation& simulation) : simulation_(simulation) {}
+  void wake() { simulation_.queue().after(Time(), *this); }
+  std::coroutine_handle<> waiter_;
+
+ private:
+  void happen() override { waiter_.resume(); }
+  Simulation& simulation_;
+};
+
+/// `co_await` returns when as many messages as expected have arrived.
+class Arrivals final : public Awaiter {
+ public:
+  Arrivals(World& world, std::uint32_t expected) : Awaiter(world.simulation), expected_(expected), left_(expected) {}
   void arrived() {
     if (--left_ == 0) wake();
   }
-  bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
   void await_resume() noexcept { left_ = expected_; }
 
  private:
   std::uint32_t expected_, left_;
+};
+
+/// `const std::uint32_t sender = co_await Take(world, box);`
+class Take final : public Awaiter, private Box::Receiver {
+ public:
+  Take(World& world, Box& box) : Awaiter(world.simulation), box_(box) {}
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    item_ = box_.receive(*this);
+    return !item_.has_value();
+  }
+  std::uint32_t await_resume() { return *item_; }
+
+ private:
+  bool wants(const std::uint32_t&) const override { return true; }
+  void take(std::uint32_t item) override {
+    item_ = item;
+    wake();
+  }
+  Box& box_;
+  std::optional<std::uint32_t> item_;
 };
 
 /// A message. It can be sent again once it has arrived.
@@ -140,7 +177,7 @@ class ParameterServer {
         shards[k].send(world_, {self, server, shard_, &boxes_[server], &sent, nullptr});
       }
       co_await sent;
-      for (std::uint32_t k = 0; k < case_.servers; ++k) co_await boxes_[self].take(world_.simulation);
+      for (std::uint32_t k = 0; k < case_.servers; ++k) co_await Take(world_, boxes_[self]);
     }
   }
 
@@ -148,7 +185,7 @@ class ParameterServer {
     Parcel answer;
     Arrivals sent(world_, 1);
     for (;;) {
-      const std::uint32_t worker = co_await boxes_[self].take(world_.simulation);
+      const std::uint32_t worker = co_await Take(world_, boxes_[self]);
       world_.count(2);
       if (case_.waiting) {
         answer.send(world_, {self, worker, shard_, &boxes_[worker], &sent, nullptr});
