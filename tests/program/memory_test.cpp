@@ -8,6 +8,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace memory_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -136,3 +138,5 @@ TEST_CASE("a client that is never invited takes 400 bytes at most") {
     }
   }
 }
+
+}  // namespace memory_test

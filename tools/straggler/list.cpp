@@ -301,7 +301,7 @@ const Group& group_called(const std::string& name) {
   throw UsageError(unknown_name("group", name, known));
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
       "markdown", "of keys and schemes: as the documents have them");
@@ -339,6 +339,6 @@ const Command list_command{
     "  straggler list jitter --json\n"
     "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
     "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
-    execute};
+    execute_list};
 
 }  // namespace straggler::cli
