@@ -41,7 +41,7 @@ class UntilTwice final : public ProgressListener {
   bool passed_ = false;
 };
 
-Time until_of(const Arguments& arguments) {
+Time drawn_until(const Arguments& arguments) {
   const std::string given = arguments.get<std::string>("until");
   try {
     const double seconds = parse_quantity(given, Dimension::time);
@@ -60,7 +60,7 @@ void write_picture(const std::filesystem::path& path, const std::string& text) {
   if (!out || aside.put_into_place()) throw UsageError(fmt::format("--out {}: cannot be written; check the disk", path.string()));
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_timeline(const std::vector<std::string>& given) {
   namespace po = boost::program_options;
   po::options_description own("Options", 110);
   auto add = own.add_options();
@@ -76,7 +76,7 @@ int execute(const std::vector<std::string>& given) {
   const std::size_t most = arguments.has("workers") ? static_cast<std::size_t>(arguments.count("workers", 1)) : most_rows;
   const std::vector<std::string> names = names_of(scenario, most);
   const std::filesystem::path out = arguments.has("out") ? arguments.file("out") : std::filesystem::path("timeline.svg");
-  const Time until = until_of(arguments);
+  const Time until = drawn_until(arguments);
 
   RunOptions options;
   options.timing_only = true;
@@ -96,6 +96,6 @@ int execute(const std::vector<std::string>& given) {
 const Command timeline_command{"timeline", "SCENARIO.yaml", "draws what each worker does at the beginning of a run, as SVG",
                                "  straggler timeline scenario.yaml --until 2s --out timeline.svg\n"
                                "  straggler timeline scenario.yaml --set training.scheme=asgd --workers 8\n",
-                               execute};
+                               execute_timeline};
 
 }  // namespace straggler::cli
