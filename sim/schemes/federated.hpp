@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -57,6 +57,14 @@ class FederatedRounds {
   static ClientSelection selection(const Parameters& parameters);
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool. None: a deadline decides.
   std::optional<double> per_epoch(const TrainingPlan& plan) const;
+  /// Of a round in which so many vectors as long as the weights travel to each client and back, altogether. Unknown where some are late.
+  static UpdateTraffic traffic(int vectors) {
+    return {.text = std::to_string(vectors) + " c d, of c clients",
+            .bytes = [vectors](const Parameters& parameters, const TrainingPlan& plan) {
+              const auto clients = static_cast<double>(FederatedRounds(parameters).clients_of(plan.workers));
+              return std::optional<UpdateBytes>({vectors * clients, static_cast<double>(vectors)});
+            }};
+  }
 
   /// Clients whose contributions count in a round: `clients`, or max(1, C·K) of K workers.
   std::int64_t clients_of(Rank workers) const {
