@@ -208,9 +208,8 @@ void FederatedRounds::Server::forget_lost(const Weights& weights) {
   }
 }
 
-bool FederatedRounds::Server::counts(const From<Weights>& part, const Weights& weights) const {
-  const bool worked = !part->made().empty() && part->made().front().steps > 0;
-  return worked && part->version == weights->version && part->progress == weights->progress && awaited_.contains(part.sender.rank);
+bool FederatedRounds::Server::is_awaited(const From<Weights>& part, const Weights& weights) const {
+  return part->version == weights->version && part->progress == weights->progress && awaited_.contains(part.sender.rank);
 }
 
 void FederatedRounds::Server::note_round(bool empty) {
@@ -229,11 +228,12 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
     ++draws_;
   }
   std::vector<From<Weights>> parts;
+  bool answered = false;  // by somebody of this round, be it without a step
   forget_lost(weights);
   for (;;) {
     if (wanted_ > 0 && parts.size() >= wanted_) break;
     if (awaited_.empty()) {
-      if (!parts.empty()) break;
+      if (answered) break;
       // Everybody of this round is lost, or nobody was there to be invited.
       if (!draw_and_invite(weights)) {
         if (!timer && !whole_ && busy_.count() == 0) break;
@@ -253,9 +253,10 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
       continue;
     }
     busy_.remove(arrived->sender.rank);
-    const bool good = counts(*arrived, weights);
+    const bool awaited = is_awaited(*arrived, weights);
+    answered = answered || awaited;
     awaited_.erase(arrived->sender.rank);
-    if (good)
+    if (awaited && !(*arrived)->made().empty() && (*arrived)->made().front().steps > 0)
       parts.push_back(std::move(*arrived));
     else
       node_.discard<Weights>(*arrived);

@@ -138,7 +138,7 @@ class FederatedRounds {
     bool draw_and_invite(const Weights& weights);
     void note_invited(const std::vector<Rank>& ranks);
     void forget_lost(const Weights& weights);
-    bool counts(const From<Weights>& part, const Weights& weights) const;
+    bool is_awaited(const From<Weights>& part, const Weights& weights) const;
     void note_round(bool empty);
 
     const FederatedRounds& rounds_;

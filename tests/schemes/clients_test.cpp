@@ -43,7 +43,7 @@ std::vector<std::string> one_slow(const std::string& times, int count = 3) {
   return {"cluster.workers=[{count: " + std::to_string(count) + ", device: node}, {count: 1, device: node, slowdown: " + times + "}]"};
 }
 
-std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+std::vector<std::string> clients_sets(std::vector<std::string> sets, const std::vector<std::string>& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
@@ -69,8 +69,8 @@ TEST_CASE("a deadline that nobody misses, and over-selection by one, change noth
 TEST_CASE("a late client works on for nothing, and is not invited while it does") {
   // Three clients take 100 ms, the fourth 550 ms, and the deadline is at 200 ms. It misses the round that ends at 200 ms, the others have
   // rounds of 100 ms up to 600 ms, and then it is asked again: a round that the deadline ends.
-  const Result run =
-      clients_timing(4, "{kind: fedavg, local_steps: 1, deadline: {time: 200ms}}", with(one_slow("5.5"), {"training.stop.updates=6"}));
+  const Result run = clients_timing(4, "{kind: fedavg, local_steps: 1, deadline: {time: 200ms}}",
+                                    clients_sets(one_slow("5.5"), {"training.stop.updates=6"}));
   CHECK(run.record.end == Time::from_seconds(0.8));
   CHECK(run.record.dropped.contributions == 1);
   CHECK(run.record.dropped.samples == 100);
@@ -82,7 +82,7 @@ TEST_CASE("a late client works on for nothing, and is not invited while it does"
 TEST_CASE("with late: partial a client sends the steps that it has at the deadline") {
   // Four steps take 400 ms, and 800 ms on the slower client, which has two of them at 450 ms.
   const Result run = clients_timing(4, "{kind: fedavg, local_steps: 4, deadline: {time: 450ms, late: partial}}",
-                                    with(one_slow("2"), {"training.stop.updates=3"}));
+                                    clients_sets(one_slow("2"), {"training.stop.updates=3"}));
   CHECK(run.record.end == Time::from_seconds(1.35));
   CHECK(run.record.dropped.contributions == 0);
   for (const auto& [version, rows] : by_version(run)) {
@@ -97,7 +97,7 @@ TEST_CASE("every kind with rounds takes partial work, none at all too") {
        {"fedavg", "fedprox", "fednova", "scaffold", "feddyn", "fedopt, server_rate: 0.1", "hierarchical, aggregators: 1"}) {
     CAPTURE(kind);
     const Result run = clients_run(4, "{kind: " + kind + ", local_steps: 4, deadline: {time: 450ms, late: partial}}",
-                                   with(one_slow("5"), {"training.stop.updates=3"}));
+                                   clients_sets(one_slow("5"), {"training.stop.updates=3"}));
     CHECK(run.record.updates == 3);
     CHECK(run.record.workers[3].updates == 0);  // its first step takes 500 ms
     CHECK(run.record.workers[0].updates == 3);
@@ -146,7 +146,7 @@ TEST_CASE("by_samples: clients are drawn in proportion to their samples, and cou
   const auto counts = [&](const std::string& selection) {
     std::vector<double> seen(4);
     const Result run = clients_timing(4, "{kind: fedavg, clients: 1, local_steps: 1" + selection + "}",
-                                      with(parts, {"training.stop.updates=" + std::to_string(rounds)}));
+                                      clients_sets(parts, {"training.stop.updates=" + std::to_string(rounds)}));
     for (const OrderRow& row : run.sink.order) ++seen[index_of(row.worker)];
     return seen;
   };
@@ -160,7 +160,8 @@ TEST_CASE("by_samples: clients are drawn in proportion to their samples, and cou
   const std::vector<std::string> two = {"workload.data={kind: coordinates, samples: 400}", "training.stop.updates=1",
                                         "workload.data.partition={kind: by_file, path: " + (folder.path() / "two.csv").string() + "}"};
   const auto alone = [&](int leaves) {
-    return clients_run(2, "{kind: fedavg}", with(two, {"cluster.faults=[{kind: leave, worker: " + std::to_string(leaves) + ", at: 1ms}]"}));
+    return clients_run(2, "{kind: fedavg}",
+                       clients_sets(two, {"cluster.faults=[{kind: leave, worker: " + std::to_string(leaves) + ", at: 1ms}]"}));
   };
   const std::vector<float> y0 = alone(1).weights, y1 = alone(0).weights;
   const std::vector<float> both = clients_run(2, "{kind: fedavg, selection: {kind: by_samples}}", two).weights;
@@ -225,7 +226,7 @@ TEST_CASE("a client that goes away in a round is lost to it, and what it did is 
   CHECK(run.record.workers[1].updates == 1);
   CHECK(by_version(run).at(5).size() == 2);
   // Asynchronously it begins again as soon as it is back: worker 0 has 5 updates by 500 ms, worker 1 one.
-  const Result free = clients_timing(2, "{kind: fedasync, local_steps: 1}", with(sets, {"training.stop.updates=6"}));
+  const Result free = clients_timing(2, "{kind: fedasync, local_steps: 1}", clients_sets(sets, {"training.stop.updates=6"}));
   CHECK(free.record.end == Time::from_seconds(0.5));
   CHECK(free.record.workers[1].updates == 1);
 }
@@ -239,7 +240,7 @@ TEST_CASE("nobody is there: the server waits for the first one to come") {
        {"{kind: fedavg, local_steps: 1}", "{kind: fedasync, local_steps: 1}", "{kind: fedbuff, buffer: 1, local_steps: 1}",
         "{kind: hierarchical, aggregators: 1, edge_rounds: 1, local_steps: 1}"}) {
     CAPTURE(scheme);
-    const Result run = clients_timing(2, scheme, with(sets, {"training.stop.updates=4"}));
+    const Result run = clients_timing(2, scheme, clients_sets(sets, {"training.stop.updates=4"}));
     CHECK(run.record.end == Time::from_seconds(2.2));  // two of client 1 from 1 s on, two of client 0 from 2 s on
     CHECK(run.record.workers[1].updates == 2);
     CHECK(run.record.clients.lost == 1);
@@ -276,4 +277,11 @@ TEST_CASE("availability is refused where it means nothing, in one line that says
                                       "clients; take a federated scheme such as fedavg, or write cluster.faults"));
   CHECK_THROWS_WITH(clients_timing(2, "{kind: fedavg}", {phones, "cluster.faults=[{kind: leave, worker: 0, at: 1s}]"}),
                     doctest::Contains("workers come and go by their availability"));
+}
+
+TEST_CASE("a partial deadline before the first step of anybody: the round is over, and the weights stay") {
+  const Result run = clients_run(4, "{kind: fedavg, local_steps: 2, deadline: {time: 30ms, late: partial}}", {"training.stop.updates=3"});
+  CHECK(run.record.updates == 3);
+  CHECK(run.record.samples == 0);
+  CHECK(run.record.end == Time::from_seconds(0.09));
 }
