@@ -213,7 +213,8 @@ bool FederatedRounds::Server::is_awaited(const From<Weights>& part, const Weight
 }
 
 void FederatedRounds::Server::note_round(bool empty) {
-  empty_rounds_ = empty && wanted_ > 0 ? empty_rounds_ + 1 : empty ? empty_rounds_ : 0;
+  if (!empty) empty_rounds_ = 0;
+  if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // somebody was asked
   if (empty_rounds_ == most_empty_rounds)
     throw std::invalid_argument("training.scheme.deadline.time: nobody answered in " + std::to_string(most_empty_rounds) +
                                 " rounds, one after another, within " + std::to_string(rounds_.deadline_->seconds()) +
