@@ -22,19 +22,22 @@ void Timeline::span(Rank worker, Phase phase, Time start, Time end) {
   spans_[index_of(worker)].push_back({phase, start, end});
 }
 
-/// What is dropped was computed in one go: the first computations in a row that took exactly that long.
+/// What is dropped was computed in one go: the first computations in a row that took exactly that long, or every other one of a row, where
+/// the worker takes a step of its own after each.
 void Timeline::wasted(Rank worker, Time spent) {
   if (worker >= workers()) return;
   std::vector<std::size_t>& computed = computed_[index_of(worker)];
   std::vector<Span>& spans = spans_[index_of(worker)];
-  for (auto first = computed.begin(); first != computed.end(); ++first) {
-    Time sum;
-    auto last = first;
-    for (; last != computed.end() && sum < spent; ++last) sum += spans[*last].end - spans[*last].start;
-    if (sum != spent) continue;
-    for (auto each = first; each != last; ++each) spans[*each].phase = Phase::wasted;
-    computed.erase(first, last);
-    return;
+  for (const std::size_t stride : {1u, 2u}) {
+    for (std::size_t first = 0; first < computed.size(); ++first) {
+      Time sum;
+      std::size_t last = first;
+      for (; last < computed.size() && sum < spent; last += stride) sum += spans[computed[last]].end - spans[computed[last]].start;
+      if (sum != spent) continue;
+      for (std::size_t each = first; each < last; each += stride) spans[computed[each]].phase = Phase::wasted;
+      std::erase_if(computed, [&](std::size_t span) { return spans[span].phase == Phase::wasted; });
+      return;
+    }
   }
 }
 

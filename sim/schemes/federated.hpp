@@ -61,7 +61,9 @@ class FederatedRounds {
   static UpdateTraffic traffic(int vectors) {
     return {.text = std::to_string(vectors) + " c d, of c clients",
             .bytes = [vectors](const Parameters& parameters, const TrainingPlan& plan) {
-              const auto clients = static_cast<double>(FederatedRounds(parameters).clients_of(plan.workers));
+              const FederatedRounds rounds(parameters);
+              if (rounds.deadline_ || rounds.over_select_ > 1) return std::optional<UpdateBytes>();
+              const auto clients = static_cast<double>(rounds.clients_of(plan.workers));
               return std::optional<UpdateBytes>({vectors * clients, static_cast<double>(vectors)});
             }};
   }
