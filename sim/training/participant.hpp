@@ -35,6 +35,7 @@ struct NodeContext {
   std::array<SampledWorkers, 2> sampled;  // the one asked for last, and the one before: newcomers ask for the first round
   SampleStream shared_stream;             // where plan.shared_stream
   Weights initial;                        // made when first asked for
+  PushWeight::Pool push_weights;          // made when first asked for
 };
 
 /// An optimizer: its rule, and what it remembers between steps. A coroutine may hold as many as it needs, inner and outer ones.
