@@ -129,8 +129,9 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   }
   for (const WorkerGroup& group : spec.workers) {
     const Kind& jitter = scenario.devices.at(group.device).jitter;
-    at_place(scenario, "devices." + group.device + ".jitter",
-             [&] { return Registry<JitterEntry>::instance().at(jitter.name).make_of(jitter.parameters, 0); });
+    at_place(scenario, "devices." + group.device + ".jitter", [&] {
+      return Registry<JitterEntry>::instance().at(jitter.name).make_of(jitter.parameters, {0, scenario.seed});
+    });
   }
   fabric = make_fabric(scenario);
   resolve_aggregators(scenario);

@@ -75,7 +75,7 @@ WorkerCompute compute_of(const Blueprint& blueprint, const Scenario& scenario, s
   if (!time) time = blueprint.group_times[g].get();
   std::unique_ptr<Jitter> jitter;
   if (device.jitter.name != "none")
-    jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, worker);
+    jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, {worker, scenario.seed});
   return WorkerCompute(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed,
                        worker);
 }

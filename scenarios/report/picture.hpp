@@ -46,6 +46,8 @@ class SvgPicture {
   void path(const std::string& points, std::string_view classes);
   /// Within points, as "x,y x,y".
   void area(const std::string& points, std::string_view classes);
+  /// Outlines as SVG path data, in pixels: many shapes of one look at few bytes.
+  void shapes(const std::string& data, std::string_view classes);
   void rectangle(double x, double y, double width, double height, std::string_view classes, double opacity = 1);
   /// A mark of the shape and colour of series `series`, or grey; hollow: not all repeats are in it.
   void mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip);

@@ -49,15 +49,21 @@ class Jitter {
   virtual double factor(std::uint64_t stream, std::uint64_t quantum) = 0;
 };
 
+/// Whose jitter it is: a worker of a run with that seed.
+struct JitterOwner {
+  Rank worker = 0;
+  std::uint64_t seed = 0;  // for draws that workers share
+};
+
 struct JitterEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
   /// One object a worker: it may keep a cache. Null means none. Throws std::invalid_argument on values that exclude each other.
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
   /// For kinds in which it matters which worker it is; null: `make` serves all. Without a worker at hand, `make` works for these too.
-  std::function<std::unique_ptr<Jitter>(const Parameters&, Rank worker)> make_for = {};
-  std::unique_ptr<Jitter> make_of(const Parameters& parameters, Rank worker) const {
-    return make_for ? make_for(parameters, worker) : make(parameters);
+  std::function<std::unique_ptr<Jitter>(const Parameters&, JitterOwner)> make_for = {};
+  std::unique_ptr<Jitter> make_of(const Parameters& parameters, JitterOwner owner) const {
+    return make_for ? make_for(parameters, owner) : make(parameters);
   }
 };
 

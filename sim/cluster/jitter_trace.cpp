@@ -120,33 +120,48 @@ std::shared_ptr<const Trace> shared_trace(const std::string& path) {
   return trace;
 }
 
+enum class Rows { in_order, resampled };
+constexpr ChoiceTable<Rows> rows_choice("rows", {{Rows::in_order, "in_order"}, {Rows::resampled, "resampled"}});
+
+/// Which of a trace's factors a jitter returns.
+struct TraceUse {
+  std::optional<std::size_t> column;  // none: drawn from the stream
+  Rows rows = Rows::in_order;
+  bool random_start = false;  // of rows in order
+  bool normalize = false;
+  std::optional<std::uint64_t> row_stream{};  // of resampled rows, shared by the workers of a set; none: the worker's own stream
+};
+
 class TraceJitter final : public Jitter {
  public:
-  /// `column` none: drawn from the stream.
-  TraceJitter(std::shared_ptr<const Trace> trace, std::optional<std::size_t> column, bool random_start, bool normalize)
-      : trace_(std::move(trace)), column_(column), random_start_(random_start), normalize_(normalize) {}
+  TraceJitter(std::shared_ptr<const Trace> trace, const TraceUse& use) : trace_(std::move(trace)), use_(use) {}
 
   double factor(std::uint64_t stream, std::uint64_t quantum) override {
     if (!placed_ || stream != stream_) place(stream);
-    const std::uint64_t rows = trace_->rows(), row = (quantum % rows + start_) % rows;
-    const double factor = trace_->factors[row * trace_->columns + used_column_];
-    return normalize_ ? factor / trace_->mean : factor;
+    const double factor = trace_->factors[row(stream, quantum) * trace_->columns + column_];
+    return use_.normalize ? factor / trace_->mean : factor;
   }
 
  private:
+  std::uint64_t row(std::uint64_t stream, std::uint64_t quantum) const {
+    const std::uint64_t rows = trace_->rows();
+    if (use_.rows == Rows::in_order) return (quantum % rows + start_) % rows;
+    return RandomStream(use_.row_stream.value_or(stream), quantum).below(rows);
+  }
+
   void place(std::uint64_t stream) {
     RandomStream draws(stream, start_draw);
     const std::uint64_t start = draws.below(trace_->rows());
-    start_ = random_start_ ? start : 0;
-    used_column_ = column_ ? *column_ : draws.below(trace_->columns);
+    start_ = use_.random_start ? start : 0;
+    column_ = use_.column ? *use_.column : draws.below(trace_->columns);
     stream_ = stream;
     placed_ = true;
   }
 
   std::shared_ptr<const Trace> trace_;
-  std::optional<std::size_t> column_;
-  bool random_start_, normalize_, placed_ = false;
-  std::uint64_t stream_ = 0, start_ = 0, used_column_ = 0;
+  TraceUse use_;
+  bool placed_ = false;
+  std::uint64_t stream_ = 0, start_ = 0, column_ = 0;
 };
 
 enum class Offset { automatic, none, random };
@@ -159,12 +174,22 @@ bool starts_at_random(Offset offset, const Trace& trace, std::optional<Rank> wor
   return trace.columns == 1 || !worker || index_of(*worker) >= trace.columns;
 }
 
-std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<Rank> worker) {
+std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<JitterOwner> owner) {
   std::shared_ptr<const Trace> trace = shared_trace(parameters.text("path"));
-  std::optional<std::size_t> column;
-  if (worker) column = index_of(*worker) % trace->columns;
-  const bool random_start = starts_at_random(offset_choice.of(parameters), *trace, worker);
-  return std::make_unique<TraceJitter>(std::move(trace), column, random_start, parameters.flag("normalize"));
+  const auto worker = owner ? std::optional(owner->worker) : std::nullopt;
+  TraceUse use;
+  use.rows = rows_choice.of(parameters);
+  const Offset offset = offset_choice.of(parameters);
+  if (use.rows == Rows::resampled && offset != Offset::automatic)
+    throw std::invalid_argument("offset says where rows in order begin, but rows are resampled; leave one of them out");
+  use.random_start = starts_at_random(offset, *trace, worker);
+  use.normalize = parameters.flag("normalize");
+  if (owner) {
+    use.column = index_of(owner->worker) % trace->columns;
+    const std::size_t set = index_of(owner->worker) / trace->columns;
+    use.row_stream = RandomStream::stream_key(owner->seed, "workers/" + std::to_string(set) + "/trace_rows");
+  }
+  return std::make_unique<TraceJitter>(std::move(trace), use);
 }
 
 const Register<JitterEntry> entry({
@@ -177,12 +202,15 @@ const Register<JitterEntry> entry({
                    offset_choice.parameter(Offset::automatic,
                                            "where a worker starts: at the first row, at a row of its own, or that only "
                                            "where it shares its column"),
+                   rows_choice.parameter(Rows::in_order,
+                                         "the rows one after the other, and again from the first; or each time a row drawn at "
+                                         "random, the same for all workers that have columns of their own"),
                    {.name = "normalize",
                     .type = ValueType::boolean,
                     .fallback = "false",
                     .meaning = "divide the factors by the mean of the whole file"}},
     .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
-    .make_for = [](const Parameters& parameters, Rank worker) { return make(parameters, worker); },
+    .make_for = [](const Parameters& parameters, JitterOwner owner) { return make(parameters, owner); },
 });
 
 }  // namespace

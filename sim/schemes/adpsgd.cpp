@@ -84,6 +84,13 @@ const Register<SchemeEntry> entry({
     .reference = "Lian et al. 2018",
     .family = Family::gossip,
     .rule = "x_i, x_j ← (x_i + x_j)/2, then x_i ← x_i - lr g_i(x_read)",
+    .paragraph =
+        "After each gradient a worker averages with one random neighbour, which answers while it computes. Nobody waits for a slow "
+        "worker. A slow link delays the two workers at its ends.",
+    .waits = "nobody for another's batch",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 d, if the worker is of the half that asks",
+                .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }},
     .parameters = {BipartiteGraph::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "its neighbours average with others, or the run ends")},
     .make = [](const Parameters& parameters) { return std::make_unique<Adpsgd>(parameters); },

@@ -110,6 +110,22 @@ const Register<SchemeEntry> entry({
     .reference = "Dean et al. 2012; Zhang et al. 2016; Zheng et al. 2017; Mishchenko et al. 2022; Maranjyan et al. 2025",
     .family = Family::asynchronous,
     .rule = "w ← w - lr s(τ) g(w_read)",
+    .paragraph =
+        "The server steps on each gradient as it comes and answers with the current weights, so nobody waits. The price is staleness: "
+        "while a worker computes, the others move the weights on. Stale gradients can be damped, corrected, or dropped (`max_delay` is "
+        "Ringmaster ASGD).",
+    .waits = "nobody",
+    .staleness = {.text = "none, or max_delay - 1",
+                  .most =
+                      [](const Parameters& parameters, const TrainingPlan&) {
+                        return parameters.has("max_delay") ? std::optional(static_cast<std::uint64_t>(parameters.count("max_delay")) - 1)
+                                                           : std::nullopt;
+                      }},
+    .traffic = {.text = "2 d, and 2 d a dropped gradient",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2, 2});
+                    }},
     .parameters = {staleness_choice.parameter(
                        Staleness::none,
                        "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, by 1/√τ, or, if τ is larger "

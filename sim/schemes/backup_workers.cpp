@@ -46,6 +46,14 @@ const Register<SchemeEntry> entry({
     .reference = "Chen et al. 2016",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/(p - b)) Σ g_i(w), over the first p - b",
+    .paragraph = "More workers start than an update needs, and the b slowest gradients are dropped. Nobody is interrupted: a late worker "
+                 "finishes its batch, which is dropped, and joins the next update late.",
+    .waits = "the server for the first p - b",
+    .traffic = {.text = "2 (p - b) d, and 2 d a dropped gradient",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({2 * (plan.workers - static_cast<double>(parameters.count("backups"))), 2});
+                    }},
     .parameters = {{.name = "backups",
                     .type = ValueType::count,
                     .required = true,

@@ -106,6 +106,16 @@ const Register<SchemeEntry> entry({
     .reference = "Li et al. 2020, section 2.2",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/p) Σ g_i(w)",
+    .paragraph =
+        "What PyTorch's DataParallel does: one process sends every device its inputs and the weights, and collects outputs and "
+        "gradients on device 0. The links of device 0 and the dispatching serve one device after the other, which limits how far it "
+        "scales.",
+    .waits = "the process for the slowest device",
+    .traffic = {.text = "2 (p - 1) d, and the inputs and outputs",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
+                    }},
     .parameters = {{.name = "dispatch",
                     .type = ValueType::time,
                     .fallback = "0s",

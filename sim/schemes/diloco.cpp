@@ -116,6 +116,23 @@ const Register<SchemeEntry> entry({
     .reference = "Douillard et al. 2023, 2025",
     .family = Family::local,
     .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
+    .paragraph =
+        "Local SGD for slow links: after H local steps an outer optimizer, SGD with Nesterov's momentum, steps along the mean change. "
+        "Weights may travel in F fragments (`fragments`), each in flight while the workers compute on (`delay`).",
+    .waits = "all for the slowest, every H steps",
+    .staleness = {.text = "0, or ⌈F delay / H⌉",
+                  .most =
+                      [](const Parameters& parameters, const TrainingPlan&) {
+                        const std::int64_t steps = parameters.count("steps");
+                        return std::optional(
+                            static_cast<std::uint64_t>((parameters.count("fragments") * parameters.count("delay") + steps - 1) / steps));
+                      }},
+    .traffic = {.text = "2 (p - 1) d / F",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments")), 0});
+                    }},
+    .picture = {{"steps", "3"}},
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,

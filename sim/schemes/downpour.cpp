@@ -74,6 +74,19 @@ const Register<SchemeEntry> entry({
     .reference = "Dean et al. 2012",
     .family = Family::asynchronous,
     .rule = "w ← w - lr Σ g(w_read), of n_push local steps",
+    .paragraph =
+        "Workers step on weights of their own. Every few steps they push the sum of their gradients, and every few steps they fetch the "
+        "server's weights. There are fewer messages than under `asgd`, and gradients are older.",
+    .waits = "a worker for the weights that it fetches",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "(1 + n_push / n_fetch) d",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>(
+                          {1 + static_cast<double>(parameters.count("push_every")) / static_cast<double>(parameters.count("fetch_every")),
+                           0});
+                    }},
+    .picture = {{"push_every", "2"}, {"fetch_every", "2"}},
     .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
                    steps("fetch_every", "local steps between two requests for the server's weights"),
                    on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},

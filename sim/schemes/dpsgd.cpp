@@ -63,6 +63,18 @@ const Register<SchemeEntry> entry({
     .reference = "Lian et al. 2017",
     .family = Family::gossip,
     .rule = "x_i ← Σ_j W_ij x_j - lr g_i(x_i)",
+    .paragraph = "Every worker has weights of its own and averages them with its neighbours' while it computes. There is no server and no "
+                 "all-reduce. A slow worker holds up its neighbours, and they hold up theirs a step later.",
+    .waits = "a worker for its neighbours",
+    .traffic = {.text = "d a neighbour of each worker: 2 p d on a ring",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      const MixingGraph graph(parameters);
+                      UpdateBytes bytes;
+                      for (Rank worker = 0; worker < plan.workers; ++worker)
+                        bytes.update += static_cast<double>(graph.neighbours(worker, plan.workers).size());
+                      return std::optional(bytes);
+                    }},
     .parameters = {MixingGraph::parameter(), on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                                                         "its neighbours go on without it, wait for it, or the run ends")},
     .make = [](const Parameters& parameters) { return std::make_unique<Dpsgd>(parameters); },

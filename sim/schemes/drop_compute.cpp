@@ -82,6 +82,16 @@ const Register<SchemeEntry> entry({
     .reference = "Giladi et al. 2023",
     .family = Family::synchronous,
     .rule = "w ← w - lr Σ g_i(w), over the micro-batches that are done in time",
+    .paragraph =
+        "Each worker takes its batch in M micro-batches and stops at a timeout. What is done is averaged by samples. So a slow worker "
+        "makes the batch smaller instead of the update later.",
+    .waits = "all for the slowest, at most for the timeout",
+    .traffic = {.text = "2 (p - 1) d",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
+                    }},
+    .picture = {{"micro_batches", "4"}, {"timeout", "80ms"}},
     .parameters = {{.name = "micro_batches",
                     .type = ValueType::count,
                     .required = true,

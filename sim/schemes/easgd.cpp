@@ -57,6 +57,16 @@ const Register<SchemeEntry> entry({
     .reference = "Zhang et al. 2015",
     .family = Family::asynchronous,
     .rule = "x ← x - α (x - c), c ← c + α (x - c), every period steps",
+    .paragraph = "Each worker explores with weights of its own. Every few steps it exchanges them with the server, and its weights and the "
+                 "centre move towards each other by a share of their difference. The centre is evaluated.",
+    .waits = "a worker for the answer to its exchange",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 d",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2, 0});
+                    }},
+    .picture = {{"period", "3"}},
     .parameters = {{.name = "period",
                     .type = ValueType::count,
                     .fallback = "10",

@@ -92,6 +92,17 @@ const Register<SchemeEntry> entry({
     .reference = "Xie et al. 2019",
     .family = Family::federated,
     .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
+    .paragraph =
+        "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
+        "waits for a slow one. Old weights can be given a smaller share.",
+    .waits = "nobody",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 d",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2, 0});
+                    }},
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAsync>(parameters); },

@@ -61,6 +61,12 @@ const Register<SchemeEntry> entry({
     .reference = "McMahan et al. 2017",
     .family = Family::federated,
     .rule = "w ← Σ (n_k/n) w_k, over the clients of a round",
+    .paragraph =
+        "The server invites clients, each trains on its own data, and the server averages their weights by samples. A round takes as "
+        "long as its slowest client. Clients with unlike data drift apart while they train.",
+    .waits = "the server for all clients of the round",
+    .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}},
                  {{"fraction", "0.5"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},

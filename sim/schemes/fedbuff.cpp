@@ -99,6 +99,17 @@ const Register<SchemeEntry> entry({
     .reference = "Nguyen et al. 2022",
     .family = Family::federated,
     .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
+    .paragraph =
+        "As `fedasync`, but the server collects the changes of K clients and takes one step along their mean, where old changes count "
+        "less.",
+    .waits = "nobody",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 K d",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("buffer")), 0});
+                    }},
+    .picture = {{"buffer", "2"}, {"concurrency", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
                  {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},

@@ -80,6 +80,11 @@ const Register<SchemeEntry> entry({
     .reference = "Acar et al. 2021",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - h_i + α (y - w)), w ← mean y_i - h/α",
+    .paragraph = "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It works "
+                 "against the drift that unlike data cause, at the bytes of `fedavg`.",
+    .waits = "the server for all clients of the round",
+    .traffic = FederatedRounds::traffic(2),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"alpha", "0.1"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedDyn>(parameters); },

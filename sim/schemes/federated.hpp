@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/training/gather.hpp"
@@ -21,6 +22,14 @@ class FederatedRounds {
   static std::vector<Parameter> parameters();
   /// Those of them that say how long a client trains, for schemes in which all clients take part.
   static std::vector<Parameter> local_parameters();
+  /// Of a round in which so many vectors as long as the weights travel to each client and back, altogether.
+  static UpdateTraffic traffic(int vectors) {
+    return {.text = std::to_string(vectors) + " c d, of c clients",
+            .bytes = [vectors](const Parameters& parameters, const TrainingPlan& plan) {
+              const auto clients = static_cast<double>(FederatedRounds(parameters).clients_of(plan.workers));
+              return std::optional<UpdateBytes>({vectors * clients, static_cast<double>(vectors)});
+            }};
+  }
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool.
   double per_epoch(const TrainingPlan& plan) const;
 

@@ -78,6 +78,12 @@ const Register<SchemeEntry> entry({
     .reference = "Wang et al. 2020",
     .family = Family::federated,
     .rule = "w ← w - τ Σ p_k (w - y_k)/τ_k, τ = Σ p_k τ_k",
+    .paragraph =
+        "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by its number of "
+        "steps, so that nobody pulls harder by taking more of them.",
+    .waits = "the server for all clients of the round",
+    .traffic = FederatedRounds::traffic(2),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedNova>(parameters); },

@@ -90,6 +90,12 @@ const Register<SchemeEntry> entry({
     .reference = "Reddi et al. 2021",
     .family = Family::federated,
     .rule = "w ← Server(w, w - Σ p_k y_k)",
+    .paragraph =
+        "The mean change of the clients is taken as a gradient, along which an optimizer of the server steps: Adam, Adagrad, Yogi or "
+        "momentum.",
+    .waits = "the server for all clients of the round",
+    .traffic = FederatedRounds::traffic(2),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },

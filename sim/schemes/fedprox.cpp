@@ -71,6 +71,12 @@ const Register<SchemeEntry> entry({
     .reference = "Li et al. 2020",
     .family = Family::federated,
     .rule = "fedavg, with local steps along g + μ (y - w)",
+    .paragraph =
+        "Federated averaging whose local steps are pulled back towards the weights of the round, so that clients with unlike data drift "
+        "less.",
+    .waits = "the server for all clients of the round",
+    .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}, {"mu", "0.1"}}, {{"mu", "0"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedProx>(parameters); },

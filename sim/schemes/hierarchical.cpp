@@ -200,6 +200,18 @@ const Register<SchemeEntry> entry({
     .reference = "Liu et al. 2020",
     .family = Family::federated,
     .rule = "fedavg in each group edge_rounds times, then over the groups",
+    .paragraph =
+        "An aggregator of each group averages its clients E times over links nearby, and then the server averages the aggregators. "
+        "Fewer bytes cross the links in the middle.",
+    .waits = "aggregators for their clients, the server for the aggregators",
+    .traffic =
+        MomentumAtSync::traffic({.text = "2 (E p + a) d of a aggregators",
+                                 .bytes =
+                                     [](const Parameters& parameters, const TrainingPlan& plan) {
+                                       const double rounds = static_cast<double>(parameters.count("edge_rounds"));
+                                       return std::optional<UpdateBytes>({2 * (rounds * plan.workers + aggregators(parameters, plan)), 2});
+                                     }}),
+    .picture = {{"edge_rounds", "2"}, {"aggregators", "2"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"edge_rounds", "2"}, {"aggregators", "3"}},
                  {{"edge_rounds", "2"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},

@@ -26,6 +26,16 @@ const Register<SchemeEntry> entry({
     .reference = "Niu et al. 2011",
     .family = Family::asynchronous,
     .rule = "w ← w - lr g(w_read), chunk by chunk, without locks",
+    .paragraph =
+        "The workers of one host read and change the same weights in its memory, without locks. A read takes time, so its chunks may be "
+        "of different versions. Additions never get lost.",
+    .waits = "nobody",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "none between hosts",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({0, 0});
+                    }},
     .parameters = {{.name = "chunks",
                     .type = ValueType::count,
                     .fallback = "16",

@@ -46,6 +46,16 @@ const Register<SchemeEntry> entry({
     .reference = "Dutta et al. 2018",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/k) Σ g_i(w_read), over the first k workers",
+    .paragraph =
+        "The server waits for the gradients of k different workers, however old, and answers these k. It stands between `asgd` (k = 1) "
+        "and a round of all workers: there is less staleness than in the former and less waiting than in the latter.",
+    .waits = "the first k for the k-th",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 k d",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("k")), 0});
+                    }},
     .parameters = {{.name = "k",
                     .type = ValueType::count,
                     .required = true,

@@ -51,6 +51,16 @@ const Register<SchemeEntry> entry({
     .reference = "Dutta et al. 2018",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from anybody",
+    .paragraph =
+        "The server averages k gradients from anybody and answers each worker at once, so nobody waits. A larger k means fewer updates, "
+        "each of less noise and less staleness.",
+    .waits = "nobody",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 k d",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("k")), 0});
+                    }},
     .parameters = {{.name = "k",
                     .type = ValueType::count,
                     .required = true,

@@ -58,6 +58,15 @@ const Register<SchemeEntry> entry({
     .reference = "Dutta et al. 2018",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/k) Σ g(w), over the first k from anybody; then all are interrupted",
+    .paragraph =
+        "As `k_sync`, but a fast worker does not wait for the others: it computes further batches at the same weights until k gradients "
+        "have come from anybody.",
+    .waits = "nobody: the new weights interrupt all",
+    .traffic = {.text = "(k + p) d, and d a dropped gradient",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({static_cast<double>(parameters.count("k")) + plan.workers, 1});
+                    }},
     .parameters =
         {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
          on_failure({OnFailure::drop, OnFailure::abort}, "the others compute on without it, or end")},

@@ -49,6 +49,16 @@ const Register<SchemeEntry> entry({
     .reference = "Dutta et al. 2018",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/k) Σ g_i(w), over the first k; the others are interrupted",
+    .paragraph =
+        "An update takes the first k gradients. The new weights interrupt the other workers, whose unfinished batches are thrown away. "
+        "So everybody starts the next update in time, and a worker that is always slow never contributes.",
+    .waits = "the first k for the k-th",
+    .traffic = {.text = "(k + p) d, and d a dropped gradient",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({static_cast<double>(parameters.count("k")) + plan.workers, 1});
+                    }},
+    .picture = {{"k", "3"}},
     .parameters = {{.name = "k",
                     .type = ValueType::count,
                     .required = true,

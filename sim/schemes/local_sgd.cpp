@@ -75,6 +75,11 @@ const Register<SchemeEntry> entry({
     .reference = "Stich 2019; Zinkevich et al. 2010",
     .family = Family::local,
     .rule = "w_i ← w_i - lr g_i(w_i) H times, then w ← (1/p) Σ w_i",
+    .paragraph =
+        "Workers take H steps of their own between two averages of their weights. That needs one message in H, and a worker that is "
+        "slow in one step may catch up in the next. The workers' weights drift apart meanwhile.",
+    .waits = "all for the slowest, every H steps",
+    .traffic = MomentumAtSync::traffic(traffic_via()),
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,

@@ -15,6 +15,14 @@ class MomentumAtSync {
   static Parameter parameter(Mode fallback) {
     return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");
   }
+  /// Of a scheme whose messages of weights are these: averaged momentum travels beside them.
+  static UpdateTraffic traffic(const UpdateTraffic& of_weights) {
+    return {.text = of_weights.text, .bytes = [of_weights](const Parameters& parameters, const TrainingPlan& plan) {
+              std::optional<UpdateBytes> bytes = of_weights.bytes(parameters, plan);
+              if (bytes && MomentumAtSync(parameters).averages()) bytes = UpdateBytes{2 * bytes->update, 2 * bytes->dropped};
+              return bytes;
+            }};
+  }
   bool averages() const { return mode_ == Mode::average; }
   /// What a worker contributes.
   Weights outgoing(const Node& node, Weights weights) const {

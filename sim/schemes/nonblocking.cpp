@@ -190,6 +190,17 @@ const Register<SchemeEntry> entry({
     .reference = "docs/model.md, Non-blocking SGD",
     .family = Family::local,
     .rule = "w ← (1/p) Σ w_i, when the first worker has done its batch",
+    .paragraph = "The first worker through its batch stops all others inside theirs, and the weights of all are averaged. A slow worker "
+                 "contributes the steps that it has done.",
+    .waits = "nobody for another's batch",
+    .traffic = MomentumAtSync::traffic({.text = "2 p d; gradients: nothing for who has done no step",
+                                        .bytes =
+                                            [](const Parameters& parameters, const TrainingPlan& plan) {
+                                              if (exchanged_choice.of(parameters) == Exchanged::gradients)
+                                                return std::optional<UpdateBytes>();
+                                              return std::optional<UpdateBytes>({2.0 * plan.workers, 0});
+                                            }}),
+    .picture = {{"minibatch", "8"}},
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
                     .fallback = "32",

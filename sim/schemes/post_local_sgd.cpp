@@ -46,6 +46,17 @@ const Register<SchemeEntry> entry({
     .reference = "Lin et al. 2020",
     .family = Family::local,
     .rule = "ssgd until start, then local_sgd",
+    .paragraph = "Synchronous SGD for the first epochs, while weights change fastest, and local SGD from `start` on, which saves messages.",
+    .waits = "all for the slowest, later every H steps",
+    .traffic = MomentumAtSync::traffic({.text = "2 (p - 1) d",
+                                        .bytes =
+                                            [](const Parameters& parameters, const TrainingPlan& plan) {
+                                              // Momentum is averaged from `start` on.
+                                              if (MomentumAtSync(parameters).averages() && parameters.number("start.epochs") > 0)
+                                                return std::optional<UpdateBytes>();
+                                              return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
+                                            }}),
+    .picture = {{"steps", "3"}, {"start.epochs", "0.2"}},
     .parameters =
         {{.name = "steps",
           .type = ValueType::count,

@@ -55,6 +55,16 @@ const Register<SchemeEntry> entry({
     .reference = "Tyurin & Richtarik 2023",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
+    .paragraph =
+        "The server collects B gradients at its current weights, from anybody, and drops those that were taken at older ones. Nobody is "
+        "interrupted and nobody waits, so a slow worker wastes its own work alone. Tyurin and Richtárik prove that the right B is "
+        "optimal, up to a constant, where each worker's compute time is fixed.",
+    .waits = "nobody",
+    .traffic = {.text = "2 B d, and 2 d a dropped gradient",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("batch")), 2});
+                    }},
     .parameters = {{.name = "batch",
                     .type = ValueType::count,
                     .required = true,

@@ -81,6 +81,12 @@ const Register<SchemeEntry> entry({
     .reference = "Karimireddy et al. 2020",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
+    .paragraph =
+        "Each client corrects its local steps by how its own gradients differ from everybody's (control variates), against the drift "
+        "that unlike data cause. Two vectors travel each way.",
+    .waits = "the server for all clients of the round",
+    .traffic = FederatedRounds::traffic(4),
+    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"local_steps", "2"}, {"server_rate", "0.5"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },

@@ -24,6 +24,11 @@ const Register<SchemeEntry> entry({
     .reference = "Robbins & Monro 1951",
     .family = Family::synchronous,
     .rule = "w ← w - lr g(w)",
+    .paragraph =
+        "One worker computes a gradient, steps, and starts again. It sends nothing and waits for nobody, and all other schemes are "
+        "compared with it.",
+    .waits = "nobody",
+    .traffic = {.text = "0", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional(UpdateBytes()); }},
     .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "go on from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
     .exchange = [](const Parameters&) { return Exchange::none; },

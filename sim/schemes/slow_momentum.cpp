@@ -52,6 +52,15 @@ const Register<SchemeEntry> entry({
     .reference = "Wang et al. 2020",
     .family = Family::local,
     .rule = "u ← β u + (w - w̄)/lr, w ← w - α lr u, after H local steps",
+    .paragraph =
+        "Local SGD after which all workers step on together, along a momentum of what rounds change. It needs no message more than "
+        "`local_sgd`.",
+    .waits = "all for the slowest, every H steps",
+    .traffic = MomentumAtSync::traffic({.text = "2 (p - 1) d",
+                                        .bytes =
+                                            [](const Parameters&, const TrainingPlan& plan) {
+                                              return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
+                                            }}),
     .parameters =
         {{.name = "steps",
           .type = ValueType::count,

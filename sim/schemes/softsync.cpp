@@ -66,6 +66,16 @@ const Register<SchemeEntry> entry({
     .reference = "Zhang, Gupta, Lian & Liu 2016",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",
+    .paragraph =
+        "The server averages c = ⌊p / n⌋ gradients as they come and answers each worker at once: gradients are about n updates old. "
+        "With `staleness: inverse` each counts 1/τ, so that a learning rate may work that diverges otherwise.",
+    .waits = "nobody",
+    .staleness = unbounded_staleness(),
+    .traffic = {.text = "2 c d",
+                .bytes =
+                    [](const Parameters& parameters, const TrainingPlan& plan) {
+                      return std::optional<UpdateBytes>({2 * static_cast<double>(gradients_of(parameters, plan.workers)), 0});
+                    }},
     .parameters = {{.name = "n",
                     .type = ValueType::count,
                     .required = true,

@@ -48,6 +48,11 @@ const Register<SchemeEntry> entry({
     .reference = "Chen et al. 2016; Goyal et al. 2017",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/p) Σ g_i(w)",
+    .paragraph =
+        "All workers compute a gradient at the same weights, and one step is taken on the mean. An update takes as long as the slowest "
+        "worker and the exchange after it. In return p workers give exactly the gradient of a batch that is p times as large.",
+    .waits = "all for the slowest",
+    .traffic = traffic_via(),
     .parameters = {via_choice.parameter(Exchange::all_reduce, "how gradients are averaged"),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {

@@ -115,6 +115,21 @@ const Register<SchemeEntry> entry({
     .reference = "Ho et al. 2013",
     .family = Family::asynchronous,
     .rule = "w ← w - (lr/p) g(w_read), of workers whose clocks are at most s + 1 apart",
+    .paragraph =
+        "As `asgd`, but a worker that is more than s updates ahead of the slowest waits for it. The slack absorbs workers that are slow "
+        "in turn. One that is always slow holds up everybody in the end.",
+    .waits = "who is more than s ahead, for the slowest",
+    .staleness = {.text = "(p - 1) (2 s + 1)",
+                  .most =
+                      [](const Parameters& parameters, const TrainingPlan& plan) {
+                        return std::optional(static_cast<std::uint64_t>((plan.workers - 1) * (2 * parameters.count("slack") + 1)));
+                      }},
+    .traffic = {.text = "2 d",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan&) {
+                      return std::optional<UpdateBytes>({2, 0});
+                    }},
+    .picture = {{"slack", "1"}},
     .parameters = {{.name = "slack",
                     .type = ValueType::count,
                     .required = true,

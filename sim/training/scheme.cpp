@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/training/plan.hpp"
+
 namespace straggler {
 
 Process Scheme::server(Node&) const { return Process(); }
@@ -20,6 +22,16 @@ std::string_view name_of(Exchange exchange) {
 }
 
 Exchange exchange_via(const Parameters& parameters) { return via_choice.of(parameters); }
+
+StalenessBound unbounded_staleness() {
+  return {.text = "none", .most = [](const Parameters&, const TrainingPlan&) { return std::optional<std::uint64_t>(); }};
+}
+
+UpdateTraffic traffic_via() {
+  return {.text = "2 (p - 1) d in a ring, 2 p d by a server", .bytes = [](const Parameters& parameters, const TrainingPlan& plan) {
+            return std::optional<UpdateBytes>({2.0 * (plan.workers - (exchange_via(parameters) == Exchange::all_reduce ? 1 : 0)), 0});
+          }};
+}
 
 std::string SchemeVariant::text() const {
   std::vector<std::pair<std::string, std::string>> texts = {{"kind", entry->name}};

@@ -81,11 +81,45 @@ struct OptimizerChoice {
 /// Parameters by name, as a scenario writes them: {{"steps", "3"}, {"via", "server"}}.
 using ParameterTexts = std::map<std::string, std::string>;
 
+/// Bounds the staleness τ of every contribution to an update while no worker fails: updates published between reading the weights and the
+/// update that it is in, which does not count itself.
+struct StalenessBound {
+  std::string text = "0";  // as a formula
+  /// None: there is no bound.
+  std::function<std::optional<std::uint64_t>(const Parameters&, const TrainingPlan&)> most = [](const Parameters&, const TrainingPlan&) {
+    return std::optional<std::uint64_t>(0);
+  };
+};
+
+/// Of schemes in which nobody waits for a slow worker, nor drops what it sends.
+StalenessBound unbounded_staleness();
+
+/// Bytes that all messages of an update have, those of all workers together, in multiples of d, the bytes of the weights. An all-reduce is
+/// a ring; words that carry no vector are left out.
+struct UpdateBytes {
+  double update = 0;   // of an update itself
+  double dropped = 0;  // and of each contribution that was dropped
+};
+struct UpdateTraffic {
+  std::string text;  // as a formula in d
+  /// None: it follows from who happens to be where, not from the parameters.
+  std::function<std::optional<UpdateBytes>(const Parameters&, const TrainingPlan&)> bytes;
+};
+/// Of one exchange of all workers: 2 (p - 1) d in a ring, 2 p d by a server.
+UpdateTraffic traffic_via();
+
 /// Everything that the rest of the program knows about a scheme. What depends on its parameters is a function of them.
 struct SchemeEntry {
   std::string name, summary, reference;
   Family family = Family::synchronous;
-  std::string rule = {};  // the formula, in a line
+  std::string rule = {};       // the formula, in a line
+  std::string paragraph = {};  // what it is good for and what it costs, in a few sentences
+  std::string waits = {};      // who waits for whom
+  StalenessBound staleness = {};
+  UpdateTraffic traffic = {};
+  /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); those that it does not name are as
+  /// in variant_of().
+  ParameterTexts picture = {};
   std::vector<Parameter> parameters = {};
   /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all, and the
   /// other sets and choices take those that they do not name from it.

@@ -5,6 +5,8 @@
 
 #include "support/run.hpp"
 
+namespace batch_norm_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -115,3 +117,5 @@ TEST_CASE("a model without running statistics has none to exchange: said, and no
   CHECK(with.record.weights_key == without.record.weights_key);
   CHECK(with.record.end == without.record.end);
 }
+
+}  // namespace batch_norm_test

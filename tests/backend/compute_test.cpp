@@ -5,6 +5,8 @@
 
 #include "books.hpp"
 
+namespace compute_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -244,3 +246,5 @@ TEST_CASE("serial part: all pause when the epoch counter passes, and are idle") 
   CHECK(about(slow.record.workers[1].split[Phase::idle], 0.030));
   check_books(slow, false);
 }
+
+}  // namespace compute_test

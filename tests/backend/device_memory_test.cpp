@@ -9,6 +9,8 @@
 #include "sim/base/registry.hpp"
 #include "support/run.hpp"
 
+namespace device_memory_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -105,3 +107,5 @@ TEST_CASE("an optimizer with state leaves less room; a scheme that works in piec
   CHECK_MESSAGE(refused.find("a worker's minibatch may have 10 samples at most") != std::string::npos, refused);
   CHECK_MESSAGE(refused.find("training.scheme") != std::string::npos, refused);
 }
+
+}  // namespace device_memory_test

@@ -8,6 +8,8 @@
 #include "books.hpp"
 #include "sim/collectives/collective.hpp"
 
+namespace exchange_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -378,3 +380,5 @@ TEST_CASE("background traffic hides neither a stall nor the end") {
     CHECK(alone.record.end == ticks_of(0.06));
   }
 }
+
+}  // namespace exchange_test

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t draws = 8;
 inline constexpr int one_moment_in = 3;
 #else
 inline const bool check_long = std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
-inline const std::uint64_t draws = check_long ? 60 : 25;
-inline const int one_moment_in = check_long ? 1 : 2;
+inline const std::uint64_t draws = check_long ? 60 : 12;
+inline const int one_moment_in = check_long ? 1 : 3;
 #endif
 
 struct Variant {

@@ -11,6 +11,8 @@
 #include "scenarios/schema/writer.hpp"
 #include "support/folder.hpp"
 
+namespace faults_closed_forms_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -383,3 +385,5 @@ TEST_CASE("a crash tells on a burst, on segments and on shards as on a plain mes
     }
   }
 }
+
+}  // namespace faults_closed_forms_test

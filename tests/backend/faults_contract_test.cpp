@@ -4,6 +4,8 @@
 #include "books.hpp"
 #include "fault_stories.hpp"
 
+namespace faults_contract_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -164,3 +166,5 @@ TEST_CASE("random faults") {
     }
   }
 }
+
+}  // namespace faults_contract_test

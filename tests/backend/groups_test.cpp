@@ -6,6 +6,8 @@
 #include "books.hpp"
 #include "support/group_schemes.hpp"
 
+namespace groups_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -184,3 +186,5 @@ TEST_CASE("groups, then all: several workers crash, leave and join, and nobody w
     }
   }
 }
+
+}  // namespace groups_test

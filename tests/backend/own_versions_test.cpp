@@ -8,6 +8,8 @@
 #include "sim/training/node.hpp"
 #include "support/run.hpp"
 
+namespace own_versions_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -313,3 +315,5 @@ TEST_CASE("a free-running run evaluates the versions that are due, and learns") 
   REQUIRE(learned.record.curve.size() == 5);
   CHECK(*learned.record.curve.back().train_loss < *learned.record.curve.front().train_loss);
 }
+
+}  // namespace own_versions_test

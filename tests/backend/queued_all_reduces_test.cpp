@@ -9,6 +9,8 @@
 #include "books.hpp"
 #include "sim/training/gather.hpp"
 
+namespace queued_all_reduces_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -238,3 +240,5 @@ TEST_CASE("drop: one that comes back while others are ahead gets what they have,
     if (row.worker == 1) updates_of_worker_1.push_back(row.update);
   CHECK(updates_of_worker_1 == std::vector<std::uint64_t>{1, 2, 4, 5, 6, 7, 8});
 }
+
+}  // namespace queued_all_reduces_test

@@ -6,6 +6,8 @@
 #include "models/data/dataset.hpp"
 #include "support/replay.hpp"
 
+namespace replay_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -64,3 +66,5 @@ TEST_CASE("a replay on another cluster that fails at the same moments follows th
   CHECK(strayed > 0);
   CHECK(refused > 0);
 }
+
+}  // namespace replay_test

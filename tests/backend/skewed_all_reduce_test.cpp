@@ -6,6 +6,8 @@
 #include "books.hpp"
 #include "sim/collectives/collective.hpp"
 
+namespace skewed_all_reduce_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -177,3 +179,5 @@ TEST_CASE("cores that handle everybody's messages") {
     CHECK(near_to(run_slow(2, 8, 1, one).record.end, c + 2 * 4 * h));
   }
 }
+
+}  // namespace skewed_all_reduce_test

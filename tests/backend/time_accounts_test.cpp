@@ -5,6 +5,8 @@
 #include "sim/base/random.hpp"
 #include "sim/record/time_accounts.hpp"
 
+namespace time_accounts_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -137,3 +139,5 @@ TEST_CASE("accounts of time: random stories against every tick kept") {
     if (draw % 2) check_time(traced);
   }
 }
+
+}  // namespace time_accounts_test

@@ -41,7 +41,7 @@ std::vector<double> factors(Jitter& jitter, std::uint64_t stream, std::size_t co
 }
 
 std::vector<double> of_worker(const Parameters& parameters, Rank worker, std::size_t count) {
-  const std::unique_ptr<Jitter> jitter = entry().make_of(parameters, worker);
+  const std::unique_ptr<Jitter> jitter = entry().make_of(parameters, {worker, 7});
   return factors(*jitter, stream_of(worker), count);
 }
 
@@ -116,6 +116,62 @@ TEST_CASE("trace: with several columns worker w has column w modulo their number
   CHECK(met == std::set<double>{1, 10, 100});
 }
 
+TEST_CASE("trace: resampled rows are drawn at random, the same for all workers that have columns of their own") {
+  std::string text;
+  for (int row = 1; row <= 20; ++row)
+    text += std::to_string(row) + "," + std::to_string(100 * row) + "," + std::to_string(10000 * row) + "\n";
+  const File file(text);
+  const Parameters parameters = complete(entry().parameters, {{"path", file.path()}, {"rows", std::string("resampled")}});
+  constexpr std::size_t draws = 20'000;
+  const std::vector<double> rows = of_worker(parameters, 0, draws);
+  std::vector<double> second = of_worker(parameters, 1, draws), third = of_worker(parameters, 2, draws);
+  for (std::size_t k = 0; k < draws; ++k) {
+    CHECK(second[k] == 100 * rows[k]);
+    CHECK(third[k] == 10000 * rows[k]);
+  }
+  // The next three workers have the same columns, and rows of their own: one in twenty is the same.
+  const std::vector<double> others = of_worker(parameters, 3, draws), beside = of_worker(parameters, 4, draws);
+  std::size_t same = 0, again = 0;
+  for (std::size_t k = 0; k < draws; ++k) {
+    CHECK(beside[k] == 100 * others[k]);
+    same += rows[k] == others[k];
+    again += k > 0 && rows[k] == rows[k - 1];
+  }
+  // Binomial, 1/20: 1,000 with a standard deviation of 30.8; five of them. Drawn with replacement: a row follows itself as often.
+  CHECK(std::abs(static_cast<double>(same) - 1000) < 155);
+  CHECK(std::abs(static_cast<double>(again) - 1000) < 155);
+  // Every row alike: chi-square of 19 degrees of freedom, 1e-6 above 63.
+  std::vector<double> counts(20);
+  for (const double row : rows) ++counts.at(static_cast<std::size_t>(row) - 1);
+  double distance = 0;
+  for (const double count : counts) distance += (count - 1000) * (count - 1000) / 1000;
+  CHECK(distance < 63);
+  // Another seed, other rows; the same seed, the same rows in any order of asking.
+  const auto seeded = entry().make_of(parameters, {0, 8});
+  CHECK(factors(*seeded, stream_of(0), 100) != std::vector<double>(rows.begin(), rows.begin() + 100));
+  const auto backwards = entry().make_of(parameters, {0, 7});
+  for (std::uint64_t k = 100; k-- > 0;) CHECK(backwards->factor(stream_of(0), k) == rows[k]);
+}
+
+TEST_CASE("trace: with one column every worker resamples alone; without a worker, every stream") {
+  const File file("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+  const Parameters parameters = complete(entry().parameters, {{"path", file.path()}, {"rows", std::string("resampled")}});
+  const std::vector<double> first = of_worker(parameters, 0, 50);
+  CHECK(first != of_worker(parameters, 1, 50));
+  CHECK(first == of_worker(parameters, 0, 50));
+  const auto shared = entry().make(parameters);
+  CHECK(factors(*shared, 1, 50) != factors(*shared, 2, 50));
+  CHECK(factors(*shared, 1, 50) == factors(*shared, 1, 50));
+}
+
+TEST_CASE("trace: an offset of resampled rows is refused") {
+  const File file("1\n2\n");
+  const Parameters parameters =
+      complete(entry().parameters, {{"path", file.path()}, {"rows", std::string("resampled")}, {"offset", std::string("random")}});
+  CHECK_THROWS_WITH_AS(entry().make(parameters), "offset says where rows in order begin, but rows are resampled; leave one of them out",
+                       std::invalid_argument);
+}
+
 TEST_CASE("trace: normalize divides by the mean of the whole file") {
   const File file("1,3\n3,9\n");  // mean 4
   CHECK(of_worker(told(file.path(), "none", true), 0, 3) == std::vector<double>{0.25, 0.75, 0.25});
@@ -134,14 +190,14 @@ TEST_CASE("trace: blanks, comments, Windows line ends, quotes in a header, a byt
 
 TEST_CASE("trace: a file is read once for all jitters that are alive together, from several threads as well") {
   const File file("1\n2\n");
-  const auto first = entry().make_of(told(file.path(), "none"), 0);
+  const auto first = entry().make_of(told(file.path(), "none"), {0, 7});
   file.write("3\n4\n");
-  const auto second = entry().make_of(told(file.path(), "none"), 1);
+  const auto second = entry().make_of(told(file.path(), "none"), {1, 7});
   CHECK(second->factor(1, 0) == 1);
   std::vector<std::thread> threads;
   std::vector<double> seen(8);
   for (std::size_t i = 0; i < seen.size(); ++i)
-    threads.emplace_back([&file, &seen, i] { seen[i] = entry().make_of(told(file.path(), "none"), 0)->factor(1, 1); });
+    threads.emplace_back([&file, &seen, i] { seen[i] = entry().make_of(told(file.path(), "none"), {0, 7})->factor(1, 1); });
   for (std::thread& thread : threads) thread.join();
   CHECK(seen == std::vector<double>(8, 2.0));
 }
@@ -194,8 +250,8 @@ TEST_CASE("trace: files that are not what they should be are refused with file, 
 TEST_CASE("make_of: kinds that do not care which worker it is are made as ever") {
   const JitterEntry& lognormal = Registry<JitterEntry>::instance().at("lognormal");
   const Parameters parameters = complete(lognormal.parameters, {});
-  CHECK(factors(*lognormal.make_of(parameters, 5), 9, 20) == factors(*lognormal.make(parameters), 9, 20));
-  CHECK(Registry<JitterEntry>::instance().at("none").make_of({}, 5) == nullptr);
+  CHECK(factors(*lognormal.make_of(parameters, {5, 7}), 9, 20) == factors(*lognormal.make(parameters), 9, 20));
+  CHECK(Registry<JitterEntry>::instance().at("none").make_of({}, {5, 7}) == nullptr);
 }
 
 }  // namespace

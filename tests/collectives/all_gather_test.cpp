@@ -10,6 +10,8 @@
 #include "sim/collectives/all_gather.hpp"
 #include "world.hpp"
 
+namespace all_gather_test {
+
 using namespace straggler;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("all-gather: each rank passes on what it has, and ends with every bloc
     }
   }
 }
+
+}  // namespace all_gather_test

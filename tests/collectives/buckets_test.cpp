@@ -11,6 +11,8 @@
 
 #include "csv.hpp"
 
+namespace buckets_test {
+
 using namespace straggler;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("what cannot be is refused") {
   CHECK_THROWS_AS(make_buckets(tensors, {1, unlimited}, 1, 1), std::invalid_argument);
   CHECK_THROWS_AS(make_buckets({{10, 1}, {20, 0}}, flops, 1, 1), std::invalid_argument);
 }
+
+}  // namespace buckets_test

@@ -8,6 +8,8 @@
 
 #include "world.hpp"
 
+namespace fluid_test {
+
 using namespace straggler;
 
 namespace {
@@ -319,3 +321,5 @@ TEST_CASE("a ring on cables that carry one direction at a time takes twice the b
   check_near(world.stepwise(*schedule, {}), expected, 1e-9);
   check_near(world.fluid(*schedule, {}), expected, 1e-9);
 }
+
+}  // namespace fluid_test

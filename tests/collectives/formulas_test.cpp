@@ -8,6 +8,8 @@
 
 #include "world.hpp"
 
+namespace formulas_test {
+
 using namespace straggler;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("every formula, p = 2 to 33, 4 B to 1 GiB: stepwise to 0.1 %, fluid to
     }
   }
 }
+
+}  // namespace formulas_test

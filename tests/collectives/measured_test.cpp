@@ -12,6 +12,8 @@
 #include "csv.hpp"
 #include "world.hpp"
 
+namespace measured_test {
+
 using namespace straggler;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("Omni-Path: two rows calibrated, the others predicted") {
   CHECK(errors[errors.size() / 2] < 1.3);
   CHECK(errors.back() < 1.8);
 }
+
+}  // namespace measured_test

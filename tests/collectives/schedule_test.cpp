@@ -10,6 +10,8 @@
 #include "sim/collectives/chunks.hpp"
 #include "world.hpp"
 
+namespace schedule_test {
+
 using namespace straggler;
 
 namespace {
@@ -251,3 +253,5 @@ TEST_CASE("chunks are exact where bytes times chunks overflows 64 bits") {
     CHECK(chunks.size(c) <= bytes / chunks.count() + 1);
   }
 }
+
+}  // namespace schedule_test

@@ -10,6 +10,8 @@
 #include "sim/collectives/message_run.hpp"
 #include "world.hpp"
 
+namespace skewed_test {
+
 using namespace straggler;
 
 namespace {
@@ -317,3 +319,5 @@ TEST_CASE("destroyed while under way, nothing of a skewed run is left") {
     }
   }
 }
+
+}  // namespace skewed_test

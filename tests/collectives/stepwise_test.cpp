@@ -9,6 +9,8 @@
 
 #include "world.hpp"
 
+namespace stepwise_test {
+
 using namespace straggler;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_CASE("a schedule whose sides disagree does not pass in silence") {
   };
   CHECK_THROWS_AS(starts_and_runs(), std::logic_error);
 }
+
+}  // namespace stepwise_test

@@ -13,7 +13,7 @@
 #include "tests/models/handle_values.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::adaptive_test {
 namespace {
 
 constexpr std::size_t n = 3001;
@@ -293,4 +293,4 @@ TEST_CASE("ten steps of adam, adamw and adagrad on an mlp equal PyTorch's, in ev
     }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::adaptive_test

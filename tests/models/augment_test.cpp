@@ -10,6 +10,8 @@
 #include "models/executor/single_gradient.hpp"
 #include "tests/models/executor_fakes.hpp"
 
+namespace augment_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 
@@ -155,3 +157,5 @@ TEST_CASE("augment: what is no image, or smaller than its border, is refused") {
   CHECK_NOTHROW(check_augmentation({5, true}, image.shape));
   CHECK_THROWS_AS(check_augmentation({6, true}, image.shape), std::invalid_argument);
 }
+
+}  // namespace augment_test

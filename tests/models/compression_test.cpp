@@ -11,6 +11,8 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
+namespace compression_test {
+
 using namespace straggler;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("top-k: a message of a few zeros alone, a kept negative zero, and what
   message[3] = std::byte{0x7f};
   CHECK_THROWS_AS(top_k().decode({0.3}, message, read), std::logic_error);
 }
+
+}  // namespace compression_test

@@ -14,6 +14,8 @@
 #include "support/folder.hpp"
 #include "support/text.hpp"
 
+namespace data_kinds_test {
+
 using namespace straggler;
 using namespace straggler::test;
 namespace fs = std::filesystem;
@@ -431,3 +433,5 @@ TEST_CASE("gaussian: standard normal around centres, which are as far apart as a
   // 36, and 2 · 20 / 200 for the noise of the means; 600 coordinates are known to 1 / √300.
   CHECK(between == doctest::Approx(36.2).epsilon(0.3));
 }
+
+}  // namespace data_kinds_test

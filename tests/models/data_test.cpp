@@ -18,6 +18,8 @@
 #include "support/folder.hpp"
 #include "support/text.hpp"
 
+namespace data_test {
+
 using namespace straggler;
 using namespace straggler::test;
 namespace fs = std::filesystem;
@@ -314,12 +316,14 @@ TEST_CASE("fashion_mnist: files that do not belong together") {
   write(folder / "train-images-idx3-ubyte", idx({5, 3, 3}, std::string(45, 'x')));
   const std::string small = inspect_and_load();
   CHECK(has(small, "train-images-idx3-ubyte: images of 3 x 3 pixels; those of Fashion-MNIST and MNIST have 28 x 28: take kind: idx"));
-  CHECK(error_of<DataError>([&] { entry("idx").inspect(complete(entry("idx").parameters, {{"path", folder.path().string()}}), "/"); }).empty());
+  CHECK(error_of<DataError>([&] {
+          entry("idx").inspect(complete(entry("idx").parameters, {{"path", folder.path().string()}}), "/");
+        }).empty());
   tiny.write_to(folder);
 
   write_gz(folder / "t10k-labels.idx1-ubyte.gz", idx({3}, "\1\2\x0a"));
   CHECK(has(error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); }),
-                 "label 10 of sample 2; labels of Fashion-MNIST and MNIST are 0 to 9: take kind: idx"));
+            "label 10 of sample 2; labels of Fashion-MNIST and MNIST are 0 to 9: take kind: idx"));
 
   const Parameters absent = complete(entry("fashion_mnist").parameters, {{"path", (folder / "nowhere").string()}});
   CHECK(has(error_of<DataError>([&] { entry("fashion_mnist").inspect(absent, "/"); }), "no such folder"));
@@ -424,3 +428,5 @@ TEST_CASE("hold_out_validation moves the share, keeps the order, loses nothing")
   CHECK_THROWS_AS(hold_out_validation(none, -0.1, 5), std::invalid_argument);
   CHECK_THROWS_AS(hold_out_validation(none, 0.9999, 5), std::invalid_argument);
 }
+
+}  // namespace data_test

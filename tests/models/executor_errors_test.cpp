@@ -5,6 +5,8 @@
 
 #include "tests/models/executor_checks.hpp"
 
+namespace executor_errors_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
@@ -49,3 +51,5 @@ TEST_CASE("what cannot be evaluated is refused before anything is") {
   world.executor->force(world.step(initial, world.lineage.gradient(initial, batch(0, 0, 4))));
   CHECK(world.executor->statistics().nodes == 3);
 }
+
+}  // namespace executor_errors_test

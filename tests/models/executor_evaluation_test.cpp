@@ -7,6 +7,8 @@
 #include "models/data/permutation.hpp"
 #include "tests/models/executor_checks.hpp"
 
+namespace executor_evaluation_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
@@ -76,3 +78,5 @@ TEST_CASE("training by the executor lowers the loss") {
   }
   CHECK(world.executor->evaluate(weights, EvaluationSet::test).loss < before / 2);
 }
+
+}  // namespace executor_evaluation_test

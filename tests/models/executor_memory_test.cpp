@@ -5,6 +5,8 @@
 
 #include "tests/models/executor_checks.hpp"
 
+namespace executor_memory_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
@@ -251,3 +253,5 @@ TEST_CASE("training starts from given weights, statistics included; they must be
   CHECK(mean_of(true, start) == start);
   CHECK_THROWS_AS(mean_of(true, std::span(start).first(2)), std::logic_error);
 }
+
+}  // namespace executor_memory_test

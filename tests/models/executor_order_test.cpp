@@ -5,6 +5,8 @@
 
 #include "tests/models/executor_checks.hpp"
 
+namespace executor_order_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
@@ -113,3 +115,5 @@ TEST_CASE("handles may outlive the executor") {
   step = Handle();
   CHECK(world.lineage.live() == 1);
 }
+
+}  // namespace executor_order_test

@@ -9,6 +9,8 @@
 #include "models/executor/single_gradient.hpp"
 #include "tests/models/executor_checks.hpp"
 
+namespace executor_test {
+
 using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
@@ -184,3 +186,5 @@ TEST_CASE("a single gradient has the bits of the lineage's, and can be called of
   single.compute(weights.data(), batch(1, 7, 20'000), cancelled, unused.data());
   CHECK(world.model.gradients == 0);
 }
+
+}  // namespace executor_test

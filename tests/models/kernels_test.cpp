@@ -10,7 +10,7 @@
 #include "models/layers/reference.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::kernels_test {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -391,4 +391,4 @@ TEST_CASE("no bit depends on where the arrays lie") {
       }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::kernels_test

@@ -5,7 +5,7 @@
 #include "tests/models/derivatives.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::layers_test {
 
 TEST_CASE("a dense layer's derivatives by weights, bias and input equal central differences, with and without ReLU below") {
   constexpr std::size_t rows = 3, in = 5, out = 4;
@@ -74,4 +74,4 @@ TEST_CASE("the full gradients of softmax regression and of an MLP equal central 
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::layers_test

@@ -9,7 +9,7 @@
 #include "tests/models/executor_fakes.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::mixed_precision_test {
 namespace {
 
 /// loss_i = w · x_i with two weights, and one running statistic: the mean of the first input.
@@ -278,4 +278,4 @@ TEST_CASE("a perceptron in fp16 rounds weights, inputs, outputs and their deriva
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::mixed_precision_test

@@ -4,7 +4,7 @@
 #include "models/zoo/cost_model.hpp"
 #include "tests/models/networks.hpp"
 
-namespace straggler::test {
+namespace straggler::test::network_cost_test {
 namespace {
 
 struct Expected {
@@ -83,4 +83,4 @@ TEST_CASE("networks have the parameters and multiply-adds that are known of them
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::network_cost_test

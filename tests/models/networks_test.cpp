@@ -21,7 +21,7 @@
 #include "tests/models/math_helpers.hpp"
 #include "tests/models/networks.hpp"
 
-namespace straggler::test {
+namespace straggler::test::networks_test {
 namespace {
 
 constexpr double rate = 0.01, momentum = 0.9, decay = 5e-4;
@@ -321,4 +321,4 @@ TEST_CASE("every model of the zoo that PyTorch has computed equals it, as it is 
   CHECK(found >= 2);  // softmax and mlp at least
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::networks_test

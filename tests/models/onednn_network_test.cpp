@@ -14,7 +14,7 @@
 #include "tests/models/math_helpers.hpp"
 #include "tests/models/plain_network.hpp"
 
-namespace straggler::test {
+namespace straggler::test::onednn_network_test {
 namespace {
 
 const Kernels& chosen() {
@@ -327,4 +327,4 @@ TEST_CASE("onednn: workspace_bytes is what a workspace takes" * doctest::skip())
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::onednn_network_test

@@ -8,7 +8,7 @@
 #include "tests/models/handle_values.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::optimizers_test {
 namespace {
 
 constexpr double unending = std::numeric_limits<double>::infinity();
@@ -305,4 +305,4 @@ TEST_CASE("warmup climbs from the unscaled rate to the scaled one, or from a hun
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::optimizers_test

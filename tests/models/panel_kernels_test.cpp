@@ -8,7 +8,7 @@
 
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::panel_kernels_test {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -307,4 +307,4 @@ TEST_CASE("NaN travels through convolutions, their ReLU and max pools") {
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::panel_kernels_test

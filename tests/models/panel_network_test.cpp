@@ -13,7 +13,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::panel_network_test {
 namespace {
 
 /// A chain with everything that the engine computes, in the orders that fuse and in those that do not.
@@ -347,4 +347,4 @@ TEST_CASE("LeNet-5 learns two kinds of images within a few steps") {
   CHECK(correct >= 62);
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::panel_network_test

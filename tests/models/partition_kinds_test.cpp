@@ -17,6 +17,8 @@
 #include "support/folder.hpp"
 #include "support/text.hpp"
 
+namespace partition_kinds_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -267,3 +269,5 @@ TEST_CASE("by_file: what is wrong is told with its line") {
   }
   CHECK(has(refusal("by_file", {{"path", std::string("/nowhere/parts.csv")}}, problem.request), "/nowhere/parts.csv: no such file; "));
 }
+
+}  // namespace partition_kinds_test

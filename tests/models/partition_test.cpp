@@ -11,6 +11,8 @@
 #include "models/data/permutation.hpp"
 #include "sim/base/registry.hpp"
 
+namespace partition_test {
+
 using namespace straggler;
 
 namespace {
@@ -200,3 +202,5 @@ TEST_CASE("choose: a set of the asked size, ascending, by the seed") {
   CHECK(some != choose(10, 100, RandomStream(2, "a")));
   CHECK(choose(100, 100, RandomStream(1, "a")) == all_of(100));
 }
+
+}  // namespace partition_test

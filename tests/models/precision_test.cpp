@@ -11,7 +11,7 @@
 #include "models/kernels/precision.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::precision_test {
 namespace {
 
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -131,4 +131,4 @@ TEST_CASE("every set of kernels rounds bit for bit as round_to does, wherever it
     }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::precision_test

@@ -18,7 +18,7 @@
 #include "tests/models/handle_values.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::pytorch_test {
 namespace {
 
 const std::vector<std::size_t> widths = {784, 200, 200, 10};
@@ -147,4 +147,4 @@ TEST_CASE("ten steps of the sgd optimizer on the mlp equal PyTorch's to 1e-6, in
     }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::pytorch_test

@@ -9,7 +9,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::quadratic_test {
 namespace {
 
 /// SGD on a quadratic, step by step. Members are destroyed in reverse.
@@ -161,4 +161,4 @@ TEST_CASE("quadratic: with gradients that are k steps old, descent is stable up 
     }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::quadratic_test

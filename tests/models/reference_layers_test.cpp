@@ -11,7 +11,7 @@
 #include "tests/models/derivatives.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::reference_layers_test {
 namespace {
 
 struct Shapes {
@@ -313,4 +313,4 @@ TEST_CASE("an embedding's derivative equals central differences, and tokens that
   }
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::reference_layers_test

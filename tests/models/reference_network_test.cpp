@@ -11,7 +11,7 @@
 #include "tests/models/math_helpers.hpp"
 #include "tests/models/networks.hpp"
 
-namespace straggler::test {
+namespace straggler::test::reference_network_test {
 namespace {
 
 /// Layer norm over places, dropout twice, average pools that overlap, an input that is added again and itself joined to what it feeds.
@@ -330,4 +330,4 @@ TEST_CASE("architectures refuse groups, rates and pads that make no sense") {
   CHECK(std::move(build).build().layers.empty());
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::reference_network_test

@@ -5,7 +5,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::resnet_test {
 namespace {
 
 std::unique_ptr<Model> resnet(const char* name, std::vector<std::size_t> shape, std::size_t classes = 10, Parameters given = {}) {
@@ -77,4 +77,4 @@ TEST_CASE("ResNet-8 learns twelve samples, and its running statistics follow the
   CHECK(correct == rows);
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::resnet_test

@@ -11,6 +11,8 @@
 #include "models/safetensors/safetensors.hpp"
 #include "support/folder.hpp"
 
+namespace safetensors_test {
+
 using namespace straggler;
 namespace fs = std::filesystem;
 
@@ -147,3 +149,5 @@ TEST_CASE("safetensors: damage is refused with the path and the fault") {
   CHECK(error_of(folder / "absent").find("no such file") != std::string::npos);
   CHECK(error_of(fs::temp_directory_path()).find("not a file") != std::string::npos);
 }
+
+}  // namespace safetensors_test

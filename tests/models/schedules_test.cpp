@@ -8,7 +8,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler::test {
+namespace straggler::test::schedules_test {
 namespace {
 
 constexpr double unending = std::numeric_limits<double>::infinity();
@@ -71,4 +71,4 @@ TEST_CASE("a schedule that ends with the run needs to know when that is") {
   CHECK_THROWS_AS(shape_of("polynomial", {{"power", 0.0}}, 5), std::invalid_argument);
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::schedules_test

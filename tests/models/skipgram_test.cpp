@@ -17,7 +17,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::skipgram_test {
 namespace {
 
 /// Pairs with their targets, the context first, as row numbers.
@@ -429,4 +429,4 @@ TEST_CASE("skip-gram takes texts alone") {
   CHECK(said.find("pairs of words; take data") != std::string::npos);
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::skipgram_test

@@ -11,7 +11,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::sparse_gradient_test {
 namespace {
 
 constexpr std::size_t words = 2200, width = 13;
@@ -234,4 +234,4 @@ TEST_CASE("sparse gradients: what is written out in full counts in the memory bu
   CHECK_NOTHROW(run(0.9, 5 * value + scratch));
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::sparse_gradient_test

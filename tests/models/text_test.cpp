@@ -17,7 +17,7 @@
 #include "support/folder.hpp"
 #include "support/text.hpp"
 
-namespace straggler {
+namespace straggler::text_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ TEST_CASE("vocabulary: written as word2vec does and read back") {
   CHECK(has(error_of([&] { read_vocabulary(folder.path() / "none"); }), "cannot be read"));
 }
 
-}  // namespace straggler
+}  // namespace straggler::text_test

@@ -9,7 +9,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
-namespace straggler::test {
+namespace straggler::test::zoo_test {
 namespace {
 
 DataInfo data_of(std::size_t features, std::size_t classes) {
@@ -219,4 +219,4 @@ TEST_CASE("no samples: no loss, a zero gradient unless it accumulates") {
   CHECK(gradient == std::vector<float>(gradient.size(), 0.0f));
 }
 
-}  // namespace straggler::test
+}  // namespace straggler::test::zoo_test

@@ -7,6 +7,8 @@
 
 #include "world.hpp"
 
+namespace bucket_test {
+
 using namespace straggler;
 
 namespace {
@@ -227,3 +229,5 @@ TEST_CASE("unusable buckets are refused") {
   w.run();
   check_about(note.when, seconds(1e5 / (2 * P - C)));
 }
+
+}  // namespace bucket_test

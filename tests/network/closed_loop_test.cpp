@@ -13,6 +13,8 @@
 #include "run.hpp"
 #include "textbook.hpp"
 
+namespace closed_loop_test {
+
 using namespace straggler;
 
 namespace {
@@ -169,3 +171,5 @@ TEST_CASE("rates in closed loops are max-min fair at every instant") {
   const int number = given ? std::atoi(given) : volumes ? 500 : 1000;
   MESSAGE("largest relative difference of a rate: ", compare_closed_loop(1, static_cast<std::uint32_t>(number), volumes));
 }
+
+}  // namespace closed_loop_test

@@ -7,6 +7,8 @@
 
 #include "textbook.hpp"
 
+namespace max_min_test {
+
 using namespace straggler::fluid;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("random problems agree with the textbook, with few supplies (scan) and
     }
   }
 }
+
+}  // namespace max_min_test

@@ -7,6 +7,8 @@
 
 #include "world.hpp"
 
+namespace network_test {
+
 using namespace straggler;
 
 TEST_CASE("a message alone takes latency plus bytes over the narrowest link") {
@@ -300,3 +302,5 @@ TEST_CASE("memory does not grow with flows that come and go") {
   CHECK(note.times == 1);
   check_about(note.when, seconds(1e-3));
 }
+
+}  // namespace network_test

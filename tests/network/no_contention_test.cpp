@@ -6,6 +6,8 @@
 
 #include "world.hpp"
 
+namespace no_contention_test {
+
 using namespace straggler;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("no contention is decided before the first flow") {
   CHECK_THROWS_AS(w.network.set_contention(false), std::logic_error);
   w.run();
 }
+
+}  // namespace no_contention_test

@@ -16,6 +16,8 @@
 #include "run.hpp"
 #include "textbook.hpp"
 
+namespace open_loop_test {
+
 using namespace straggler;
 
 namespace {
@@ -348,3 +350,5 @@ TEST_CASE("random networks finish their messages when the textbook says") {
   MESSAGE("volumes ", volumes, ", buckets ", buckets, ": largest difference of a completion time: ", worst, " s");
   CHECK(worst < 1e-9);
 }
+
+}  // namespace open_loop_test

@@ -11,6 +11,8 @@
 #include "sim/network/max_min.hpp"
 #include "textbook.hpp"
 
+namespace static_test {
+
 using namespace straggler;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("ten thousand random instances: rates are the textbook's") {
   }
   MESSAGE("largest relative difference of a rate: solver ", worst_solver, ", network ", worst_network);
 }
+
+}  // namespace static_test

@@ -8,6 +8,8 @@
 
 #include "world.hpp"
 
+namespace uneven_test {
+
 using namespace straggler;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("memory does not grow with uneven flows that come and go") {
   CHECK(note.times == 1);
   check_about(note.when, seconds(1e-3));
 }
+
+}  // namespace uneven_test

@@ -9,6 +9,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace allreduce_test {
+
 using namespace straggler::test;
 
 namespace {
@@ -130,3 +132,5 @@ TEST_CASE("wrong arguments of allreduce get one line") {
     CHECK(count(done.err, "\n") == 1);
   }
 }
+
+}  // namespace allreduce_test

@@ -16,6 +16,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace checkpoint_test {
+
 namespace fs = std::filesystem;
 using straggler::test::Workplace;
 
@@ -145,3 +147,5 @@ TEST_CASE("an interrupted run keeps its checkpoint; what cannot be gone on from 
   place.write("r.checkpoint", "something else that is long enough");
   refused(endless + " --resume --quiet", "r.checkpoint: is not a checkpoint");
 }
+
+}  // namespace checkpoint_test

@@ -4,6 +4,8 @@
 #include "support/text.hpp"
 #include "tests/program/workplace.hpp"
 
+namespace claims_test {
+
 namespace fs = std::filesystem;
 using straggler::test::has;
 using straggler::test::Workplace;
@@ -137,3 +139,5 @@ TEST_CASE("calibrate: entries on standard output, or in a file that nothing else
   CHECK(warned.code == 0);
   CHECK(has(warned.err, "micros.csv: warning: a latency of 50 s"));
 }
+
+}  // namespace claims_test

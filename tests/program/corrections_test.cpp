@@ -7,6 +7,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace corrections_test {
+
 using straggler::test::has;
 using straggler::test::Workplace;
 
@@ -128,3 +130,5 @@ TEST_CASE("a finished sweep is read where nothing can be written") {
   CHECK_MESSAGE(done.code == 0, done.err);
   CHECK(place.read("after.html") == place.read("before.html"));
 }
+
+}  // namespace corrections_test

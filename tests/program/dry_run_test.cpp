@@ -4,6 +4,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace dry_run_test {
+
 using namespace straggler::test;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("a dry run of a search says how many points it may take; wrong points 
   CHECK(has(wrong.err, "nonsense"));
   CHECK(place.shell("straggler sweep --merge a b --out c --dry-run").code == 2);
 }
+
+}  // namespace dry_run_test

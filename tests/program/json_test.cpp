@@ -11,6 +11,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace json_test {
+
 using namespace straggler::test;
 using nlohmann::json;
 
@@ -251,3 +253,5 @@ TEST_CASE("race --json holds the rows of race.csv, verdicts.csv and tuning.csv")
     if (candidate["rank"] == 1) CHECK(all["entrants"][i / 2]["tuned"] == candidate["settings"]);
   }
 }
+
+}  // namespace json_test

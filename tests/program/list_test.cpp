@@ -7,6 +7,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace list_test {
+
 using straggler::test::Workplace;
 
 TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whether it runs on real ranks") {
@@ -66,3 +68,5 @@ training:
   CHECK(refused.err.find("small.yaml:6:11: training.scheme.steps: is missing; write a whole number such as 8 (H, local steps between two "
                          "averages)") != std::string::npos);
 }
+
+}  // namespace list_test

@@ -4,6 +4,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace named_workers_test {
+
 using namespace straggler::test;
 
 TEST_CASE("check, run, compare and the page say that workers 6 and 7 are 3x slower, and that the others waited for them") {
@@ -23,3 +25,5 @@ TEST_CASE("check, run, compare and the page say that workers 6 and 7 are 3x slow
   CHECK(has(place.read("together/report.html"), "worker 7 (3x slower), node"));
   CHECK_FALSE(has(place.read("together/report.html"), "worker 5 ("));
 }
+
+}  // namespace named_workers_test

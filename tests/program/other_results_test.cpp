@@ -6,6 +6,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace other_results_test {
+
 using namespace straggler::test;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("README.md shows what `check` prints of the network of two_level_fault
   }
   CHECK(shown == 5);
 }
+
+}  // namespace other_results_test

@@ -14,6 +14,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace program_test {
+
 namespace fs = std::filesystem;
 using straggler::test::Workplace;
 
@@ -435,3 +437,5 @@ TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
   const std::string large = place.shell("straggler check small.yaml --set workload.model.hidden=[100000,100000]").out;
   CHECK(large.find("warning: the math needs about ") != std::string::npos);
 }
+
+}  // namespace program_test

@@ -17,6 +17,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace quantize_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("quantize: bad usage and files that do not fit are one line each, exit
   CHECK_MESSAGE(forced.code == 0, forced.err);
   CHECK(place.read("taken/thesis.txt") == "mine");
 }
+
+}  // namespace quantize_test

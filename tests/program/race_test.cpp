@@ -4,6 +4,8 @@
 
 #include "workplace.hpp"
 
+namespace race_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("what a race refuses, in one line each") {
   place.shell("mkdir full && echo hello >full/letter");
   refused("small.yaml --schemes ssgd,asgd --out full", "full: is not empty and holds no race");
 }
+
+}  // namespace race_test

@@ -5,6 +5,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace report_test {
+
 using straggler::test::has;
 using straggler::test::Workplace;
 
@@ -156,3 +158,5 @@ TEST_CASE("what a report refuses, in one line each") {
   place.shell("mkdir early && touch early/race.sqlite");
   refused("early", "early/race.sqlite: the race has not come to its end, or an earlier version ran it; run the race again");
 }
+
+}  // namespace report_test

@@ -6,6 +6,8 @@
 
 #include "workplace.hpp"
 
+namespace shared_sweep_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("processes that share a sweep see the repeats that the others add") {
   CHECK(place.read("b.csv") == alone);
   CHECK(place.read("both/groups.csv") == place.read("alone/groups.csv"));
 }
+
+}  // namespace shared_sweep_test

@@ -4,6 +4,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace standard_input_test {
+
 using namespace straggler::test;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("init FILE writes the same to a new file, and never over another") {
   CHECK(lost.code == 2);
   CHECK(lost.err == "straggler: nowhere/mine.yaml: there is no folder nowhere; make it, or name another file\n");
 }
+
+}  // namespace standard_input_test

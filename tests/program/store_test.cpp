@@ -7,6 +7,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace store_test {
+
 using straggler::test::has;
 using straggler::test::Workplace;
 
@@ -163,3 +165,5 @@ TEST_CASE("processes that use one store at the same time do not disturb each oth
     CHECK(place.read(std::string("p") + process + "/points.csv") == place.read("whole/points.csv"));
   CHECK(has(place.shell("straggler sweep sweep.yaml --store s.sqlite --out warm").err, "144 of 144 evaluations came from the store"));
 }
+
+}  // namespace store_test

@@ -5,6 +5,8 @@
 
 #include "workplace.hpp"
 
+namespace sweep_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("the store is told of and emptied") {
   CHECK(place.read("a/points.csv") == place.read("b/points.csv"));
   CHECK(place.shell("straggler store clear --store s.sqlite").out.find("0 evaluations") != std::string::npos);
 }
+
+}  // namespace sweep_test

@@ -9,6 +9,8 @@
 #include "support/text.hpp"
 #include "workplace.hpp"
 
+namespace used_folder_test {
+
 using straggler::test::has;
 using straggler::test::Workplace;
 
@@ -243,3 +245,5 @@ TEST_CASE("what is wrong with a range of counts, a share, an action") {
   check_refused(place, "sweep bandwidth.yaml --out \"\"", "--out is empty; name a folder");
   check_refused(place, "store frob", "unknown action 'frob'; known: info, clear");
 }
+
+}  // namespace used_folder_test

@@ -12,6 +12,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace weights_test {
+
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using straggler::test::Workplace;
@@ -158,3 +160,5 @@ TEST_CASE("weights that are not the model's: the first difference, in one line")
   refused("w.safetensors", "get the whole");
   refused("\"\"", "workload.model.weights");
 }
+
+}  // namespace weights_test

@@ -9,6 +9,8 @@
 
 #include "tests/program/workplace.hpp"
 
+namespace words_test {
+
 using straggler::test::Workplace;
 
 namespace {
@@ -151,3 +153,5 @@ TEST_CASE("words: what is wrong is said in one line") {
   said("straggler words mlp --near aa", "holds no word vectors");
   CHECK(!std::filesystem::exists(place.folder() / "mlp/vocabulary.txt"));
 }
+
+}  // namespace words_test

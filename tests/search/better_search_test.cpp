@@ -6,6 +6,8 @@
 #include "search/search_fixture.hpp"
 #include "support/text.hpp"
 
+namespace better_search_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -83,3 +85,5 @@ TEST_CASE("the best that one run each found may be chance, and is told so; witho
   CHECK_FALSE(has(certain.text, "one seed"));
   CHECK(has(certain.text, "every other setting that was tried is worse"));
 }
+
+}  // namespace better_search_test

@@ -7,6 +7,8 @@
 #include "scenarios/search/find.hpp"
 #include "sim/base/random.hpp"
 
+namespace box_search_test {
+
 using namespace straggler;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("choices beside a range") {
   CHECK(best.point[0] == 2);
   CHECK(std::abs(std::log10(best.point[1] / 0.1)) < 0.3);
 }
+
+}  // namespace box_search_test

@@ -6,6 +6,8 @@
 #include "scenarios/sweep/range.hpp"
 #include "search/search_fixture.hpp"
 
+namespace crossover_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -191,3 +193,5 @@ TEST_CASE("with math: what does not change along the way is evaluated once") {
   REQUIRE(each > 2);
   CHECK(found.progress.saved >= (points - 1) * each);
 }
+
+}  // namespace crossover_test

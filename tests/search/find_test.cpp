@@ -5,6 +5,8 @@
 
 #include "search/search_fixture.hpp"
 
+namespace find_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -138,3 +140,5 @@ TEST_CASE("ahead: more repeats with a value, then the mean") {
   CHECK(paired.half_width == doctest::Approx(12.7062047 * std::sqrt(0.5) / std::sqrt(2.0)));
   CHECK(paired_difference(both, one).count == 1);
 }
+
+}  // namespace find_test

@@ -2,6 +2,8 @@
 
 #include "search/search_fixture.hpp"
 
+namespace read_search_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -102,3 +104,5 @@ TEST_CASE("what is wrong with a crossover is told at its place") {
       "did you mean 'bandwidth'?");
   has(wrong("crossover: {along: x, from: 1, to: 2}\n"), "crossover.between: is missing; write the two to compare");
 }
+
+}  // namespace read_search_test

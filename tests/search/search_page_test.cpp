@@ -10,6 +10,8 @@
 #include "search/search_fixture.hpp"
 #include "support/text.hpp"
 
+namespace search_page_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -197,3 +199,5 @@ TEST_CASE("what a search's metrics are called, and ticks in the unit that a rang
   CHECK(numbers_of_labels({"10ms"}).text(0.02) == "20 ms");
   CHECK(numbers_of_labels({"64"}).text(64) == "64");
 }
+
+}  // namespace search_page_test

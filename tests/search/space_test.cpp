@@ -9,6 +9,8 @@
 
 #include "sim/base/quantity.hpp"
 
+namespace space_test {
+
 using namespace straggler;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("the draw covers the space evenly, follows from its seed alone, and sh
     for (std::size_t i = 1; i < values.size(); ++i) CHECK(values[i] - values[i - 1] < 2.0 / 64 + 1e-12);
   }
 }
+
+}  // namespace space_test

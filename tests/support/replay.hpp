@@ -12,7 +12,7 @@ namespace straggler::test {
 /// What a replay reads of the result folder of `earlier`.
 inline void write_choices(const TemporaryFolder& folder, const std::string& yaml, const std::vector<std::string>& sets,
                           const Result& earlier) {
-  folder.write("scenario.yaml", write_scenario(read_scenario_text(yaml, "test.yaml", sets)));
+  folder.write("scenario.yaml", write_scenario(scenario_of(yaml, sets)));
   std::string choices = "process,choice\n";
   for (const auto& [process, choice] : earlier.sink.choices) choices += std::to_string(process) + "," + std::to_string(choice) + "\n";
   folder.write("choices.csv", choices);

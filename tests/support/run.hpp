@@ -1,5 +1,6 @@
 // Runs a scenario given as text, and keeps what result files would stream.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,22 @@ struct Result {
   std::vector<float> weights;
 };
 
+/// The one that was read last is kept: tests run a scenario, run it again, and replay it, and reading takes as long as a small run.
+inline const Scenario& scenario_of(const std::string& yaml, const std::vector<std::string>& sets) {
+  static std::string kept_yaml;
+  static std::vector<std::string> kept_sets;
+  static std::optional<Scenario> kept;
+  if (!kept || yaml != kept_yaml || sets != kept_sets) {
+    kept.reset();
+    kept = read_scenario_text(yaml, "test.yaml", sets);
+    kept_yaml = yaml;
+    kept_sets = sets;
+  }
+  return *kept;
+}
+
 inline Result run(const std::string& yaml, const std::vector<std::string>& sets = {}, const RunOptions& options = {}) {
-  const Scenario scenario = read_scenario_text(yaml, "test.yaml", sets);
-  Experiment experiment(scenario, options);
+  Experiment experiment(scenario_of(yaml, sets), options);
   Result result;
   result.record = experiment.run(&result.sink, nullptr);
   result.weights = experiment.final_weights();

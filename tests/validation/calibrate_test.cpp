@@ -50,7 +50,7 @@ double message_seconds(double bytes, std::vector<std::string> sets) {
 
 Calibration calibrate_text(const Files& files, const std::string& text) {
   const auto file = files.write("measured.csv", text);
-  const Measured measured = read_measured(file);
+  const Measurements measured = read_measured(file);
   if (std::holds_alternative<MessageTimes>(measured)) return calibrate(std::get<MessageTimes>(measured), file);
   return calibrate(std::get<BatchTimes>(measured));
 }

@@ -161,7 +161,7 @@ void print_left_out(const AllReduceTimes& times) {
     if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) fmt::print("# left out: {}, which {}\n", entry.name, lacks);
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_allreduce(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("ranks", po::value<std::string>()->value_name("N"), "GPUs that take part (default: the workers of --scenario)");
@@ -201,7 +201,7 @@ const Command allreduce_command{
     "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
     "  straggler allreduce --scenario scenario.yaml\n"
     "  straggler allreduce --scenario scenario.yaml --ranks 128 --per-host 4 --sizes 64MiB\n",
-    execute,
+    execute_allreduce,
     "\n"
     "What it assumes:\n"
     "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common "

@@ -25,13 +25,13 @@ void refuse_to_replace(const fs::path& file) {
     throw ResultsError(fmt::format("{}: is there, and no calibration wrote it; name another file with -o", file.string()));
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_calibrate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "file of the entries (default: standard output)");
   Arguments arguments(calibrate_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const fs::path file = arguments.positional().front();
-  const Measured measured = read_measured(file);
+  const Measurements measured = read_measured(file);
   const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
                                                                                  : calibrate(std::get<BatchTimes>(measured));
   for (const std::string& warning : calibration.warnings) fmt::print(stderr, "{}: warning: {}\n", file.string(), warning);
@@ -55,6 +55,6 @@ const Command calibrate_command{"calibrate", "MEASURED.csv",
                                 "ping-pong times (ours, nccl-tests, OSU) to links, times of batches to devices",
                                 "  straggler calibrate pingpong.csv\n"
                                 "  straggler calibrate step_times.csv -o devices.yaml\n",
-                                execute};
+                                execute_calibrate};
 
 }  // namespace straggler::cli

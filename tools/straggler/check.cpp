@@ -9,8 +9,8 @@
 #include "scenarios/schema/worker_names.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
-#include "tools/straggler/check_json.hpp"
 #include "sim/base/readable.hpp"
+#include "tools/straggler/check_json.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -185,7 +185,7 @@ std::vector<std::string> warnings_of(const Explanation& explanation, bool timing
   return warnings;
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_check(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
@@ -223,6 +223,6 @@ const Command check_command{"check", "SCENARIO.yaml",
                             "  straggler check scenario.yaml --graph cluster.dot\n"
                             "  straggler check scenario.yaml --json\n"
                             "  straggler init | straggler check -          # - is standard input\n",
-                            execute};
+                            execute_check};
 
 }  // namespace straggler::cli

@@ -7,7 +7,7 @@ namespace straggler::cli {
 
 namespace {
 
-int execute(const std::vector<std::string>& given) {
+int execute_compare(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "prints one JSON object: what the table holds, with all scalars and thresholds of each run");
   Arguments arguments(compare_command, own);
@@ -41,6 +41,6 @@ const Command compare_command{
     "  straggler compare results/ssgd results/asgd results/nonblocking\n"
     "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
     "  straggler compare results/* --json\n",
-    execute};
+    execute_compare};
 
 }  // namespace straggler::cli

@@ -81,7 +81,7 @@ void write_new(const std::string& file) {
   cannot_write(file, error);
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_init(const std::vector<std::string>& given) {
   Arguments arguments(init_command, boost::program_options::options_description());
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   if (arguments.positional().empty() || arguments.positional().front() == "-") {
@@ -99,6 +99,6 @@ int execute(const std::vector<std::string>& given) {
 const Command init_command{"init", "[FILE]", "writes a commented scenario to start from, to FILE (never over another) or standard output",
                            "  straggler init my-cluster.yaml\n"
                            "  straggler init | straggler run -\n",
-                           execute};
+                           execute_init};
 
 }  // namespace straggler::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "models/compression/compressor.hpp"
@@ -16,6 +15,7 @@
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/file_formats.hpp"
+#include "tools/straggler/scheme_page.hpp"
 
 namespace straggler::cli {
 
@@ -63,15 +63,6 @@ std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile&
           {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
 }
 
-/// "all_reduce or server", where it depends on the parameters.
-template <class Fact>
-std::string either(const std::vector<SchemeVariant>& variants, const Fact& fact) {
-  std::vector<std::string> all;
-  for (const SchemeVariant& variant : variants)
-    if (const std::string text(fact(variant)); std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
-  return fmt::format("{}", fmt::join(all, " or "));
-}
-
 /// Of four workers in one rack; 0: it has no such role.
 Rank aggregators_of_four(const SchemeVariant& variant) {
   TrainingPlan plan;
@@ -90,6 +81,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
           {"sends gradients",
            either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
           {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
+          {"waits", scheme.waits},
+          {"staleness", scheme.staleness.text},
+          {"bytes an update", scheme.traffic.text},
           {"real", yes_or_no(scheme.real)}};
 }
 
@@ -220,6 +214,10 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["family"] = family_choice.name_of(scheme.family);
   json["rule"] = scheme.rule;
+  json["waits"] = scheme.waits;
+  json["staleness_bound"] = scheme.staleness.text;
+  json["bytes_per_update"] = scheme.traffic.text;
+  json["picture"] = variant_of(scheme, scheme.picture).text();
   json["needs_server"] = scheme.needs_server(variants.front().parameters);
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
@@ -294,57 +292,6 @@ int list_keys(const std::string& part, const Arguments& arguments) {
   return Exit::done;
 }
 
-/// "`k` (required), `via` (`all_reduce`, or `server`)"; what is optional has no default.
-std::string parameters_text(const SchemeEntry& scheme) {
-  std::vector<std::string> all;
-  for (const Parameter& parameter : scheme.parameters) {
-    if (parameter.name == failure_choice.parameter_name()) continue;
-    std::string text = "`" + parameter.name + "`";
-    if (parameter.required)
-      text += " (required)";
-    else if (parameter.fallback)
-      text += " (" + *parameter.fallback + ")";
-    all.push_back(std::move(text));
-  }
-  return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
-}
-
-/// "a server", "messages between workers", …, and how many workers where that is fixed.
-std::string needs_text(const SchemeEntry& scheme) {
-  std::string text = either(variants_of(scheme), [](const SchemeVariant& variant) -> std::string {
-    if (variant.one_host()) return "one host";
-    switch (variant.exchange()) {
-      case Exchange::server:
-        return "a server";
-      case Exchange::all_reduce:
-        return "all-reduce";
-      case Exchange::peers:
-        return "messages between workers";
-      case Exchange::none:
-        return "nothing";
-    }
-    throw std::logic_error("no such exchange");
-  });
-  if (scheme.aggregators) text += " and aggregators";
-  return scheme.only_workers ? "one worker" : text;
-}
-
-/// All schemes as Markdown, a table for each family.
-void print_scheme_tables() {
-  for (const std::string& family : family_choice.names()) {
-    fmt::print(
-        "**{}{}**\n\n| scheme | rule | parameters (default) | needs | real ranks | source |\n"
-        "| --- | --- | --- | --- | --- | --- |\n",
-        static_cast<char>(std::toupper(static_cast<unsigned char>(family.front()))), family.substr(1));
-    for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries()) {
-      if (family_choice.name_of(scheme.family) != family) continue;
-      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", scheme.name, scheme.rule, parameters_text(scheme), needs_text(scheme),
-                 yes_or_no(scheme.real), scheme.reference);
-    }
-    fmt::print("\n");
-  }
-}
-
 const Group& group_called(const std::string& name) {
   std::vector<std::string> known;
   for (const Group& group : groups()) {
@@ -354,10 +301,10 @@ const Group& group_called(const std::string& name) {
   throw UsageError(unknown_name("group", name, known));
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
-      "markdown", "of keys and schemes: as the tables that the documents have");
+      "markdown", "of keys and schemes: as the documents have them");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
@@ -366,7 +313,7 @@ int execute(const std::vector<std::string>& given) {
   if (arguments.flag("markdown")) {
     if (arguments.positional() != std::vector<std::string>{"schemes"})
       throw UsageError("--markdown is for keys and schemes: straggler list keys --markdown, straggler list schemes --markdown");
-    print_scheme_tables();
+    print_scheme_page();
     return Exit::done;
   }
   if (arguments.positional().size() > 1)
@@ -392,6 +339,6 @@ const Command list_command{
     "  straggler list jitter --json\n"
     "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
     "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
-    execute};
+    execute_list};
 
 }  // namespace straggler::cli

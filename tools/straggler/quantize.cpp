@@ -32,7 +32,7 @@ constexpr const char* steps_file = "quantization.csv";
 constexpr const char* model_prefix = "quantized-";
 constexpr std::size_t usual_calibration_samples = 1000;
 
-po::options_description own_options() {
+po::options_description quantize_options() {
   po::options_description options("Options", 110);
   const auto text = [] { return po::value<std::string>(); };
   auto add = options.add_options();
@@ -275,8 +275,8 @@ class Quantization {
   fs::path out_;
 };
 
-int execute(const std::vector<std::string>& given) {
-  Arguments arguments(quantize_command, own_options());
+int execute_quantize(const std::vector<std::string>& given) {
+  Arguments arguments(quantize_command, quantize_options());
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   return Quantization(arguments).execute();
 }
@@ -288,6 +288,6 @@ const Command quantize_command{
     "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml\n"
     "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml --bits 8,6,4 --ranges mse\n"
     "  straggler quantize model.safetensors --scenario lenet.yaml --weights --weight-bits 4 --granularity tensor\n",
-    execute};
+    execute_quantize};
 
 }  // namespace straggler::cli

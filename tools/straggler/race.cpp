@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* state_file = "race.sqlite";
+constexpr const char* race_file = "race.sqlite";
 constexpr std::uint64_t default_budget = 20, default_seeds = 5;
 
-po::options_description own_options() {
+po::options_description race_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   const auto texts = [](const char* name) { return po::value<std::vector<std::string>>()->composing()->value_name(name); };
@@ -114,21 +114,21 @@ void write_tables(const fs::path& out, const Race& race, const RaceReader& reade
   results_are_in(out);
 }
 
-int execute(const std::vector<std::string>& given) {
-  Arguments arguments(race_command, own_options());
+int execute_race(const std::vector<std::string>& given) {
+  Arguments arguments(race_command, race_options());
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const Race race = race_of(arguments);
   const PoolOptions options = read_pool_options(arguments);
   const RaceReader reader(race);
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (reader.name() + "-race");
-  open_results(out, state_file, "race", arguments.flag("force"));
+  open_results(out, race_file, "race", arguments.flag("force"));
   if (arguments.flag("force")) {
     SweepState nothing(":memory:");
     race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads all that is to be run: it throws before anything is lost
-    remove_state(out, state_file);
+    remove_state(out, race_file);
   }
   catch_interrupts();
-  SweepState state(out / state_file, wait_for_others(arguments.common()));
+  SweepState state(out / race_file, wait_for_others(arguments.common()));
   const std::unique_ptr<EvaluationFile> store = open_store(arguments);
   PointsLine line(arguments.common(), false);
   const auto start = std::chrono::steady_clock::now();
@@ -169,6 +169,6 @@ const Command race_command{
     "  straggler race scenario.yaml --schemes asgd --entrant \"two: {training.scheme: asgd, cluster.servers.count: 2}\"\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --json\n",
-    execute};
+    execute_race};
 
 }  // namespace straggler::cli

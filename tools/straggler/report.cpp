@@ -48,7 +48,7 @@ Files files_of(const fs::path& folder, const fs::path& page_folder) {
       "{}: holds neither a run's summary.json nor a sweep's sweep.sqlite nor a race's race.sqlite; name a result folder", folder.string()));
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_report(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
                     "the page (default: report.html in the folder, with a sweep's maps)");
@@ -72,6 +72,6 @@ int execute(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command report_command{"report", "RESULT_DIR", "one page about a run, a sweep, a search or a race, made from its result folder",
-                             "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n", execute};
+                             "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n", execute_report};
 
 }  // namespace straggler::cli

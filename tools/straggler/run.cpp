@@ -46,7 +46,7 @@ Exit exit_code(Outcome outcome) {
   }
 }
 
-po::options_description own_options() {
+po::options_description run_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
@@ -266,8 +266,8 @@ class Run {
   Progress* progress_ = nullptr;  // while it runs
 };
 
-int execute(const std::vector<std::string>& given) {
-  Arguments arguments(run_command, own_options());
+int execute_run(const std::vector<std::string>& given) {
+  Arguments arguments(run_command, run_options());
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   return Run(arguments).execute();
 }
@@ -282,6 +282,6 @@ const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes it
                           "  straggler run scenario.yaml --checkpoint-every 10min\n"
                           "  straggler run scenario.yaml --resume\n"
                           "  straggler init | straggler run -           # - is standard input\n",
-                          execute};
+                          execute_run};
 
 }  // namespace straggler::cli

@@ -11,7 +11,7 @@ namespace straggler::cli {
 
 namespace {
 
-int execute(const std::vector<std::string>& given) {
+int execute_schema(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   Arguments arguments(schema_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
@@ -34,7 +34,7 @@ const Command schema_command{"schema",
                              "the JSON Schema of a scenario, a sweep or a claim, by which editors complete and check",
                              "  straggler schema > scenario.json\n"
                              "  straggler schema sweep > sweep.json\n",
-                             execute,
+                             execute_schema,
                              "A file that begins with '# yaml-language-server: $schema=scenario.json' is completed and checked while it "
                              "is written.\n"};
 

@@ -18,7 +18,7 @@ fs::path file_of(const Arguments& arguments) {
   throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so that there is no usual place; name the file with --store");
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_store(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("store", po::value<std::string>()->value_name("FILE"), "the file (default: in the user's cache folder)");
   Arguments arguments(store_command, own);
@@ -44,6 +44,6 @@ int execute(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command store_command{"store", "info|clear", "what earlier sweeps have computed, kept for later ones",
-                            "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute};
+                            "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute_store};
 
 }  // namespace straggler::cli

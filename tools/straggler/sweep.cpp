@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* state_file = "sweep.sqlite";
+constexpr const char* sweep_file = "sweep.sqlite";
 
-po::options_description own_options() {
+po::options_description sweep_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
@@ -78,14 +78,14 @@ UntilInterval until_of(const std::string& text) {
 
 /// Takes away the state of a folder, and the folder if it was not there before, unless a point is finished in it.
 void take_away(const fs::path& folder, bool folder_was_there) {
-  const fs::path file = folder / state_file;
+  const fs::path file = folder / sweep_file;
   std::error_code ignored;
   try {
     if (fs::exists(file, ignored) && SweepState::to_read(file).points() > 0) return;
   } catch (const ResultsError&) {
     return;
   }
-  remove_state(folder, state_file);
+  remove_state(folder, sweep_file);
   if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
 }
 
@@ -101,16 +101,16 @@ std::vector<fs::path> states_of_shards(const std::vector<std::string>& folders) 
   std::vector<fs::path> states;
   std::error_code ignored;
   for (const std::string& folder : folders) {
-    const auto [same, first] = seen.emplace(fs::weakly_canonical(fs::path(folder) / state_file, ignored), folder);
+    const auto [same, first] = seen.emplace(fs::weakly_canonical(fs::path(folder) / sweep_file, ignored), folder);
     if (!first)
       throw UsageError(same->second == folder
                            ? fmt::format("--merge: {} is named twice; name each shard's folder once", folder)
                            : fmt::format("--merge: {} and {} are one folder; name each shard's folder once", same->second, folder));
     for (const auto& [file, noun] : {std::pair("race.sqlite", "race"), std::pair("summary.json", "run")})
-      if (!fs::exists(fs::path(folder) / state_file, ignored) && fs::exists(fs::path(folder) / file, ignored))
+      if (!fs::exists(fs::path(folder) / sweep_file, ignored) && fs::exists(fs::path(folder) / file, ignored))
         throw ResultsError(
-            fmt::format("{}: holds a {}, which has no shards; name folders of sweeps, each with its {}", folder, noun, state_file));
-    states.push_back(fs::path(folder) / state_file);
+            fmt::format("{}: holds a {}, which has no shards; name folders of sweeps, each with its {}", folder, noun, sweep_file));
+    states.push_back(fs::path(folder) / sweep_file);
   }
   return states;
 }
@@ -134,11 +134,11 @@ class SweepCommand {
     if (search.searches()) refuse_for_searches();
     read_options(search.sweep);
     out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / search.sweep.name;
-    if (arguments_.flag("resume") && !fs::exists(out_ / state_file))
-      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", state_file,
+    if (arguments_.flag("resume") && !fs::exists(out_ / sweep_file))
+      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", sweep_file,
                                    out_.string()));
     if (arguments_.flag("dry-run")) {
-      print_dry_run(search, options_, pool_, out_ / state_file);
+      print_dry_run(search, options_, pool_, out_ / sweep_file);
       return Exit::done;
     }
     return leaving_nothing_of_what_is_refused([&] { return run_in_folder(search); });
@@ -146,7 +146,7 @@ class SweepCommand {
 
  private:
   int leaving_nothing_of_what_is_refused(const std::function<int()>& act) const {
-    const bool folder_was_there = fs::exists(out_), state_was_there = fs::exists(out_ / state_file);
+    const bool folder_was_there = fs::exists(out_), state_was_there = fs::exists(out_ / sweep_file);
     try {
       return act();
     } catch (const ScenarioErrors&) {
@@ -164,10 +164,10 @@ class SweepCommand {
       merge_sweeps(states, nothing);
       return std::none_of(states.begin(), states.end(), [&](const fs::path& shard) {
         std::error_code ignored;
-        return fs::equivalent(shard, out_ / state_file, ignored);
+        return fs::equivalent(shard, out_ / sweep_file, ignored);
       });
     });
-    SweepState state(out_ / state_file, wait_for_others(common_));
+    SweepState state(out_ / sweep_file, wait_for_others(common_));
     const SweepOutcome outcome = merge_sweeps(states, state);
     const Description description = state.description();
     const std::vector<std::string> columns = description.all(Described::column);
@@ -190,7 +190,7 @@ class SweepCommand {
       return !goes_on(search, pool);  // reads all that is to be run
     });
     catch_interrupts();
-    SweepState state(out_ / state_file, wait_for_others(common_));
+    SweepState state(out_ / sweep_file, wait_for_others(common_));
     const std::unique_ptr<EvaluationFile> store = open_store(arguments_);
     PointsLine line(common_, search.searches() || sweep.until);
     const auto start = std::chrono::steady_clock::now();
@@ -224,9 +224,9 @@ class SweepCommand {
   /// wrong with what comes in its place.
   void open_folder(const std::function<bool()>& may_go) {
     const bool force = arguments_.flag("force");
-    open_results(out_, state_file, "sweep", force);
-    was_ours_ = fs::exists(out_ / state_file);
-    if (force && was_ours_ && may_go()) remove_state(out_, state_file);
+    open_results(out_, sweep_file, "sweep", force);
+    was_ours_ = fs::exists(out_ / sweep_file);
+    if (force && was_ours_ && may_go()) remove_state(out_, sweep_file);
   }
 
   Trials::Options trial_options(const SearchFile& search) const {
@@ -340,8 +340,8 @@ class SweepCommand {
   bool was_ours_ = false;  // the folder held a sweep
 };
 
-int execute(const std::vector<std::string>& given) {
-  Arguments arguments(sweep_command, own_options());
+int execute_sweep(const std::vector<std::string>& given) {
+  Arguments arguments(sweep_command, sweep_options());
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   SweepCommand command(arguments);
   if (arguments.has("merge")) return command.merge();
@@ -358,6 +358,6 @@ const Command sweep_command{"sweep", "SWEEP.yaml", "one scenario in many setting
                             "  straggler sweep scenarios/sweeps/crossover_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --shard 1/4 --out results/shard1\n"
                             "  straggler sweep --merge results/shard1 results/shard2 --out results/all\n",
-                            execute};
+                            execute_sweep};
 
 }  // namespace straggler::cli

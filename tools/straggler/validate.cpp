@@ -53,7 +53,7 @@ void print_lines(const std::vector<ClaimResult>& results) {
   }
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_validate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
@@ -105,6 +105,6 @@ const Command validate_command{"validate", "CLAIM.yaml...", "predicted against m
                                "  straggler validate validation/claims/*.yaml\n"
                                "  straggler validate claim.yaml --out results/claim\n"
                                "  straggler validate claim.yaml --json\n",
-                               execute};
+                               execute_validate};
 
 }  // namespace straggler::cli

@@ -41,7 +41,7 @@ void print_neighbours(const WordVectors& vectors, std::size_t word, std::size_t 
     fmt::print("  {:<20} {:.3f}\n", vectors.vocabulary.words[near.word], near.cosine);
 }
 
-int execute(const std::vector<std::string>& given) {
+int execute_words(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("near", po::value<std::vector<std::string>>()->composing()->value_name("WORD,..."), "prints the nearest neighbours of each word");
@@ -70,6 +70,6 @@ int execute(const std::vector<std::string>& given) {
 const Command words_command{"words", "RUN_DIR|model.safetensors", "nearest neighbours of words, and their vectors for other programs",
                             "  straggler words results/word2vec --near king,queen\n"
                             "  straggler words results/word2vec --out vectors.txt\n",
-                            execute};
+                            execute_words};
 
 }  // namespace straggler::cli

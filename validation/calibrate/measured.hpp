@@ -40,10 +40,10 @@ struct BatchTimes {
   std::vector<Device> devices;  // in the order of the file
 };
 
-using Measured = std::variant<MessageTimes, BatchTimes>;
+using Measurements = std::variant<MessageTimes, BatchTimes>;
 
 /// Tells the format by what is in the file: our own tables (`bytes,seconds` and `batch,seconds`), nccl-tests, OSU latency. Throws
 /// ScenarioErrors with all that is wrong.
-Measured read_measured(const std::filesystem::path& file);
+Measurements read_measured(const std::filesystem::path& file);
 
 }  // namespace straggler

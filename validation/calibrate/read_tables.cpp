@@ -129,7 +129,7 @@ BatchTimes read_batch_times(const CsvTable& table) {
   return out;
 }
 
-Measured read_measured(const std::filesystem::path& file) {
+Measurements read_measured(const std::filesystem::path& file) {
   const std::string text = read_measured_text(file);
   if (is_nccl_tests(text)) return read_nccl_tests(text, file);
   if (is_osu(text)) return read_osu_latency(text, file);

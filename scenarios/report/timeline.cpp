@@ -1,0 +1,162 @@
+#include "scenarios/report/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "scenarios/report/charts.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+void Timeline::contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t) {
+  if (time > until_) return;
+  if (updates_.empty() || updates_.back().version != update) updates_.push_back({update, time, {}});
+  if (worker < workers()) updates_.back().workers.push_back(worker);
+}
+
+void Timeline::span(Rank worker, Phase phase, Time start, Time end) {
+  if (worker >= workers() || start >= until_ || start == end) return;
+  if (phase == Phase::compute) computed_[index_of(worker)].push_back(spans_[index_of(worker)].size());
+  spans_[index_of(worker)].push_back({phase, start, end});
+}
+
+/// What is dropped was computed in one go: the first computations in a row that took exactly that long.
+void Timeline::wasted(Rank worker, Time spent) {
+  if (worker >= workers()) return;
+  std::vector<std::size_t>& computed = computed_[index_of(worker)];
+  std::vector<Span>& spans = spans_[index_of(worker)];
+  for (auto first = computed.begin(); first != computed.end(); ++first) {
+    Time sum;
+    auto last = first;
+    for (; last != computed.end() && sum < spent; ++last) sum += spans[*last].end - spans[*last].start;
+    if (sum != spent) continue;
+    for (auto each = first; each != last; ++each) spans[*each].phase = Phase::wasted;
+    computed.erase(first, last);
+    return;
+  }
+}
+
+namespace {
+
+constexpr double row_pitch = 34, block_height = 20, axis_height = 30, number_strip = 20;
+
+/// How a phase looks: its colour and its shape, so that it is told apart without colours too.
+struct Look {
+  Phase phase;
+  const char* meaning;
+  const char* group;   // class of the colour
+  const char* shapes;  // class of what is drawn
+};
+constexpr Look looks[] = {{Phase::compute, "computes", "s0", "block"},      {Phase::wasted, "dropped work", "s1", "hollow"},
+                          {Phase::loading, "loads a batch", "s4", "block"}, {Phase::communication, "sends or receives", "s2", "thick"},
+                          {Phase::idle, "waits", "grey", "ideal"},          {Phase::down, "is not there", "grey", "nobody"}};
+constexpr Look in_update = {Phase::compute, "work in this update", "s3", "dots"};
+
+/// To a tenth of a pixel, as short as it can be.
+std::string px(double value) {
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+/// A span from x to x + width, around the middle of its row: a line as thick as its class says, or an outline. Neighbours are a pixel
+/// apart.
+std::string shape_of(const Look& look, double x, double width, double middle) {
+  const double shown = std::max(0.6, width - 1);
+  if (look.phase != Phase::wasted && look.phase != Phase::down) return fmt::format("M{} {}h{}", px(x), px(middle), px(shown));
+  const double inside = std::max(0.6, shown - 2);  // its outline is two pixels wide
+  return fmt::format("M{} {}h{}v{}h{}z", px(x + 1), px(middle - block_height / 2 + 1), px(inside), px(block_height - 2), px(-inside));
+}
+
+std::string dot(double x, double y) { return fmt::format("M{} {}h0", px(x), px(y)); }
+
+/// Item by item, line by line; returns the height. Without a picture it only measures.
+double legend(SvgPicture* drawing, const std::vector<const Look*>& items) {
+  constexpr double line = 22, sample = 26, gap = 14, font = 13;
+  double x = 0, y = 0;
+  for (const Look* look : items) {
+    const double wide = sample + 6 + text_width(look->meaning, font) + gap;
+    if (x > 0 && x + wide - gap > chart_width) {
+      x = 0;
+      y += line;
+    }
+    if (drawing) {
+      const double middle = y + line / 2 + 2;
+      drawing->open(look->group);
+      drawing->shapes(look == &in_update ? dot(x + sample / 2, middle) : shape_of(*look, x + 1, sample, middle), look->shapes);
+      drawing->close();
+      drawing->text(x + sample + 6, middle + 4.5, look->meaning);
+    }
+    x += wide;
+  }
+  return y + line;
+}
+
+std::vector<const Look*> legend_of(const Timeline& timeline) {
+  std::vector<const Look*> items;
+  for (const Look& look : looks)
+    for (Rank worker = 0; worker < timeline.workers(); ++worker)
+      if (std::ranges::any_of(timeline.spans(worker), [&](const Timeline::Span& span) { return span.phase == look.phase; })) {
+        items.push_back(&look);
+        break;
+      }
+  if (!timeline.updates().empty()) items.push_back(&in_update);
+  return items;
+}
+
+}  // namespace
+
+SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names, const std::string& label) {
+  double widest = text_width("update", 11.5);
+  for (const std::string& name : names) widest = std::max(widest, text_width(name, 13));
+  const double left = widest + 12, right = chart_width - 16;
+  const std::vector<const Look*> items = legend_of(timeline);
+  const double top = legend(nullptr, items) + 8 + number_strip, base = top + row_pitch * static_cast<double>(names.size());
+  SvgPicture drawing(chart_width, base + axis_height, label);
+  legend(&drawing, items);
+  const Scale x({0, timeline.until().seconds()}, left, right, true, 0, false);
+  const auto middle = [&](Rank worker) { return top + row_pitch * (static_cast<double>(worker) + 0.5); };
+
+  for (Rank worker = 0; worker < timeline.workers(); ++worker)
+    drawing.text(left - 8, middle(worker) + 4.5, names[index_of(worker)], SvgPicture::Anchor::end);
+  for (const Look& look : looks) {
+    std::string all;
+    for (Rank worker = 0; worker < timeline.workers(); ++worker)
+      for (const Timeline::Span& span : timeline.spans(worker))
+        if (span.phase == look.phase) {
+          const double from = x(span.start.seconds()), to = x(std::min(span.end, timeline.until()).seconds());
+          all += shape_of(look, from, to - from, middle(worker));
+        }
+    if (all.empty()) continue;
+    drawing.open(look.group);
+    drawing.shapes(all, look.shapes);
+    drawing.close();
+  }
+
+  std::string lines, marks;
+  double free_from = left;
+  for (const Timeline::Update& update : timeline.updates()) {
+    const double at = x(update.time.seconds());
+    lines += fmt::format("M{} {}V{}", px(at), px(top), px(base));
+    for (const Rank worker : update.workers) marks += dot(at, middle(worker));
+    const std::string number = std::to_string(update.version);
+    const double half = text_width(number, 11.5) / 2 + 4;
+    if (at - half < free_from) continue;
+    drawing.text(at, top - 5, number, SvgPicture::Anchor::middle, "small dim");
+    free_from = at + half;
+  }
+  if (!lines.empty()) {
+    drawing.text(left - 8, top - 5, "update", SvgPicture::Anchor::end, "small dim");
+    drawing.shapes(lines, "update");
+    drawing.open(in_update.group);
+    drawing.shapes(marks, in_update.shapes);
+    drawing.close();
+  }
+  drawing.line(left, base, right, base, "axis");
+  for (const double tick : x.ticks()) drawing.text(x(tick), base + 18, readable_seconds(tick), SvgPicture::Anchor::middle, "small");
+  return drawing;
+}
+
+}  // namespace straggler

@@ -1,0 +1,109 @@
+#include "tools/straggler/scheme_page.hpp"
+
+#include <cctype>
+#include <stdexcept>
+#include <string_view>
+
+#include "sim/base/registry.hpp"
+
+namespace straggler::cli {
+
+namespace {
+
+/// "`k` (required), `via` (`all_reduce`, or `server`)"; what is optional has no default.
+std::string parameters_text(const SchemeEntry& scheme) {
+  std::vector<std::string> all;
+  for (const Parameter& parameter : scheme.parameters) {
+    if (parameter.name == failure_choice.parameter_name()) continue;
+    std::string text = "`" + parameter.name + "`";
+    if (parameter.required)
+      text += " (required)";
+    else if (parameter.fallback)
+      text += " (" + *parameter.fallback + ")";
+    all.push_back(std::move(text));
+  }
+  return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// "a server", "messages between workers", …, and how many workers where that is fixed.
+std::string needs_text(const SchemeEntry& scheme) {
+  std::string text = either(variants_of(scheme), [](const SchemeVariant& variant) -> std::string {
+    if (variant.one_host()) return "one host";
+    switch (variant.exchange()) {
+      case Exchange::server:
+        return "a server";
+      case Exchange::all_reduce:
+        return "all-reduce";
+      case Exchange::peers:
+        return "messages between workers";
+      case Exchange::none:
+        return "nothing";
+    }
+    throw std::logic_error("no such exchange");
+  });
+  if (scheme.aggregators) text += " and aggregators";
+  return scheme.only_workers ? "one worker" : text;
+}
+
+/// "Synchronous".
+std::string as_heading(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+/// Lines of at most 120 columns, as Markdown has paragraphs.
+std::string filled(std::string_view text) {
+  constexpr std::size_t most = 120;
+  std::string out;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const auto width =
+        static_cast<std::size_t>(std::ranges::count_if(word, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    if (column > 0 && column + 1 + width > most) {
+      out += '\n';
+      column = 0;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += width;
+  }
+  return out + '\n';
+}
+
+void print_comparison(const std::vector<SchemeEntry>& all) {
+  fmt::print("| scheme | who waits for whom | staleness at most | bytes an update | needs |\n| --- | --- | --- | --- | --- |\n");
+  for (const std::string& family : family_choice.names())
+    for (const SchemeEntry& scheme : all)
+      if (family_choice.name_of(scheme.family) == family)
+        fmt::print("| [`{0}`](#{0}) | {1} | {2} | {3} | {4} |\n", scheme.name, scheme.waits, scheme.staleness.text, scheme.traffic.text,
+                   needs_text(scheme));
+}
+
+void print_section(const SchemeEntry& scheme) {
+  fmt::print("\n### {}\n\n", scheme.name);
+  fmt::print("{}\n", filled(scheme.paragraph));
+  fmt::print("    {}\n\n", scheme.rule);
+  fmt::print("{}\n", filled(fmt::format("Parameters: {}. Needs {}{}. {}.", parameters_text(scheme), needs_text(scheme),
+                                        scheme.real ? "" : "; in simulation only", scheme.reference)));
+  fmt::print("![{0}: what four workers do](images/schemes/{0}.svg)\n\n", scheme.name);
+  fmt::print("{}", filled(fmt::format("`{}`", variant_of(scheme, scheme.picture).text())));
+}
+
+}  // namespace
+
+void print_scheme_page() {
+  const auto& all = Registry<SchemeEntry>::instance().entries();
+  print_comparison(all);
+  for (const std::string& family : family_choice.names()) {
+    fmt::print("\n## {}\n", as_heading(family));
+    for (const SchemeEntry& scheme : all)
+      if (family_choice.name_of(scheme.family) == family) print_section(scheme);
+  }
+  fmt::print("\n");
+}
+
+}  // namespace straggler::cli
