@@ -135,6 +135,16 @@ const Register<SchemeEntry> entry({
     .reference = "Assran et al. 2019",
     .family = Family::gossip,
     .rule = "x_i ← ½ (x_i - lr g_i(x_i/w_i)) + ½ Σ_j (x_j - lr g_j(x_j/w_j)), w_i ← ½ w_i + ½ Σ_j w_j",
+    .paragraph = "Every worker sends half of what it holds to one other in a step, to another one in the next, and keeps the other half. "
+                 "After log2 p steps a gradient has reached all p workers. Each waits for the one that sends to it.",
+    .waits = "a worker for one other, another one in each step",
+    .traffic = {.text = "p d, and 8 bytes a worker",
+                .bytes =
+                    [](const Parameters&, const TrainingPlan& plan) {
+                      UpdateBytes bytes;
+                      bytes.update = plan.workers > 1 ? static_cast<double>(plan.workers) : 0;
+                      return std::optional(bytes);
+                    }},
     .parameters = {on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "the others go on without it, who waits for its share waits for it, or the run ends")},
     .make = [](const Parameters&) { return std::make_unique<Sgp>(); },
