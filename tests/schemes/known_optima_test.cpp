@@ -166,7 +166,8 @@ TEST_CASE("FedAvg stands still at Σ p_k s_kj x_kj / Σ p_k s_kj; FedNova, which
 TEST_CASE("every scheme ends at an optimum that all samples share, and else within those of the workers") {
   // Plain SGD on these gradients leaves 1 - lr a of the way to a worker's optimum at each gradient, whenever lr a < 1, and all else in a
   // rule is an average. So an end is in each coordinate between the least and the largest of the workers' optima, which are one where all
-  // samples are. Of 1500 updates each counts one gradient at least, one p-th of it at least: 0.0125 of a_min = 1/2 a step, e^-9 in all.
+  // samples are. Of 1500 updates each counts one gradient at least, one p-th of it at least: a factor of 1 - 0.1 a_min / p = 1 - 0.0125 in
+  // a step, e^-18 in all. What momenta and adaptive servers overshoot has died out by then.
   // Gradients are below 1, so that delay compensation is a correction (λ g² < 1), and rounding is 2^-24 in a step.
   const double near = 1e-3;
   const std::vector<Client> alike(4, {40, {1, -0.5, 0.7}});

@@ -68,8 +68,7 @@ TEST_CASE("SGP: ten steps are those of push-sum written by hand, bit for bit") {
         w[i] = sent_w[i] / 2 + sent_w[from] / 2;
       }
       distance = distance * 2 < count ? distance * 2 : 1;
-      for (std::size_t i = 0; i < count; ++i)
-        values.is_of(cluster.computation(static_cast<Rank>(i)).gradient(), curvatures[i], optima[i]);
+      for (std::size_t i = 0; i < count; ++i) values.is_of(cluster.computation(static_cast<Rank>(i)).gradient(), curvatures[i], optima[i]);
       for (Rank rank = workers; rank-- > 0;) cluster.finish(rank);
       for (std::size_t i = 0; i < count; ++i) {
         z[i] = x[i] / w[i];
