@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <sstream>
 #include <vector>
@@ -87,9 +88,13 @@ training:
   return yaml.str();
 }
 
+/// Infinite where a weight is no number.
 double farthest_from(const std::vector<float>& weights, const std::vector<double>& point) {
   double most = 0;
-  for (std::size_t j = 0; j < point.size(); ++j) most = std::max(most, std::abs(static_cast<double>(weights[j]) - point[j]));
+  for (std::size_t j = 0; j < point.size(); ++j) {
+    const double off = std::abs(static_cast<double>(weights[j]) - point[j]);
+    most = std::max(most, std::isnan(off) ? std::numeric_limits<double>::infinity() : off);
+  }
   return most;
 }
 
