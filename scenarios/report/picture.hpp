@@ -38,6 +38,8 @@ class SvgPicture {
  public:
   /// `label`: what it shows, for those who do not see it.
   SvgPicture(double width, double height, std::string label);
+  /// CSS for what only this picture has, beside picture_style().
+  void style(std::string_view rules);
   enum class Anchor { start, middle, end };
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start, std::string_view classes = {});
   void upwards(double x, double y, std::string_view text);

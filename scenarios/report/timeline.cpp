@@ -118,6 +118,9 @@ SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names,
   const std::vector<const Look*> items = legend_of(timeline);
   const double top = legend(nullptr, items) + 8 + number_strip, base = top + row_pitch * static_cast<double>(names.size());
   SvgPicture drawing(chart_width, base + axis_height, label);
+  drawing.style(
+      "svg .update{stroke:var(--fg);stroke-opacity:.45}svg .block,svg .thick,svg .dots{stroke:currentColor;stroke-width:20}"
+      "svg .thick{stroke-width:8}svg .dots{stroke-width:9;stroke-linecap:round}");
   legend(&drawing, items);
   const Scale x({0, timeline.until().seconds()}, left, right, true, 0, false);
   const auto middle = [&](Rank worker) { return top + row_pitch * (static_cast<double>(worker) + 0.5); };

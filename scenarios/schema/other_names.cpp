@@ -72,6 +72,10 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "eamsgd", "easgd"},
     {KindGroup::scheme, "elasticaveraging", "easgd"},
     {KindGroup::scheme, "elasticaveragingsgd", "easgd"},
+    {KindGroup::scheme, "stochasticgradientpush", "sgp"},
+    {KindGroup::scheme, "gradientpush", "sgp"},
+    {KindGroup::scheme, "pushsum", "sgp"},
+    {KindGroup::scheme, "pushsumsgd", "sgp"},
     {KindGroup::scheme, "dasgd", ""},  // delayed averaging
     {KindGroup::scheme, "dsgd", ""},   // decentralized
     {KindGroup::scheme, "psgd", ""},   // parallel, one average at the end

@@ -108,6 +108,11 @@ class Node final : public Participant {
   /// Work of the process that drives this worker, which waits until it is done.
   Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
+  /// Of push-sum, what of the weights of all workers nobody holds, and nobody has sent. They add up to workers().
+  const PushWeight::Pool& push_weights() const {
+    if (!context_.push_weights) context_.push_weights = std::make_shared<double>(workers());
+    return context_.push_weights;
+  }
   /// Optimizer state travels with `weights` and is averaged with them: attach before sending, adopt after receiving.
   void attach_optimizer(Weights& weights) const;
   void adopt_optimizer(const Weights& weights);

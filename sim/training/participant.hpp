@@ -37,6 +37,7 @@ struct NodeContext {
   std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of whom they were drawn
   SampleStream shared_stream;                                              // where plan.shared_stream
   Weights initial;                                                         // made when first asked for
+  PushWeight::Pool push_weights;                                           // made when first asked for
 };
 
 /// An optimizer: its rule, and what it remembers between steps. A coroutine may hold as many as it needs, inner and outer ones.

@@ -16,6 +16,7 @@
 #include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/lineage/lineage.hpp"
+#include "sim/training/push_weight.hpp"
 
 namespace straggler {
 
@@ -140,11 +141,14 @@ struct WeightsState : pool::Pooled {
     Contributions made;  // applied since that version, not yet published
     AttachedVectors attached;
     Fragment fragment;
+    std::shared_ptr<PushWeight> push_weight;  // that travels with them; null: none
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
   const AttachedVectors& attached() const { return more.get().attached; }
   const Fragment& fragment() const { return more.get().fragment; }
+  /// Of push-sum, for the one who receives it: taken out once. Null: none.
+  PushWeight* push_weight() const { return more.get().push_weight.get(); }
 };
 
 /// Model parameters.

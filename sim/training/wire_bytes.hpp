@@ -28,7 +28,8 @@ struct WireBytes {
 
   std::uint64_t main(const Weights& weights) const {
     if (!weights->more.there()) return model;
-    return weights->fragment().share_of(model + state * weights->attached().size());
+    const std::uint64_t scalar = weights->push_weight() ? PushWeight::wire_bytes : 0;
+    return weights->fragment().share_of(model + state * weights->attached().size()) + scalar;
   }
   std::uint64_t main(const Gradient& gradient) const {
     if (!has_vector(gradient)) return 0;

@@ -23,12 +23,23 @@ class PlainStep final : public UpdateRule {
   double learning_rate(double, int) const override { return 1; }
 };
 
+/// What a fake cluster may be told beside its nodes.
+struct FakeRun {
+  Math math = Math::none;       // lazy: handles have nodes, which say how their values are made
+  bool members_change = false;  // workers may crash and restart
+};
+
 /// Messages arrive at once, in the order of sending; updates take no time; all-reduces are complete when the last worker has joined.
 /// Computations end when the test says so.
 class FakeCluster final : public Backend, private ProcessWatcher {
  public:
-  FakeCluster(const Scheme& scheme, Rank workers, bool with_server, std::int64_t batch = 1)
-      : lineage_(Math::none, Key{1, 3}), context_(*this, lineage_, plan_of(workers, batch)), computing_(static_cast<std::size_t>(workers)) {
+  FakeCluster(const Scheme& scheme, Rank workers, bool with_server, std::int64_t batch = 1, FakeRun fake = {})
+      : scheme_(scheme),
+        fake_(fake),
+        lineage_(fake.math, Key{1, 3}),
+        context_(*this, lineage_, plan_of(workers, batch)),
+        computing_(static_cast<std::size_t>(workers)),
+        lives_(computing_.size()) {
     const Rank nodes = workers + (with_server ? 1 : 0);
     mail_ = std::vector<Mailbox<MessagePointer>>(static_cast<std::size_t>(nodes));
     for (Rank rank = 0; rank < nodes; ++rank) nodes_.push_back(std::make_unique<Node>(context_, rank));
@@ -61,6 +72,28 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     timer->complete();
     go_on();
   }
+  bool is_in(Rank worker) const { return lives_[static_cast<std::size_t>(worker)].in; }
+  /// Nobody answers it, and what it has sent and nobody has taken is gone.
+  void crash(Rank worker) {
+    lives_[static_cast<std::size_t>(worker)].in = false;
+    processes_[static_cast<std::size_t>(worker)] = Process();
+    mail_[static_cast<std::size_t>(worker)].clear();
+    for (auto& mail : mail_) mail.remove_if([worker](const MessagePointer& message) { return message->from == worker; });
+    tell_of_members();
+    go_on();
+  }
+  /// It begins again from `weights`, under a number that no worker has reached.
+  void restart(Rank worker, Weights weights) {
+    Life& life = lives_[static_cast<std::size_t>(worker)];
+    life.in = true;
+    life.first = weights.edit().version = ++highest_;
+    node(worker).start_from(weights);
+    begin_process(worker);
+    tell_of_members();
+    go_on();
+  }
+  /// What this worker has published.
+  const std::vector<Weights>& published(Rank worker) const { return lives_[static_cast<std::size_t>(worker)].published; }
   /// Published versions, as the server or worker 0 published them, and who contributed.
   const std::vector<Weights>& versions() const { return versions_; }
   const std::vector<Contributions>& made() const { return made_; }
@@ -76,6 +109,16 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     plan_.endless = true;
     plan_.optimizer = plan_.outer_optimizer = &rule_;
     return plan_;
+  }
+  void begin_process(Rank rank) {
+    Process& process = processes_[static_cast<std::size_t>(rank)];
+    process = scheme_.worker(node(rank));
+    process.watch(*this, static_cast<std::uint32_t>(rank));
+    process.start();
+  }
+  void tell_of_members() {
+    for (Rank rank = 0; rank < static_cast<Rank>(mail_.size()); ++rank)
+      if (rank >= plan_.workers || is_in(rank)) post(rank, Peer(rank, Peer::any_life), Payload(MembershipNotice()));
   }
   void go_on() {
     while (!queue_.empty()) queue_.fire_next();
@@ -106,6 +149,8 @@ class FakeCluster final : public Backend, private ProcessWatcher {
         return join(static_cast<CollectiveOperation&>(operation));
       case Operation::Kind::publish: {
         const auto& publish = static_cast<PublishOperation&>(operation);
+        highest_ = std::max(highest_, publish.weights()->version);
+        if (publish.node().is_worker()) lives_[static_cast<std::size_t>(publish.node().self())].published.push_back(publish.weights());
         const bool has_server = mail_.size() > static_cast<std::size_t>(plan_.workers);
         if (publish.node().self() != (has_server ? plan_.workers : 0)) return true;
         versions_.push_back(publish.weights());
@@ -142,19 +187,28 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   void received(MailOperation& operation) override { operation.complete(); }
   void post(Rank from, Peer to, Payload&& payload) override {
     ++sent_;
+    if (to.rank < plan_.workers && !is_in(to.rank)) return;
     mail_[static_cast<std::size_t>(to.rank)].put(std::make_unique<Message>(from, to.rank, std::move(payload)));
   }
   void discarded(Rank, const Payload&) override { ++dropped_; }
   void signal_workers(Rank, SyncSignal) override { throw UnsupportedOperation("the fake cluster carries no signals"); }
-  bool is_member(Rank) const override { return true; }
+  bool is_member(Rank worker) const override { return is_in(worker); }
+  std::uint64_t first_version(Rank worker) const override { return lives_[static_cast<std::size_t>(worker)].first; }
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
-  bool awaits(Rank) const override { return true; }
+  bool awaits(Rank worker) const override { return is_in(worker); }
   bool reduces() const override { return true; }
-  bool members_change() const override { return false; }
+  bool members_change() const override { return fake_.members_change; }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t) override {}
 
+  struct Life {
+    bool in = true;
+    std::uint64_t first = 0;         // version of the weights with which it began
+    std::vector<Weights> published;  // in all of its lives
+  };
+  const Scheme& scheme_;
+  const FakeRun fake_;
   TrainingPlan plan_;
   PlainStep rule_;
   Lineage lineage_;
@@ -167,6 +221,8 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<CollectiveOperation*> joined_;
   std::vector<Weights> versions_;
   std::vector<Contributions> made_;
+  std::vector<Life> lives_;
+  std::uint64_t highest_ = 0;  // version that a worker has published or begun with
   std::size_t dropped_ = 0, sent_ = 0;
   std::exception_ptr failure_;
   std::vector<Process> processes_;  // last: frames die first

@@ -182,6 +182,8 @@ void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to)
   vectors.pack(state.value, state.fragment(), to);
   pack_contributions(state.made(), to);
   pack_attached(state.attached(), state.fragment(), vectors, to);
+  to.put(std::uint8_t{state.push_weight() != nullptr});
+  if (state.push_weight()) to.put(state.push_weight()->amount());
 }
 
 template <class Vectors>
@@ -197,6 +199,7 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   if (!made.empty()) state.more.edit().made = std::move(made);
   AttachedVectors attached = unpack_attached(fragment, vectors, from);
   if (!attached.empty()) state.more.edit().attached = std::move(attached);
+  if (from.get<std::uint8_t>() != 0) state.more.edit().push_weight = std::make_shared<PushWeight>(from.get<double>());
   return weights;
 }
 
@@ -342,7 +345,9 @@ std::uint64_t value_bytes(const Payload& payload, Cut cut) {
   if (const auto* token = std::get_if<Token>(&payload)) return token->bytes;
   const std::optional<std::uint64_t> compressed = compressed_bytes(payload);
   const std::size_t whole = vectors_in(payload).size() - (compressed ? 1 : 0);
-  return compressed.value_or(0) + whole * sizeof(float) * cut.of(fragment_of(payload)).first;
+  const auto* weights = std::get_if<Weights>(&payload);
+  const std::uint64_t scalar = weights && (*weights)->push_weight() ? PushWeight::wire_bytes : 0;
+  return compressed.value_or(0) + scalar + whole * sizeof(float) * cut.of(fragment_of(payload)).first;
 }
 
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut) {
