@@ -105,8 +105,7 @@ Part<WorkerGroup> group_part() {
                                             .meaning = "when these clients are there, in federated schemes ([model.md](model.md#clients-"
                                                        "that-come-and-go)); `straggler list availability`",
                                             .fallback = "always",
-                                            .kind = KindGroup::availability,
-                                            .fallback_kind = "always"})),
+                                            .kind = KindGroup::availability})),
       field(&WorkerGroup::population, {.name = "population",
                                        .type = ValueType::path,
                                        .meaning = "one device a row, below",
