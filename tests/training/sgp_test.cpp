@@ -116,7 +116,7 @@ TEST_CASE("SGP: weights add up to p whoever crashes and comes back, and estimate
     const auto scheme = scheme_of("sgp", {});
     PushedValues values(0);
     PushWeight::Pool pool;
-    const unsigned events = 20 + draw() % 200, calm = draw() % 2 == 0 ? 60 : 0;
+    const unsigned events = 20 + static_cast<unsigned>(draw() % 200), calm = draw() % 2 == 0 ? 60 : 0;
     {
       FakeCluster cluster(*scheme, workers, false, 1, {.math = Math::lazy, .members_change = true});
       pool = cluster.node(0).push_weights();
