@@ -179,9 +179,8 @@ struct MessageRun::Inside {
 
   /// To the next round, and through as many as it can.
   void go_on(Rank& rank) {
-    const Collective& collective = *rank.collective;
-    while (++rank.round < collective.rounds) {
-      collective.schedule->part(rank.id(), static_cast<std::size_t>(rank.round), part);
+    while (++rank.round < rank.collective->rounds) {
+      rank.collective->schedule->part(rank.id(), static_cast<std::size_t>(rank.round), part);
       const std::uint32_t early = rank.met_early ? take_early(rank) : 0;
       if (early > part.receives) throw_unexpected(rank, rank.round);
       rank.receiving = part.receives - early;
@@ -197,6 +196,10 @@ struct MessageRun::Inside {
       finish(rank);
   }
 
+  static void keep_early(Rank& rank, std::size_t rounds_ahead) {
+    rank.early.add(rounds_ahead);
+    rank.met_early = true;
+  }
   static std::uint32_t take_early(Rank& rank) {
     const std::uint32_t count = rank.early.take();
     rank.met_early = !rank.early.empty();
@@ -295,8 +298,7 @@ struct MessageRun::Inside {
     if (!plain) return let_shaped_flow(message);
     if (!connection.routed) route(connection, message);
     message.latency = connection.latency;
-    const std::span<const LinkId> links(connection.links.data(), connection.links.size());
-    message.flow = network.start(links, static_cast<double>(message.bytes), Time(), message);
+    message.flow = network.start({connection.links.data(), connection.links.size()}, static_cast<double>(message.bytes), Time(), message);
   }
   void let_shaped_flow(Message& message) {
     plan(message);
@@ -359,11 +361,7 @@ struct MessageRun::Inside {
     const std::int32_t round = message.round;
     message.stage = Message::Stage::idle;
     message.next = std::exchange(idle, &message);
-    if (round > receiver.round) {
-      receiver.early.add(static_cast<std::size_t>(round - receiver.round - 1));
-      receiver.met_early = true;
-      return;
-    }
+    if (round > receiver.round) return keep_early(receiver, static_cast<std::size_t>(round - receiver.round - 1));
     if (round < receiver.round || receiver.receiving == 0) throw_unexpected(receiver, round);
     --receiver.receiving;
     advance(receiver);

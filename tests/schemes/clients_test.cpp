@@ -156,7 +156,7 @@ TEST_CASE("by_samples: clients are drawn in proportion to their samples, and cou
   CHECK(chi_square(counts(""), {500, 500, 500, 500}) < most);
   CHECK(chi_square(counts(", selection: uniform"), {500, 500, 500, 500}) < most);
 
-  // Two of them with 300 and 100 samples, both always drawn: the mean of what each comes to alone.
+  // Two of them with 300 and 100 samples, both always drawn: the mean of where each ends alone.
   folder.write("two.csv", "worker,first,count\n0,0,300\n1,300,100\n");
   const std::vector<std::string> two = {"workload.data={kind: coordinates, samples: 400}", "training.stop.updates=1",
                                         "workload.data.partition={kind: by_file, path: " + (folder.path() / "two.csv").string() + "}"};
