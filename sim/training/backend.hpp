@@ -49,8 +49,8 @@ class Backend {
   virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
-  /// Somebody waits for a worker to come that is not present (TrainingPlan::clients_come_and_go): who is told of members
-  /// gets a MembershipNotice when the next one does.
+  /// A process waits until an absent worker is present again (TrainingPlan::clients_come_and_go): whoever is told of members gets a
+  /// MembershipNotice when the next one comes.
   virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
