@@ -135,3 +135,24 @@ TEST_CASE("evaluations by time look at the version of their moment") {
   CHECK(record.curve[2].time == after(20));
   CHECK(record.curve[2].update == 1);
 }
+
+// A real run in which all that a slow worker computed was dropped ended with "an account of time is below 0": the server's clock went
+// behind the worker's, so that the drop was booked and the end of what it dropped was not.
+TEST_CASE("what is dropped at a run's end is booked no earlier than it was computed and arrived, whatever the clocks say") {
+  constexpr std::uint64_t spent = 10;
+  RunCourse course;
+  course.initial.edit().value = Handle(Key{1, 1});
+  course.logs.resize(2);
+  course.logs[0].entries = {{0, 0, 0, Kind::compute_begins}, {spent, 0, 0, Kind::compute_ends}, {spent, 400, 1, Kind::sent}};
+  course.logs[0].samples_drawn = 50;
+  course.logs[1].entries = {
+      {7, 0, 0, Kind::arrived}, {8, 400, 0, Kind::dropped}, {8, 50, 0, Kind::dropped_samples}, {8, spent, 0, Kind::dropped_time}};
+  const auto wasted = [&](std::int64_t end) {
+    course.end = Time::from_ticks(end);
+    RunRecorder recorder(1, 50, StopRule(), EvaluationRule(), nullptr, nullptr, false);
+    book(course, std::nullopt, recorder);  // throws if an account is below 0
+    return std::pair{recorder.record().workers[0].split[Phase::wasted].ticks(), recorder.record().dropped.samples};
+  };
+  CHECK(wasted(9) == std::pair{std::int64_t{0}, std::uint64_t{0}});  // the gradient ends behind the end: nothing was dropped in the run
+  CHECK(wasted(11) == std::pair{std::int64_t{spent}, std::uint64_t{50}});
+}

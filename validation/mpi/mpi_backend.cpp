@@ -203,8 +203,8 @@ void MpiBackend::start_compute(ComputeOperation& operation) {
   const Rank rank = node_.self();
   const DrawnBatch& batch = operation.batch();
   computing_.operation = &operation;
-  computing_.start = now();
   note(LogEntry::Kind::compute_begins);
+  computing_.start = Time::from_ticks(log_.entries.back().ticks);  // what is spent on the gradient is what its worker's account gets
   computing_.end = computing_.start;
   const std::uint64_t call = node_.next_call();
   if (task_.emulated) computing_.end += task_.compute.duration(rank, batch, call, computing_.start);

@@ -55,23 +55,31 @@ struct Message {
   std::uint64_t bytes = 0;
   bool statistics = false;
 };
-/// The k-th message from a to b is the k-th that b gets from a.
-using Messages = std::map<std::pair<Rank, Rank>, std::vector<Message>>;
+/// The k-th message from a to b is the k-th that b gets from a. Whatever the clocks say, it arrives no earlier than it was sent, and what a
+/// rank drops it drops no earlier than everything arrived that it had by then.
+struct Messages {
+  std::map<std::pair<Rank, Rank>, std::vector<Message>> ways;
+  std::vector<std::int64_t> drops;  // rank by rank, in the order of their logs
+};
 
 Messages pair_messages(const std::vector<RankLog>& logs) {
   Messages messages;
   for (std::size_t rank = 0; rank < logs.size(); ++rank)
     for (const LogEntry& entry : logs[rank].entries)
       if (const bool statistics = entry.kind == LogEntry::Kind::statistics_sent; statistics || entry.kind == LogEntry::Kind::sent)
-        messages[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes, statistics});
+        messages.ways[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes, statistics});
   std::map<std::pair<Rank, Rank>, std::size_t> arrived;
-  for (std::size_t rank = 0; rank < logs.size(); ++rank)
+  for (std::size_t rank = 0; rank < logs.size(); ++rank) {
+    std::int64_t latest = 0;
     for (const LogEntry& entry : logs[rank].entries) {
+      if (entry.kind == LogEntry::Kind::dropped) messages.drops.push_back(std::max(entry.ticks, latest));
       if (entry.kind != LogEntry::Kind::arrived) continue;
       const std::pair<Rank, Rank> way{entry.peer, static_cast<Rank>(rank)};
-      Message& message = messages.at(way).at(arrived[way]++);
+      Message& message = messages.ways.at(way).at(arrived[way]++);
       message.arrived = std::max(entry.ticks, message.sent);
+      latest = std::max(latest, message.arrived);
     }
+  }
   return messages;
 }
 
@@ -86,10 +94,14 @@ struct Booking {
   std::vector<Contribution> made = {};  // dropped
 };
 
-/// What a rank has dropped, each contribution with the samples and the time that the entries behind it tell.
-void add_dropped(const RankLog& log, std::vector<Booking>& all) {
+/// What a rank has dropped, at the first of the moments `when`, which are used up: each contribution with the samples and the time that the
+/// entries behind it tell.
+void add_dropped(const RankLog& log, std::span<const std::int64_t>& when, std::vector<Booking>& all) {
   for (const LogEntry& entry : log.entries) {
-    if (entry.kind == LogEntry::Kind::dropped) all.push_back({entry.ticks, Booking::Kind::dropped, 0, 0, entry.bytes});
+    if (entry.kind == LogEntry::Kind::dropped) {
+      all.push_back({when.front(), Booking::Kind::dropped, 0, 0, entry.bytes});
+      when = when.subspan(1);
+    }
     if (entry.kind == LogEntry::Kind::dropped_samples) {
       Contribution& made = all.back().made.emplace_back();
       made.worker = entry.peer;
@@ -105,9 +117,11 @@ std::vector<Booking> bookings(const RunCourse& course) {
     for (const LogEntry& entry : course.logs[rank].entries)
       if (entry.kind <= LogEntry::Kind::compute_discarded)
         all.push_back({entry.ticks, static_cast<Booking::Kind>(entry.kind), static_cast<Rank>(rank)});
-  for (const RankLog& log : course.logs) add_dropped(log, all);
-  for (const auto& [way, messages] : pair_messages(course.logs))
-    for (const Message& message : messages) {
+  const Messages messages = pair_messages(course.logs);
+  std::span<const std::int64_t> drops = messages.drops;
+  for (const RankLog& log : course.logs) add_dropped(log, drops, all);
+  for (const auto& [way, sent] : messages.ways)
+    for (const Message& message : sent) {
       all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics});
       if (message.arrived >= 0) all.push_back({message.arrived, Booking::Kind::arrived, way.first, way.second, message.bytes});
     }
