@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/zoo/model.hpp"
 #include "sim/base/parameters.hpp"
+#include "sim/lineage/draws.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -16,6 +18,13 @@ namespace straggler {
 enum class CompressedAllReduce {
   sum,        // sums of them are as small as they are: it stays an all-reduce
   all_gather  // each rank gets those of all others and decodes them
+};
+
+/// What a message is made of: so many parameters, and where each tensor lies among them (none: they are one tensor).
+struct VectorLayout {
+  std::uint64_t parameters = 0;
+  std::span<const TensorInfo> tensors = {};
+  std::uint64_t tensor_count() const { return tensors.empty() ? 1 : tensors.size(); }
 };
 
 /// The rule of every compressor takes the inputs (v) or (v, e): a gradient, and what earlier messages have left out of it. It makes
@@ -27,14 +36,17 @@ struct CompressorEntry {
   CompressedAllReduce all_reduce = CompressedAllReduce::sum;
   /// Null: gradients travel as they are, and what follows is not there either.
   const Rule* rule = nullptr;
-  /// Scalars of the rule.
+  /// Scalars of the rule, without a number that is drawn.
   std::vector<double> (*scalars)(const Parameters& parameters) = nullptr;
-  /// Bytes of a message of so many parameters.
-  std::uint64_t (*bytes)(const std::vector<double>& scalars, std::uint64_t parameters) = nullptr;
-  /// Writes q into exactly `bytes(scalars, q.size())` bytes, and reads it from them, to the same bits. Throw std::logic_error on a value
-  /// that the rule does not make, and on bytes that `encode` does not write.
-  std::vector<std::byte> (*encode)(const std::vector<double>& scalars, std::span<const float> q) = nullptr;
-  void (*decode)(const std::vector<double>& scalars, std::span<const std::byte> message, std::span<float> q) = nullptr;
+  /// Where something is drawn, the rule, `encode` and `decode` get the number of the draw as one more scalar, the last (draw_number).
+  Draws draws = Draws::none;
+  /// Bytes of a message.
+  std::uint64_t (*bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
+  /// Writes q, layout.parameters floats, into exactly `bytes(scalars, layout)` bytes, and reads it from them, to the same bits. Throw
+  /// std::logic_error on a value that the rule does not make, and on bytes that `encode` does not write.
+  std::vector<std::byte> (*encode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) = nullptr;
+  void (*decode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const std::byte> message,
+                 std::span<float> q) = nullptr;
 };
 
 /// Every compressor has it: e stays with the worker and is added to its next gradient.

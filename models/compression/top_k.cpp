@@ -79,7 +79,7 @@ void apply_top_k(const Kernels& kernels, const Extent& extent, const std::vector
 }
 
 /// All indices, then all values. A zero that was kept may be written with another index.
-std::vector<std::byte> encode(const std::vector<double>& scalars, std::span<const float> q) {
+std::vector<std::byte> encode(const std::vector<double>& scalars, const VectorLayout&, std::span<const float> q) {
   const std::size_t k = kept_of(scalars, q.size());
   std::vector<std::uint32_t> indices;
   indices.reserve(k);
@@ -96,7 +96,7 @@ std::vector<std::byte> encode(const std::vector<double>& scalars, std::span<cons
   return message;
 }
 
-void decode(const std::vector<double>& scalars, std::span<const std::byte> message, std::span<float> q) {
+void decode(const std::vector<double>& scalars, const VectorLayout&, std::span<const std::byte> message, std::span<float> q) {
   const std::size_t k = kept_of(scalars, q.size());
   if (message.size() != k * entry_bytes) throw std::logic_error("a message of top_k that has another size than it must");
   std::fill(q.begin(), q.end(), 0.0f);
@@ -132,7 +132,7 @@ const Register<CompressorEntry> entry({
     .rule = &top_k_rule,
     .scalars = [](const Parameters& parameters) { return std::vector<double>{parameters.number("fraction")}; },
     .bytes = [](const std::vector<double>& scalars,
-                std::uint64_t parameters) { return std::uint64_t{entry_bytes} * kept_of(scalars, parameters); },
+                const VectorLayout& layout) { return std::uint64_t{entry_bytes} * kept_of(scalars, layout.parameters); },
     .encode = encode,
     .decode = decode,
 });

@@ -94,6 +94,12 @@ std::size_t CostTable::parameters() const {
   return count;
 }
 
+std::vector<TensorInfo> CostTable::tensors() const {
+  std::vector<TensorInfo> all;
+  for (const CostLayer& layer : layers) all.insert(all.end(), layer.tensors.begin(), layer.tensors.end());
+  return all;
+}
+
 double CostTable::forward_flops() const {
   double flops = 0;
   for (const CostLayer& layer : layers) flops += layer.forward_flops;

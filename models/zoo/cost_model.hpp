@@ -23,6 +23,8 @@ struct CostTable {
   double input_bytes = 0;      // of one sample, fp32
   std::size_t statistics = 0;  // floats of running statistics (Model::statistics)
   std::size_t parameters() const;
+  /// Of all layers, in forward order.
+  std::vector<TensorInfo> tensors() const;
   double forward_flops() const;     // of one sample
   double activation_bytes() const;  // of one sample
 };

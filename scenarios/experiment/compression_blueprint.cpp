@@ -33,7 +33,8 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
   compression = std::make_unique<Compression>();
   compression->rule = compressor->rule;
   compression->scalars = compressor->scalars(parameters);
-  compression->bytes = compressor->bytes(compression->scalars, priced_parameters());
+  compression->draws = compressor->draws;
+  compression->bytes = compressor->bytes(compression->scalars, {priced_parameters(), cost.tensors()});
   compression->error_feedback = parameters.flag("error_feedback");
   compression->gathered = compressor->all_reduce == CompressedAllReduce::all_gather;
   plan.compression = compression.get();

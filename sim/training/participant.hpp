@@ -93,6 +93,15 @@ class Participant {
   Gradient outgoing(const Gradient& gradient);
   /// What the messages of an earlier life have left out is lost.
   void forget_residual() { residual_.reset(); }
+  /// Scalars of the compressor's rule for the next message.
+  std::vector<double> compression_scalars(const Gradient& gradient);
+  /// What a client keeps on its device from one invitation to the next, also when it goes away in between; a crash empties it. It is empty
+  /// at first.
+  Handle& kept() {
+    if (!kept_) kept_ = std::make_unique<Handle>();
+    return *kept_;
+  }
+  void forget_kept() { kept_.reset(); }
   /// Number of a computation that starts.
   std::uint64_t next_call() { return calls_++; }
   /// All-reduces over all workers whose results its process has taken, or holds in the weights that it started from.
@@ -110,6 +119,8 @@ class Participant {
   std::uint32_t calls_ = 0;  // computations started
   std::uint32_t reductions_taken_ = 0;
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
+  std::uint64_t messages_ = 0;            // that were compressed
+  std::unique_ptr<Handle> kept_;          // null: nothing
   std::unique_ptr<Handle> residual_;      // what messages have left out (Compression); null: nothing yet
 };
 

@@ -154,6 +154,12 @@ struct WeightsState : pool::Pooled {
 /// Model parameters.
 struct Weights : Shared<WeightsState> {};
 
+/// How a compressed vector travels.
+struct CompressedForm {
+  std::uint64_t bytes = 0;      // on the wire
+  std::vector<double> scalars;  // of the compressor's rule, with the number of a draw
+};
+
 /// One worker's gradient of one batch; a mean, a sum or anything derived from some has `more`.
 class GradientState : public pool::Pooled {
  public:
@@ -177,8 +183,8 @@ class GradientState : public pool::Pooled {
     Contributions made;
     AttachedVectors attached;
     Fragment fragment;
-    std::optional<std::uint64_t> bytes = std::nullopt;  // on the wire, where it is not a vector of the run's precision: it is compressed
-    bool of_weights = false;                            // derived from weights, in full precision: a message carries it in the run's
+    std::optional<CompressedForm> compressed = std::nullopt;
+    bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
 
    private:
     friend class GradientState;
@@ -200,7 +206,7 @@ class GradientState : public pool::Pooled {
   void derive(Handle value) {
     value_ = std::move(value);
     keep_all_samples();
-    more.edit().bytes.reset();
+    more.edit().compressed.reset();
     more.edit().batches_.clear();
     more.edit().derivation_ = More::Derivation::other;
   }

@@ -35,8 +35,8 @@ struct WireBytes {
     if (!has_vector(gradient)) return 0;
     if (!gradient->more.there()) return model;
     const std::uint64_t attached = gradient->fragment().share_of(state * gradient->attached().size());
-    const std::optional<std::uint64_t>& compressed = gradient->more.get().bytes;
-    return (compressed ? *compressed : gradient->fragment().share_of(model)) + attached;
+    const std::optional<CompressedForm>& compressed = gradient->more.get().compressed;
+    return (compressed ? compressed->bytes : gradient->fragment().share_of(model)) + attached;
   }
   std::uint64_t main(const Samples& samples) const { return samples->bytes; }
   std::uint64_t main(const Token& token) const { return token.bytes; }
@@ -56,7 +56,7 @@ struct WireBytes {
 /// True: it goes in the buckets of a gradient, if the cluster cuts those; else it goes in one piece.
 inline bool goes_in_buckets(const Payload& payload) {
   const auto* gradient = std::get_if<Gradient>(&payload);
-  return gradient && (*gradient)->fragment().whole() && !(*gradient)->more.get().bytes;
+  return gradient && (*gradient)->fragment().whole() && !(*gradient)->more.get().compressed;
 }
 
 }  // namespace straggler

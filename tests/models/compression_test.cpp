@@ -102,7 +102,7 @@ TEST_CASE("top-k agrees with a sort by magnitude, then by index") {
     Floats expected(d);
     for (std::size_t i = 0; i < k; ++i) expected[order[i]] = v[order[i]];
     for (const std::string_view set : available_kernels()) CHECK(same_bits(apply(set, "top_k", {v}, {fraction}), expected));
-    CHECK(top_k().bytes({fraction}, d) == 8 * k);
+    CHECK(top_k().bytes({fraction}, {d}) == 8 * k);
   }
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("top-k contracts: |C(v) - v|^2 is at most (1 - k/d) |v|^2") {
     const std::size_t d = 10 + chance() % 1000;
     const double fraction = static_cast<double>(1 + chance() % 100) / 100;
     const Floats v = gradient_like(d, chance), q = apply("auto", "top_k", {v}, {fraction});
-    const double k = static_cast<double>(top_k().bytes({fraction}, d)) / 8;
+    const double k = static_cast<double>(top_k().bytes({fraction}, {d})) / 8;
     CHECK(square(difference(q, v)) <= (1 - k / static_cast<double>(d)) * square(v) * (1 + 1e-12));
   }
 }
@@ -122,7 +122,8 @@ TEST_CASE("every compressor: with error feedback all that was sent and what is l
   for (const CompressorEntry& entry : Registry<CompressorEntry>::instance().entries()) {
     if (!entry.rule) continue;
     CAPTURE(entry.name);
-    const std::vector<double> scalars = scalars_of(entry);
+    std::vector<double> scalars = scalars_of(entry);
+    if (entry.draws != Draws::none) scalars.push_back(0);
     const std::size_t d = 500;
     std::vector<double> there(d), sent(d), magnitude(d);
     Floats left;
@@ -130,6 +131,7 @@ TEST_CASE("every compressor: with error feedback all that was sent and what is l
       const Floats v = gradient_like(d, chance);
       std::vector<Floats> inputs = {v};
       if (message > 0) inputs.push_back(left);
+      if (entry.draws != Draws::none) scalars.back() = draw_number(1, Rank{0}, static_cast<std::uint64_t>(message));
       const Floats q = apply("auto", entry.rule->name, inputs, scalars);
       inputs.insert(inputs.begin() + 1, q);
       left = apply("auto", "residual", inputs);
@@ -150,18 +152,19 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
     CAPTURE(entry.name);
     CHECK(!entry.message.empty());
     CHECK(!entry.reference.empty());
-    const std::vector<double> scalars = scalars_of(entry);
+    std::vector<double> scalars = scalars_of(entry);
+    if (entry.draws != Draws::none) scalars.push_back(draw_number(1, Rank{2}, 3));
     for (const std::size_t d : {1u, 2u, 99u, 1000u}) {
       Floats v = gradient_like(d, chance);
       if (d > 2) v[1] = std::numeric_limits<float>::quiet_NaN();
       if (d > 2) v[2] = -0.0f;
       const Floats q = apply("auto", entry.rule->name, {v}, scalars);
-      const std::vector<std::byte> message = entry.encode(scalars, q);
-      CHECK(message.size() == entry.bytes(scalars, d));
+      const std::vector<std::byte> message = entry.encode(scalars, {d}, q);
+      CHECK(message.size() == entry.bytes(scalars, {d}));
       Floats read(d, 7.0f);
-      entry.decode(scalars, message, read);
+      entry.decode(scalars, {d}, message, read);
       CHECK(same_bits(read, q));
-      CHECK_THROWS_AS(entry.decode(scalars, std::span(message).first(message.size() - 1), read), std::logic_error);
+      CHECK_THROWS_AS(entry.decode(scalars, {d}, std::span(message).first(message.size() - 1), read), std::logic_error);
     }
   }
 }
@@ -169,15 +172,15 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
 TEST_CASE("top-k: a message of a few zeros alone, a kept negative zero, and what no message holds") {
   const Floats zeros(10), negative = {-0.0f, 0, 0};
   Floats read(10, 1.0f);
-  top_k().decode({0.3}, top_k().encode({0.3}, zeros), read);
+  top_k().decode({0.3}, {10}, top_k().encode({0.3}, {10}, zeros), read);
   CHECK(same_bits(read, zeros));
   Floats three(3, 1.0f);
-  top_k().decode({1.0}, top_k().encode({1.0}, negative), three);
+  top_k().decode({1.0}, {3}, top_k().encode({1.0}, {3}, negative), three);
   CHECK(same_bits(three, negative));
-  CHECK_THROWS_AS(top_k().encode({0.3}, Floats(10, 1.0f)), std::logic_error);
-  std::vector<std::byte> message = top_k().encode({0.3}, zeros);
+  CHECK_THROWS_AS(top_k().encode({0.3}, {10}, Floats(10, 1.0f)), std::logic_error);
+  std::vector<std::byte> message = top_k().encode({0.3}, {10}, zeros);
   message[3] = std::byte{0x7f};
-  CHECK_THROWS_AS(top_k().decode({0.3}, message, read), std::logic_error);
+  CHECK_THROWS_AS(top_k().decode({0.3}, {10}, message, read), std::logic_error);
 }
 
 }  // namespace compression_test

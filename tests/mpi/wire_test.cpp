@@ -204,14 +204,14 @@ TEST_CASE("where vectors end in running statistics these are a message of their 
 }
 
 TEST_CASE("a compressed gradient travels encoded; what stands behind its parameters travels whole") {
-  const Codec codec{&Registry<CompressorEntry>::instance().at("top_k"), {0.5}};
+  const Codec codec{&Registry<CompressorEntry>::instance().at("top_k"), {}};
   Cut cut(6, 4, 4);  // four parameters, two running statistics
   cut.codec = &codec;
   Lineage lineage(Math::lazy, Key{1, 2});
   HeldValues sender(lineage);
   Gradient gradient;
   gradient.edit().derive(sender.made(1, {0, -5, 7, 0, 11, 12}));
-  gradient.edit().more.edit().bytes = 16;
+  gradient.edit().more.edit().compressed = CompressedForm{16, {0.5}};
   Packer first, behind;
   pack(gradient, cut, sender, first, behind);
   CHECK(value_bytes(gradient, cut) == 16);
@@ -223,11 +223,12 @@ TEST_CASE("a compressed gradient travels encoded; what stands behind its paramet
   const auto arrived = std::get<Gradient>(unpack(cut, receiver.values, from, from_behind));
   CHECK(from.done());
   CHECK(floats(receiver.values.of(arrived->value())) == std::vector<float>{0, -5, 7, 0, 11, 12});
-  CHECK(arrived->more.get().bytes == 16);
+  CHECK(arrived->more.get().compressed->bytes == 16);
+  CHECK(arrived->more.get().compressed->scalars == std::vector{0.5});
   CHECK(value_bytes(arrived, cut) == 16);
   CHECK(!arrived->fusible());
   // Bytes that are stated wrongly, and ranks that cannot read it.
-  gradient.edit().more.edit().bytes = 24;
+  gradient.edit().more.edit().compressed->bytes = 24;
   CHECK_THROWS_AS(pack(gradient, cut, sender, first, behind), std::logic_error);
   CHECK_THROWS_AS(pack(gradient, Cut(6, 4, 4), sender, first, behind), std::logic_error);
 }

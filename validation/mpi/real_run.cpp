@@ -215,7 +215,7 @@ class RankRun {
     const std::size_t parameters = blueprint_->model->parameters();
     task.cut = {length, blueprint_->model->statistics() > 0 ? parameters : length, parameters};
     if (blueprint_->compression) {
-      codec_ = {blueprint_->compressor, blueprint_->compression->scalars};
+      codec_ = {blueprint_->compressor, blueprint_->model->tensors()};
       task.cut.codec = &codec_;
     }
     task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };

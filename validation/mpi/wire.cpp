@@ -5,6 +5,9 @@
 namespace straggler {
 namespace {
 
+/// Of what is compressed.
+VectorLayout layout_of(const Cut& cut) { return {cut.parameters, cut.codec->tensors}; }
+
 class WithValues {
  public:
   WithValues(Cut cut, Values& values, Packer& behind) : cut_(cut), values_(values), behind_(behind) {}
@@ -20,12 +23,12 @@ class WithValues {
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
   /// What stands behind the parameters travels as it is.
-  void pack_compressed(const Handle& handle, std::uint64_t bytes, Packer& to) const {
+  void pack_compressed(const Handle& handle, const CompressedForm& form, Packer& to) const {
     if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
     to.put(handle.key());
     const std::span<const float> all = values_.of(handle);
-    const std::vector<std::byte> encoded = cut_.codec->entry->encode(cut_.codec->scalars, all.first(cut_.parameters));
-    if (encoded.size() != bytes) throw std::logic_error("a compressed gradient has other bytes than it states");
+    const std::vector<std::byte> encoded = cut_.codec->entry->encode(form.scalars, layout_of(cut_), all.first(cut_.parameters));
+    if (encoded.size() != form.bytes) throw std::logic_error("a compressed gradient has other bytes than it states");
     to.put_block(encoded);
     to.put_floats(all.subspan(cut_.parameters, cut_.first - cut_.parameters));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
@@ -40,7 +43,7 @@ class WithValues {
 class NamesAlone {
  public:
   void pack(const Handle& handle, const Fragment&, Packer& to) const { to.put(handle.key()); }
-  void pack_compressed(const Handle& handle, std::uint64_t, Packer& to) const { to.put(handle.key()); }
+  void pack_compressed(const Handle& handle, const CompressedForm&, Packer& to) const { to.put(handle.key()); }
 };
 
 class GivenValues {
@@ -68,11 +71,11 @@ class GivenValues {
     values_.give(handle, whole_);
     return handle;
   }
-  Handle unpack_compressed(Unpacker& from) {
+  Handle unpack_compressed(const CompressedForm& form, Unpacker& from) {
     if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
     Handle handle = values_.named(from.get_key());
     whole_.assign(cut_.length, 0.0f);
-    cut_.codec->entry->decode(cut_.codec->scalars, from.get_block(), std::span(whole_).first(cut_.parameters));
+    cut_.codec->entry->decode(form.scalars, layout_of(cut_), from.get_block(), std::span(whole_).first(cut_.parameters));
     std::ranges::copy(from.get_floats(cut_.first - cut_.parameters), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.parameters));
     if (cut_.two())
       std::ranges::copy(behind_.get_floats(cut_.length - cut_.first), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.first));
@@ -94,11 +97,25 @@ class GivenNames {
     const Key key = from.get_key();
     return key == Key{} ? Handle() : values_.named(key);
   }
-  Handle unpack_compressed(Unpacker& from) { return values_.named(from.get_key()); }
+  Handle unpack_compressed(const CompressedForm&, Unpacker& from) { return values_.named(from.get_key()); }
 
  private:
   Values& values_;
 };
+
+void pack_form(const CompressedForm& form, Packer& to) {
+  to.put(form.bytes);
+  to.put(std::uint64_t{form.scalars.size()});
+  for (const double scalar : form.scalars) to.put(scalar);
+}
+
+CompressedForm unpack_form(Unpacker& from) {
+  CompressedForm form;
+  form.bytes = from.get<std::uint64_t>();
+  form.scalars.resize(from.get<std::uint64_t>());
+  for (double& scalar : form.scalars) scalar = from.get<double>();
+  return form;
+}
 
 void pack_contribution(const Contribution& made, Packer& to) {
   to.put(std::int64_t{made.worker});
@@ -211,10 +228,10 @@ void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& t
   pack_standing(*state.at.operator->(), to);
   to.put(state.at->value.key());
   pack_fragment(state.fragment(), to);
-  const std::optional<std::uint64_t>& compressed = state.more.get().bytes;
+  const std::optional<CompressedForm>& compressed = state.more.get().compressed;
   to.put(std::uint8_t{compressed.has_value()});
   if (compressed) {
-    to.put(std::uint64_t{*compressed});
+    pack_form(*compressed, to);
     vectors.pack_compressed(state.value(), *compressed, to);
   } else {
     vectors.pack(state.value(), state.fragment(), to);
@@ -241,9 +258,9 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   unpack_standing(at, from);
   at.value = Handle(from.get_key());
   const Fragment fragment = unpack_fragment(from);
-  std::optional<std::uint64_t> compressed;
-  if (from.get<std::uint8_t>() != 0) compressed = from.get<std::uint64_t>();
-  Handle value = compressed ? vectors.unpack_compressed(from) : vectors.unpack(fragment, from);
+  std::optional<CompressedForm> compressed;
+  if (from.get<std::uint8_t>() != 0) compressed = unpack_form(from);
+  Handle value = compressed ? vectors.unpack_compressed(*compressed, from) : vectors.unpack(fragment, from);
   state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
   state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());
   state.batch_samples = static_cast<decltype(state.batch_samples)>(from.get<std::uint64_t>());
@@ -253,7 +270,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   if (from.get<std::uint8_t>() == 0) return gradient;
   GradientState::More& more = state.more.edit();
   more.fragment = fragment;
-  more.bytes = compressed;
+  more.compressed = std::move(compressed);
   more.samples = from.get<std::uint64_t>();
   more.of_weights = from.get<std::uint8_t>() != 0;
   more.made.clear();
@@ -338,7 +355,8 @@ Fragment fragment_of(const Payload& payload) {
 
 std::optional<std::uint64_t> compressed_bytes(const Payload& payload) {
   const auto* gradient = std::get_if<Gradient>(&payload);
-  return gradient ? (*gradient)->more.get().bytes : std::nullopt;
+  if (!gradient || !(*gradient)->more.get().compressed) return std::nullopt;
+  return (*gradient)->more.get().compressed->bytes;
 }
 
 std::uint64_t value_bytes(const Payload& payload, Cut cut) {

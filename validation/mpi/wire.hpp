@@ -32,7 +32,7 @@ class Values {
 /// How the parameters of compressed gradients are written.
 struct Codec {
   const CompressorEntry* entry = nullptr;
-  std::vector<double> scalars;
+  std::vector<TensorInfo> tensors;
 };
 
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.

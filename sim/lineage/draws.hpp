@@ -1,0 +1,21 @@
+// What rules draw at random: they get the number of a draw, so that a value follows from its formula.
+#pragma once
+#include <cstdint>
+
+#include "sim/base/rank.hpp"
+
+namespace straggler {
+
+/// What the rule of a compressor draws at random.
+enum class Draws : std::uint8_t {
+  none,
+  message,  // anew for each message of each worker
+  version   // the same by all workers whose gradients were taken at weights of the same version
+};
+
+/// The number of a draw, an integer below 2^53: a scalar of the rule. It follows from (seed, worker, number of the worker's message), or
+/// from (seed, version).
+double draw_number(std::uint64_t seed, Rank worker, std::uint64_t message);
+double draw_number(std::uint64_t seed, std::uint64_t version);
+
+}  // namespace straggler
