@@ -4,7 +4,8 @@
 //   h ← h - (α/N) Σ_i (y_i - x),   x ← mean_i y_i - h / α.
 // The fixed points of clients and server agree, however unlike their data.
 // Acar, Zhao, Matas Navarro, Mattina, Whatmough, Saligrama, Federated Learning Based on Dynamic Regularization, ICLR 2021. The optimizer's
-// state begins anew in each round. A client that crashes comes back with h_i = 0.
+// state begins anew in each round. A client that crashes comes back with h_i = 0; one that goes away in a round still has that of its last
+// one.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::feddyn {
@@ -18,7 +19,7 @@ class FedDyn final : public Scheme {
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
-    Handle own;  // h_i; empty: 0
+    Handle& own = node.kept();  // h_i; empty: 0
     if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
@@ -30,8 +31,9 @@ class FedDyn final : public Scheme {
         const Gradient corrected = algebra.corrected(*gradient, {{own, -1}, {weights->value, alpha_}, {start, -alpha_}});
         weights = co_await node.step(weights, corrected);
       }
-      own = algebra.combination({{own, 1}, {weights->value, -alpha_}, {start, alpha_}});
+      const Handle next = algebra.combination({{own, 1}, {weights->value, -alpha_}, {start, alpha_}});
       co_await node.send(node.server(), weights);
+      own = next;
       weights = co_await node.receive<Weights>(node.server());
     }
   }

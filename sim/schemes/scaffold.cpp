@@ -6,7 +6,7 @@
 //   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
 // Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The two forms of c_i⁺ are the same for
 // plain SGD; the second one, which is used here, holds for other optimizers too. Their state begins anew in each round. A client that
-// crashes comes back with c_i = 0.
+// crashes comes back with c_i = 0; one that goes away in a round still has that of its last one.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::scaffold {
@@ -23,7 +23,7 @@ class Scaffold final : public Scheme {
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights global = node.initial_weights();
-    Handle own;  // c_i; empty: 0
+    Handle& own = node.kept();  // c_i; empty: 0
     if (!rounds_.takes_part(node, global)) global = co_await node.receive<Weights>(node.server());
     for (;;) {
       const Handle common = find_attached(global->attached(), control);
@@ -47,8 +47,8 @@ class Scaffold final : public Scheme {
       }
       const Handle next = algebra.combination({{sum->value(), 1 / steps}});
       const Weights mine = algebra.attach(local, control, algebra.combination({{next, 1}, {own, -1}}));
-      own = next;
       co_await node.send(node.server(), mine);
+      own = next;
       global = co_await node.receive<Weights>(node.server());
     }
   }

@@ -186,6 +186,7 @@ void Membership::start(Rank worker) {
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
   node.forget_residual();
+  node.forget_kept();
   reductions_.start(node);
   workers_.set_state(worker, State::member);
   workers_.spawn_worker(worker);
