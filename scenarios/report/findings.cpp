@@ -6,14 +6,10 @@
 #include <cctype>
 #include <map>
 
+#include "sim/base/readable.hpp"
+
 namespace straggler {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
-}
 
 const char* settings_word(std::size_t count) { return count == 1 ? "setting" : "settings"; }
 
@@ -129,7 +125,7 @@ class Findings {
     add("there are too few seeds to tell", open);
     add("nobody reaches the target", nobody);
     if (parts.empty()) return;
-    say(fmt::format("With everything else equal, {}{}.", joined(parts),
+    say(fmt::format("With everything else equal, {}{}.", listed(parts),
                     leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference"));
   }
 
@@ -167,9 +163,9 @@ class Findings {
     if (ranking.winner || ranking.one_run) return series_name(ranking.order.front());
     std::vector<std::string> names;
     for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));
-    if (!ranking.open.empty()) return "too few seeds to tell " + series_name(ranking.order.front()) + " from " + joined(names);
+    if (!ranking.open.empty()) return "too few seeds to tell " + series_name(ranking.order.front()) + " from " + listed(names);
     names.insert(names.begin(), series_name(ranking.order.front()));
-    return "no difference between " + joined(names);
+    return "no difference between " + listed(names);
   }
 
   std::string course(const std::vector<std::size_t>& facet, std::optional<std::size_t> y) const {

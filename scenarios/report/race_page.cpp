@@ -45,12 +45,9 @@ class RacePage {
 
  private:
   std::string asked() const {
-    std::string who;
-    for (std::size_t i = 0; i < answer_.entrants.size(); ++i)
-      who += (i == 0 ? "" : i + 1 == answer_.entrants.size() ? " and " : ", ") + answer_.entrants[i];
     const std::vector<std::uint64_t>& seeds = answer_.seeds.front();
     std::string text = fmt::format(
-        "Who is first, {}, on scenario {}? {} runs each, {}.", who, answer_.name, seeds.size(),
+        "Who is first, {}, on scenario {}? {} runs each, {}.", listed(answer_.entrants), answer_.name, seeds.size(),
         answer_.paired ? fmt::format("of the same seeds, {} to {}", seeds.front(), seeds.back()) : std::string("no two of one seed"));
     if (answer_.tuned.empty()) return text;
     std::string paths;

@@ -11,6 +11,7 @@
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_view.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -54,9 +55,9 @@ class SearchPage {
     const std::string metric = (answer_.maximize ? "most " : "least ") + metric_title(answer_.metric);
     std::string text;
     if (is_find()) {
-      for (std::size_t i = 0; i < answer_.over.size(); ++i)
-        text += (i == 0 ? "With which " : i + 1 == answer_.over.size() ? " and " : ", ") + values_of(answer_.over[i]);
-      text += fmt::format(" has {} the {}?", base, metric);
+      std::vector<std::string> settings;
+      for (const SearchedSetting& setting : answer_.over) settings.push_back(values_of(setting));
+      text = fmt::format("With which {} has {} the {}?", listed(settings), base, metric);
     } else {
       text = fmt::format("Where along {} has {} the {} with {} {}, and where with {}?", values_of(answer_.along), base, metric,
                          axis_title(answer_.compared), answer_.between[0], answer_.between[1]);

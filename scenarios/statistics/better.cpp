@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/readable.hpp"
+
 namespace straggler {
 namespace {
 
@@ -33,11 +35,10 @@ PairTest compare(const Contender& a, const Contender& b, const RunDesign& design
   return compare_runs(of_a, of_b, design);
 }
 
-std::string listed(const std::vector<std::size_t>& contenders, const std::vector<std::string>& labels) {
-  std::string text;
-  for (std::size_t i = 0; i < contenders.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == contenders.size() ? " and " : ", ") + labels[contenders[i]];
-  return text;
+std::string names_of(const std::vector<std::size_t>& contenders, const std::vector<std::string>& labels) {
+  std::vector<std::string> names;
+  for (const std::size_t contender : contenders) names.push_back(labels[contender]);
+  return listed(names);
 }
 
 void correct(Verdict& verdict, TestFamily family) {
@@ -134,10 +135,10 @@ std::string sentence(const Verdict& verdict, const std::vector<std::string>& lab
   if (!verdict.alike.empty()) {
     std::vector<std::size_t> alike = verdict.alike;
     alike.insert(alike.begin(), verdict.ahead);
-    add("no difference between " + listed(alike, labels));
+    add("no difference between " + names_of(alike, labels));
   }
-  if (!verdict.open.empty()) add("too few seeds to tell " + ahead + " from " + listed(verdict.open, labels));
-  if (!verdict.beaten.empty()) add(ahead + " is faster than " + listed(verdict.beaten, labels));
+  if (!verdict.open.empty()) add("too few seeds to tell " + ahead + " from " + names_of(verdict.open, labels));
+  if (!verdict.beaten.empty()) add(ahead + " is faster than " + names_of(verdict.beaten, labels));
   return text;
 }
 

@@ -14,6 +14,7 @@ std::string readable_number(double value);        // "1234", "0.02346", "1.2e+16
 std::string readable_score(double value);         // a loss or an accuracy: "0.8708", "2.23e+30"
 std::string readable_count(std::uint64_t count);  // "1,234,567"
 std::string readable_share(double share);         // "43.2 %"
+std::string listed(const std::vector<std::string>& words);  // "a", "a and b", "a, b and c"
 
 /// Rows of equal length, columns aligned two blanks apart: the first `left` of them to the left, the others to the right. Lines end without
 /// blanks.

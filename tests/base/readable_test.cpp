@@ -20,6 +20,10 @@ TEST_CASE("figures for people") {
   CHECK(readable_count(1'234'567) == "1,234,567");
   CHECK(readable_count(123) == "123");
   CHECK(readable_share(0.4321) == "43.2 %");
+  CHECK(listed({}).empty());
+  CHECK(listed({"a"}) == "a");
+  CHECK(listed({"a", "b"}) == "a and b");
+  CHECK(listed({"a", "b", "c"}) == "a, b and c");
   CHECK(readable_number(123'456.7) == "123457");
   CHECK(readable_number(0.0234567) == "0.02346");
   CHECK(readable_number(11'990.4) == "11990");  // epochs, say
