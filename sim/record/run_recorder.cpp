@@ -181,8 +181,8 @@ void RunRecorder::warn() {
   if (wasteful > 0)
     record_.warnings.push_back(
         std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
-        " workers discarded more than half of what they computed: syncs come so often that slow workers redo the same "
-        "mini-batch again and again (for nonblocking, try counters: reset or a smaller minibatch)");
+        " workers computed more for nothing than for the model: what slow workers compute is given up, or comes too late to count; wait for "
+        "more of them, or give them smaller batches (nonblocking: counters: reset or a smaller minibatch)");
 }
 
 /// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.
