@@ -6,12 +6,13 @@
 #include "scenarios/race/race.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/section.hpp"
+#include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
 
-constexpr const char* scheme_path = "training.scheme";
+constexpr const char *scheme_path = "training.scheme", *compression_path = "training.compression";
 
 bool is_label(const std::string& text) {
   const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
@@ -20,6 +21,26 @@ bool is_label(const std::string& text) {
 
 void check_label(const std::string& label) {
   if (!is_label(label)) throw std::invalid_argument(in_quotes(label) + " is no name; write letters, digits, -, _ and ., at most 100");
+}
+
+bool is_compressor(const std::string& kind) {
+  const Vocabulary& known = Vocabulary::from_registries();
+  return known.find(KindGroup::compression, kind) != nullptr && known.find(KindGroup::scheme, kind) == nullptr;
+}
+
+/// A scheme, `compression` among its parameters or not; or a compressor alone, which changes just that.
+std::vector<std::pair<std::string, std::string>> settings_of(const YamlNode& node, const std::string& kind) {
+  if (is_compressor(kind)) return {{compression_path, flow_yaml(node)}};
+  YamlNode scheme = node;
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    if (node.keys[i].name != "compression") continue;
+    settings.emplace_back(compression_path, flow_yaml(node.items[i]));
+    scheme.keys.erase(scheme.keys.begin() + static_cast<std::ptrdiff_t>(i));
+    scheme.items.erase(scheme.items.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  settings.insert(settings.begin(), {scheme_path, flow_yaml(scheme)});
+  return settings;
 }
 
 Entrant entrant_of_scheme(const std::string& part) {
@@ -32,7 +53,7 @@ Entrant entrant_of_scheme(const std::string& part) {
   if (kind == nullptr || kind->type != YamlNode::Type::scalar)
     throw std::invalid_argument(in_quotes(part) + " is no scheme; write a name such as asgd, or {kind: asgd, staleness: inverse}");
   check_label(label.value_or(kind->text));
-  return {label.value_or(kind->text), "--schemes " + part, {{scheme_path, flow_yaml(node)}}};
+  return {label.value_or(kind->text), "--schemes " + part, settings_of(node, kind->text)};
 }
 
 }  // namespace

@@ -40,6 +40,20 @@ TEST_CASE("entrants by scheme: names, flow YAML, labels") {
   }
 }
 
+TEST_CASE("entrants by scheme: with a compressor, or a compressor alone") {
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<Entrant> all =
+      entrants_of_schemes("ssgd,topk={kind: asgd, compression: {kind: top_k, fraction: 0.1}, staleness: inverse},top_k,none");
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].set == Settings{{"training.scheme", "ssgd"}});
+  CHECK(all[1].label == "topk");
+  CHECK(all[1].set ==
+        Settings{{"training.scheme", "{kind: asgd, staleness: inverse}"}, {"training.compression", "{kind: top_k, fraction: 0.1}"}});
+  CHECK(all[2].label == "top_k");
+  CHECK(all[2].set == Settings{{"training.compression", "top_k"}});
+  CHECK(all[3].set == Settings{{"training.compression", "none"}});
+}
+
 TEST_CASE("an entrant by its settings") {
   const Entrant slow = entrant_of_yaml("slow: {training.scheme: {kind: asgd}, \"cluster.workers[0].slowdown\": 1.1}");
   CHECK(slow.label == "slow");
