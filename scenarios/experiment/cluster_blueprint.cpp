@@ -1,6 +1,7 @@
 // The cluster's part of a blueprint: who lives where, how they are connected, what befalls them.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -269,6 +270,24 @@ std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) c
   return out;
 }
 
+namespace {
+
+/// Encoding and decoding, where they take time anywhere. A gradient that goes into an all-reduce is encoded on the device, after backward.
+void price_coding(const Scenario& scenario, std::uint64_t parameter_bytes, std::span<const std::uint32_t> group_of, bool averages,
+                  SimulatedCluster& out) {
+  const ClusterSpec& spec = scenario.cluster;
+  std::vector<double> of_group;
+  for (const WorkerGroup& group : spec.workers) of_group.push_back(inverse(scenario.devices.at(group.device).compress));
+  out.server_coding_seconds_per_byte = inverse(spec.servers.compress);
+  if (out.server_coding_seconds_per_byte == 0 && std::ranges::all_of(of_group, [](double each) { return each == 0; })) return;
+  for (const std::uint32_t group : group_of) out.coding_seconds_per_byte.push_back(of_group[group]);
+  if (!averages) return;
+  for (const double per_byte : of_group)
+    out.compute.encoding.push_back(Time::from_seconds(per_byte * static_cast<double>(parameter_bytes)));
+}
+
+}  // namespace
+
 SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
   SimulatedCluster out;
@@ -280,6 +299,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
   out.state_bytes = model_bytes * 4 / number_bytes();
+  if (compression) price_coding(scenario, out.state_bytes, group_of, plan.workers > 1, out);
   out.statistics_bytes = statistics_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);

@@ -350,6 +350,12 @@ const Part<DeviceSpec>& device_part() {
                                     .range = any_rate(),
                                     .meaning = "bytes of parameters per second while this worker takes an optimizer step of its own",
                                     .otherwise = "free"}),
+        field(&DeviceSpec::compress, {.name = "compress",
+                                      .type = ValueType::rate,
+                                      .range = any_rate(),
+                                      .meaning = "bytes of parameters per second while this worker encodes or decodes one message of "
+                                                 "`training.compression`",
+                                      .otherwise = "free"}),
         map(&DeviceSpec::loader, {.name = "loader", .otherwise = "batches are there at once"}, loader_part()),
         field(&DeviceSpec::host_to_device, {.name = "host_to_device",
                                             .type = ValueType::rate,

@@ -75,6 +75,7 @@ struct DeviceSpec {
   Kind jitter;
   JitterEvery every;
   std::optional<double> update;          // bytes of parameters per second when this device applies a gradient; none: free
+  std::optional<double> compress;        // bytes of parameters per second when it encodes or decodes a compressed message; none: free
   std::optional<LoaderSpec> loader;      // none: batches are there at once
   std::optional<double> host_to_device;  // bytes per second for copying a batch's inputs; none: free
   std::optional<double> memory;          // bytes
@@ -115,6 +116,7 @@ struct WorkerGroup {
 struct ServerSpec {
   std::int64_t count = 0;        // 0: no servers
   std::optional<double> update;  // bytes of parameters per second; none: free
+  std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
   double per_message = 0;        // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own

@@ -14,6 +14,7 @@ TimeAccounts::TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace
 Phase TimeAccounts::phase_of(const Clock& clock) {
   if (clock.flags & down) return Phase::down;
   if (clock.flags & computing) return clock.flags & paused ? Phase::idle : Phase::compute;
+  if (clock.flags & coding) return Phase::compute;
   if (clock.flags & loading) return Phase::loading;
   return clock.flights > 0 ? Phase::communication : Phase::idle;
 }

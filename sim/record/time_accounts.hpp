@@ -27,6 +27,8 @@ class TimeAccounts {
   void discard_compute(Rank worker, Time now);
   /// A computation that ended earlier turns out to be for nothing: so much of the worker's computing time becomes wasted time.
   void waste(Rank worker, Time spent);
+  /// It encodes or decodes messages, while it computes or not: that is computing too.
+  void set_coding(Rank worker, Time now, bool on) { change(worker, now, coding, on); }
   void set_loading(Rank worker, Time now, bool on) { change(worker, now, loading, on); }
   void set_down(Rank worker, Time now, bool on) { change(worker, now, down, on); }
   /// While it computes: the time is idle.
@@ -63,7 +65,7 @@ class TimeAccounts {
   void finish(Time now);
 
  private:
-  enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8 };
+  enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8, coding = 16 };
   struct Clock {
     Time since;
     Time computed;  // booked as compute since the computation under way began

@@ -34,6 +34,7 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   const Time there = loaded(operation);
   try {
     operation.span = plan_.duration(rank, operation.batch(), call, there);
+    if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty()) operation.span += plan_.encoding[class_number(rank)];
   } catch (const TimeOverflow&) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first

@@ -33,6 +33,7 @@ struct ComputePlan {
   std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are alike and have no luck of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
+  std::vector<Time> encoding;           // [classes]: after backward of an averaged gradient, on the same device; empty: free
   std::vector<SharedHost> hosts;        // only those where cores may run short
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch there: loading is an operation of its own

@@ -60,6 +60,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
       workers_(workers),
       wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
       processors_(world),
+      coding_(world, books, processors_),
       signals_(world.simulation, *world.cluster.fabric, world.workers),
       mail_(world.rank_bound()) {}
 
@@ -95,8 +96,11 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
 void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   Delivery& delivery = *message.release();
   in_flight_.push_back(delivery);
-  if (!processors_.occupies(delivery.from)) return transmit(delivery);
-  world_.queue().at(processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload)), delivery);
+  const Time coding = coding_.span(delivery.from, delivery.payload);
+  if (coding == Time() && !processors_.occupies(delivery.from)) return transmit(delivery);
+  const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
+  if (coding > Time()) coding_.note(delivery.from, handled);
+  world_.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
     delivery.second_handled = processors_.handled(delivery.from, statistics);
 }
@@ -242,7 +246,7 @@ bool PostOffice::receive(MailOperation& operation) {
   operation.message = std::move(*item);
   if (!world_.is_worker(rank)) prefetch_messages(mail_of(rank));
   taken(operation);
-  if (!processors_.occupies(rank) || is_notice(*operation.message)) return true;
+  if (!takes_time(operation)) return true;
   handle(operation);
   return false;
 }
@@ -266,12 +270,19 @@ Peer PostOffice::last_heard(Rank node, Rank worker) const {
   return {worker, found == heard_.end() ? Peer::any_life : found->second};
 }
 
+bool PostOffice::takes_time(const MailOperation& operation) const {
+  const Rank rank = operation.node().self();
+  return !is_notice(*operation.message) && (processors_.occupies(rank) || coding_.span(rank, operation.message->payload) > Time());
+}
+
 void PostOffice::handle(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  if (!processors_.occupies(rank) || is_notice(*operation.message)) return operation.complete();
+  if (!takes_time(operation)) return operation.complete();
   operation.settle();
   const Payload& payload = operation.message->payload;
-  Time done = processors_.handled(rank, wire_bytes_.main_of(payload));
+  const Time coding = coding_.span(rank, payload);
+  Time done = processors_.handled(rank, wire_bytes_.main_of(payload), coding);
+  if (coding > Time()) coding_.note(rank, done);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
   world_.queue().at(done, operation);
 }
@@ -295,6 +306,7 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
     if (delivery.to == worker || broken_off) lost.push_back(&delivery);
   }
   for (Delivery* delivery : lost) lose(*delivery);
+  coding_.forget(worker);
   // Nor does anybody look at what it sent before: the answer would find another life of it.
   if (crashed) forget_mail_from(worker);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/simulated/books.hpp"
+#include "sim/simulated/coding.hpp"
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/signal_board.hpp"
 #include "sim/simulated/workers.hpp"
@@ -74,6 +75,7 @@ class PostOffice {
 
   SignalBoard& signals() { return signals_; }
   Processors& processors() { return processors_; }
+  Coding& coding() { return coding_; }
   const WireBytes& wire_bytes() const { return wire_bytes_; }
   /// Sent, and neither received nor lost.
   std::uint64_t bytes_in_flight() const;
@@ -91,6 +93,8 @@ class PostOffice {
   void hand_over(MessagePointer message);
   /// A message was given to a node's process, which sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
+  /// Handling a message that it was given, or decoding it.
+  bool takes_time(const MailOperation& operation) const;
   /// The receive completes when its node's processor has handled the message.
   void handle(MailOperation& operation);
   /// What has arrived from it and nobody has taken.
@@ -116,6 +120,7 @@ class PostOffice {
   Workers& workers_;
   WireBytes wire_bytes_;
   Processors processors_;
+  Coding coding_;
   SignalBoard signals_;
   StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
   InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know

@@ -4,9 +4,12 @@
 
 namespace straggler {
 
-Processors::Processors(const World& world) : world_(world), server_may_be_held_(world.cluster.serial_per_epoch > Time()) {
+Processors::Processors(const World& world)
+    : world_(world),
+      server_may_be_held_(world.cluster.serial_per_epoch > Time()),
+      codes_(world.cluster.coding_costs()) {
   const SimulatedCluster& cluster = world.cluster;
-  const bool workers_too = cluster.per_message > Time() || cluster.handling_seconds_per_byte > 0;
+  const bool workers_too = cluster.per_message > Time() || cluster.handling_seconds_per_byte > 0 || codes_;
   free_.resize(workers_too ? index_of(world.workers + cluster.aggregators) + 1 : index_of(cluster.aggregators) + 1);
   if (cluster.message_cores > 0) shared_ = std::make_unique<CorePool>(cluster.message_cores);
 }
@@ -15,13 +18,13 @@ void Processors::hold_servers(Time until) {
   for (std::size_t place = 0; place <= index_of(world_.cluster.aggregators); ++place) free_[place] = std::max(free_[place], until);
 }
 
-Time Processors::handled(Rank rank, std::uint64_t bytes) {
+Time Processors::handled(Rank rank, std::uint64_t bytes, Time coding) {
   const double per_byte = world_.cluster.handling_seconds_per_byte;
   Time span = handling(rank);
   if (per_byte > 0) span += Time::from_seconds(per_byte * static_cast<double>(bytes));
   Time& free = free_[place_of(rank)];
   const Time ready = std::max(free, world_.now());
-  return free = shared_ ? shared_->run(ready, span) : ready + span;
+  return free = (shared_ ? shared_->run(ready, span) : ready + span) + coding;
 }
 
 }  // namespace straggler

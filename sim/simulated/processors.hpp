@@ -1,4 +1,5 @@
 // Processor time of messages: a rank handles one after the other, the sender before a message leaves, the receiver before it is looked at.
+// So it does with what it encodes and decodes, where those take time.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,11 +18,11 @@ class Processors {
   /// A message takes the rank's processor, or waits for it.
   bool occupies(Rank rank) const {
     return handling(rank) > Time() || world_.cluster.handling_seconds_per_byte > 0 ||
-           (server_may_be_held_ && !world_.is_worker(rank) && free_[place_of(rank)] > world_.now());
+           ((codes_ || (server_may_be_held_ && !world_.is_worker(rank))) && free_[place_of(rank)] > world_.now());
   }
-  /// The moment at which the rank's processor has handled a message of this many bytes too.
-  Time handled(Rank rank, std::uint64_t bytes);
-  /// Until when that of the server or an aggregator is busy; an update sets it.
+  /// The moment at which the rank's processor has handled a message of this many bytes too, and encoded or decoded it for so long.
+  Time handled(Rank rank, std::uint64_t bytes, Time coding = Time());
+  /// Until when it is busy; an update or a collective's coding sets it. Of workers only where messages or coding take time.
   Time& free_of(Rank rank) { return free_[place_of(rank)]; }
   /// Servers and aggregators neither take nor send before `until`: the serial part of an epoch.
   void hold_servers(Time until);
@@ -43,7 +44,8 @@ class Processors {
 
   const World& world_;
   bool server_may_be_held_;  // and aggregators: by the serial part of an epoch
-  std::vector<Time> free_;   // [server, aggregators, workers]: until when each is busy; workers only if messages take time
+  bool codes_;               // encoding and decoding take time somewhere
+  std::vector<Time> free_;   // [server, aggregators, workers]: until when each is busy; workers only if messages or codes take time
   std::unique_ptr<CorePool> shared_;
 };
 

@@ -9,7 +9,7 @@
 namespace straggler {
 
 Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : world_(world), books_(books), workers_(workers), wire_bytes_(post_office.wire_bytes()) {
+    : world_(world), books_(books), workers_(workers), wire_bytes_(post_office.wire_bytes()), coding_(post_office.coding()) {
   costs_.reduce_seconds_per_byte = world.cluster.reduce_seconds_per_byte;
   costs_.per_message = world.cluster.per_message;
   costs_.per_byte = world.cluster.handling_seconds_per_byte;
@@ -88,6 +88,22 @@ Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads
   };
   for (const Payload* payload : payloads) std::visit(take, *payload);
   return all;
+}
+
+Time Reduction::decoding(const Operation& operation, const Payload& payload, std::size_t members) const {
+  const Time once = coding_.span(operation.node().self(), payload);
+  if (once == Time() || members < 2) return Time();
+  const bool gathered = world_.cluster.gathers || gathers(operation);
+  return gathered ? Time::from_ticks(once.ticks() * static_cast<std::int64_t>(members - 1)) : once;
+}
+
+void Reduction::hand_over(Operation& operation, Time decoding) {
+  if (decoding == Time()) return operation.complete();
+  if (operation.kind() == Operation::Kind::averaged_gradient)
+    static_cast<AveragedGradientOperation&>(operation).coding = CodingStage::decoding;
+  else
+    static_cast<CollectiveOperation&>(operation).coding = CodingStage::decoding;
+  world_.queue().at(coding_.run(operation.node().self(), decoding), operation);
 }
 
 void Reduction::describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const {

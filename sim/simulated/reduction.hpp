@@ -54,12 +54,17 @@ class Reduction {
   /// What arrives of each, with what it has contributed.
   using Parts = std::shared_ptr<const std::vector<Payload>>;
   Parts gathered(const std::vector<const Payload*>& parts) const;
+  /// The operation's result is there; it takes it when it has decoded what `members` workers have sent it. Before the result is put in the
+  /// operation's payload: the time of decoding.
+  Time decoding(const Operation& operation, const Payload& payload, std::size_t members) const;
+  void hand_over(Operation& operation, Time decoding);
   void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 
   World& world_;
   Books& books_;
   Workers& workers_;
   const WireBytes& wire_bytes_;
+  Coding& coding_;
   CollectiveCosts costs_;
   bool run_ends_ = false;
 

@@ -134,15 +134,16 @@ void ReductionSkewed::average() {
 }
 
 void ReductionSkewed::give_result(Slot& slot, bool first) {
-  *slot.payload = first ? result_ : result_of_others_;
   Operation& operation = *slot.operation;
+  const Time decoding = this->decoding(operation, *slot.payload, count());
+  *slot.payload = first ? result_ : result_of_others_;
   slot = {.begun = slot.begun};
   if (--without_result_ == 0) {
     result_ = Payload();
     result_of_others_ = Payload();
     if (run_ends_) world_.simulation.stop();
   }
-  operation.complete();
+  hand_over(operation, decoding);
 }
 
 void ReductionSkewed::describe_waiting(std::vector<std::string>& who) const {

@@ -257,8 +257,9 @@ void ReductionTogether::put_result(const Slot& slot, const Result& result) {
 void ReductionTogether::give_result(Slot& slot, const Result& result) {
   const Slot waiting = std::exchange(slot, Slot());
   if (!waiting.operation) return;
+  const Time decoding = this->decoding(*waiting.operation, *waiting.payload, members_.size());
   put_result(waiting, result);
-  waiting.operation->complete();
+  hand_over(*waiting.operation, decoding);
 }
 
 /// Of the one that is over: for those who came while it moved without them, and those who are still to come to it.

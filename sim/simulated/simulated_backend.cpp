@@ -116,11 +116,8 @@ bool SimulatedBackend::start(Operation& operation) {
     case Operation::Kind::host:
       return computations_.start_host_work(static_cast<HostOperation&>(operation));
     case Operation::Kind::all_reduce:
-    case Operation::Kind::all_gather: {
-      const bool complete = reductions_.join(static_cast<CollectiveOperation&>(operation));
-      if (events_.membership) events_.membership->joined();
-      return complete;
-    }
+    case Operation::Kind::all_gather:
+      return encodes_first(static_cast<CollectiveOperation&>(operation)) ? false : join(static_cast<CollectiveOperation&>(operation));
     case Operation::Kind::publish:
       return publish(static_cast<PublishOperation&>(operation));
   }
@@ -174,6 +171,12 @@ void SimulatedBackend::due(Operation& operation) {
     }
     case Operation::Kind::averaged_gradient:
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
+    case Operation::Kind::all_reduce:
+    case Operation::Kind::all_gather: {
+      auto& collective = static_cast<CollectiveOperation&>(operation);
+      if (collective.coding == CodingStage::decoding || join(collective)) operation.complete_from_event();
+      return;
+    }
     case Operation::Kind::step:
       return updates_.due(static_cast<StepOperation&>(operation));
     case Operation::Kind::cell_read:
@@ -191,17 +194,45 @@ void SimulatedBackend::due(Operation& operation) {
   }
 }
 
+/// A worker's collectives begin in its own order: one that has nothing to encode waits for what is being coded before it.
+bool SimulatedBackend::encodes_first(CollectiveOperation& operation) {
+  Coding& coding = post_office_.coding();
+  const Rank rank = operation.node().self();
+  const Time span = coding.span(rank, operation.payload);
+  if (span == Time() && !coding.busy(rank)) return false;
+  operation.coding = CodingStage::encoding;
+  world_.queue().at(coding.run(rank, span), operation);
+  return true;
+}
+
+bool SimulatedBackend::join(CollectiveOperation& operation) {
+  const bool complete = reductions_.join(operation);
+  if (events_.membership) events_.membership->joined();
+  return complete;
+}
+
 void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operation) {
+  if (operation.coding == CodingStage::decoding) return operation.complete_from_event();
+  if (operation.coding == CodingStage::encoding) return join(operation);
   const std::size_t passed = computations_.due(operation), all = computations_.milestones(operation).size();
   if (passed == 0) return;
   operation.computed = passed == all;
   // The gradient is known in full only at the end; until then the payload names it, so that its parts are priced.
   operation.payload = operation.computed ? operation.contribution() : operation.gradient();
-  Reduction& reduction = reductions_.of(operation);
-  if (!operation.computed)
-    reduction.join(operation, operation.payload, passed);
-  else if (reduction.join(operation, operation.payload))
-    return operation.complete_from_event();
+  if (operation.computed) {
+    // What it brings was encoded as part of the computation.
+    if (Coding& coding = post_office_.coding(); coding.busy(operation.node().self())) {
+      operation.coding = CodingStage::encoding;
+      return world_.queue().at(coding.run(operation.node().self(), Time()), operation);
+    }
+    return join(operation);
+  }
+  reductions_.of(operation).join(operation, operation.payload, passed);
+  if (events_.membership) events_.membership->joined();
+}
+
+void SimulatedBackend::join(AveragedGradientOperation& operation) {
+  if (reductions_.of(operation).join(operation, operation.payload)) return operation.complete_from_event();
   if (events_.membership) events_.membership->joined();
 }
 

@@ -60,6 +60,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   // WaitingPlace
   void describe_waiting(std::vector<std::string>& who) const override;
 
+  /// True: it joins when that is done.
+  bool encodes_first(CollectiveOperation& operation);
+  bool join(CollectiveOperation& operation);
+  void join(AveragedGradientOperation& operation);
   void averaged_gradient_due(AveragedGradientOperation& operation);
   bool publish(PublishOperation& operation);
   void close_record(Time when);

@@ -49,6 +49,9 @@ class GradientOperation final : public ComputeOperation {
   Gradient await_resume() { return gradient(); }
 };
 
+/// What a worker does with its compressed part of a collective before it joins, and with the others' when it has them.
+enum class CodingStage : std::uint8_t { none, encoding, decoding };
+
 class AveragedGradientOperation final : public ComputeOperation {
  public:
   AveragedGradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
@@ -61,6 +64,7 @@ class AveragedGradientOperation final : public ComputeOperation {
   // Back end's own.
   Payload payload;        // this worker's gradient, then the mean
   bool computed = false;  // backward is through
+  CodingStage coding = CodingStage::none;
 
  private:
   void prepare() final;
@@ -272,7 +276,8 @@ class CollectiveOperation : public Operation {
   CollectiveOperation(Participant& owner, Kind what, Payload mine, RankGroup among)
       : Operation(owner, what), payload(std::move(mine)), group_(std::move(among)) {}
   const RankGroup& group() const { return group_; }
-  Payload payload;  // in: mine; out: the mean, or still mine
+  Payload payload;                          // in: mine; out: the mean, or still mine
+  CodingStage coding = CodingStage::none;  // back end's own
 
  protected:
   ~CollectiveOperation() { give_up(); }

@@ -9,6 +9,11 @@ Handle find_attached(const AttachedVectors& vectors, std::string_view name) {
   return at == vectors.end() ? Handle() : at->value;
 }
 
+const CompressedForm* compressed_form(const Payload& payload) {
+  const auto* gradient = std::get_if<Gradient>(&payload);
+  return gradient && (*gradient)->more.get().compressed ? &*(*gradient)->more.get().compressed : nullptr;
+}
+
 Contributions made_of(const Payload& payload) {
   if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->made();
   if (const auto* gradient = std::get_if<Gradient>(&payload)) return (*gradient)->made();

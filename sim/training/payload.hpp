@@ -295,6 +295,9 @@ constexpr std::size_t payload_kind() {
     return payload_kind<T, Index + 1>();
 }
 
+/// How the payload's vector travels if it is compressed; null: it is not.
+const CompressedForm* compressed_form(const Payload& payload);
+
 /// Who made what a worker sent; nobody for what is no contribution.
 Contributions made_of(const Payload& payload);
 

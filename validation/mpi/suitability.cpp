@@ -62,6 +62,8 @@ void refuse_devices(const Scenario& scenario) {
     if (device.loader) throw_error(scenario, "devices." + group.device + ".loader", "loaders are not emulated; remove it");
     if (device.host_to_device)
       throw_error(scenario, "devices." + group.device + ".host_to_device", "copies to a device are not emulated; remove it");
+    if (device.compress)
+      throw_error(scenario, "devices." + group.device + ".compress", "real ranks encode and decode at their own speed; remove it");
     if (group.cores_per_host && *group.cores_per_host < group.per_host)
       throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].cores_per_host", "shared cores are not emulated; remove it");
   }

@@ -1,0 +1,48 @@
+// The time that it takes to encode and to decode compressed vectors. A rank does one after the other, with its processor's other messages
+// (processors.hpp); a worker's account has it as computing.
+#pragma once
+#include <vector>
+
+#include "sim/simulated/books.hpp"
+#include "sim/simulated/processors.hpp"
+#include "sim/training/payload.hpp"
+
+namespace straggler {
+
+class Coding {
+ public:
+  /// All outlive this.
+  Coding(World& world, Books& books, Processors& processors);
+  Coding(const Coding&) = delete;
+  Coding& operator=(const Coding&) = delete;
+
+  /// In which that rank encodes or decodes the payload once; none if it is not compressed.
+  Time span(Rank rank, const Payload& payload) const;
+  /// The rank's processor is encoding or decoding until then.
+  void note(Rank rank, Time until);
+  /// Encodes what goes into a collective, or decodes what came out of one, for so long: when that is done.
+  Time run(Rank rank, Time span);
+  /// What runs before a collective that costs nothing must be done first.
+  bool busy(Rank rank) const { return costs_ && processors_.free_of(rank) > world_.now(); }
+  /// That worker is in no more.
+  void forget(Rank worker);
+
+ private:
+  /// While a worker is at it.
+  struct Period final : Event {
+    void happen() override { coding->ended(*this); }
+    Coding* coding = nullptr;
+    Rank worker = 0;
+    Time until;
+    bool on = false;
+  };
+  void ended(Period& period);
+
+  World& world_;
+  Books& books_;
+  Processors& processors_;
+  bool costs_;                   // somewhere
+  std::vector<Period> periods_;  // [workers], if it costs anything
+};
+
+}  // namespace straggler

@@ -1,0 +1,102 @@
+// Encoding and decoding compressed messages takes time: closed forms, accounts, and faults in the midst of it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "books.hpp"
+
+namespace coding_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+// 2 MB of parameters, of which 1 % of the values travel; a device encodes or decodes a message in 20 ms.
+constexpr double batch = 0.1, bandwidth = 125e6, latency = 2 * 50e-6, coding = 0.020, whole = 2e6, compressed = 8 * 5'000;
+constexpr int updates = 10;
+
+std::vector<std::string> with(std::vector<std::string> more) {
+  std::vector<std::string> sets = {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: 2000000B}",
+                                   "training.compression=top_k", "devices.node.compress=100MB/s"};
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+bool about(double seconds, double expected) { return std::abs(seconds - expected) < 1e-7; }
+
+}  // namespace
+
+TEST_CASE("an all-gather of p messages: each worker encodes one and decodes p - 1") {
+  for (const char* collective : {"{fidelity: fluid}", "{fidelity: stepwise}", "{fidelity: stepwise, start: as_they_come}"}) {
+    for (const int p : {1, 2, 4, 7}) {
+      CAPTURE(collective);
+      CAPTURE(p);
+      const Result result = run_timing(cluster(p), with({"training.scheme={kind: ssgd, via: all_reduce}",
+                                                         std::string("cluster.network.collective=") + collective}));
+      const double coded = p == 1 ? 0 : p * coding;
+      CHECK(about(result.record.end.seconds(), updates * (batch + coded + (p - 1) * (latency + compressed / bandwidth))));
+      CHECK(about(result.record.workers[0].split[Phase::compute].seconds(), updates * (batch + coded)));
+      check_books(result, true, false);
+    }
+  }
+}
+
+TEST_CASE("by a server: a worker encodes what it sends, the servers decode it, each its shard, one message after the other") {
+  const double up = latency + compressed / bandwidth, down = latency + whole / bandwidth;
+  for (const int servers : {1, 2}) {
+    CAPTURE(servers);
+    const std::string count = "cluster.servers={count: " + std::to_string(servers) + ", compress: 50MB/s}";
+    const double decoded = 2 * coding / servers;  // at half the rate
+    const Result alone = run_timing(cluster(1), with({"training.scheme=asgd", count}));
+    CHECK(about(alone.record.end.seconds(), updates * (batch + coding + up + decoded) + (updates - 1) * down));
+    CHECK(about(alone.record.workers[0].split[Phase::compute].seconds(), updates * (batch + coding)));
+  }
+  // Three gradients are there at the same time.
+  const double three_up = latency + 3 * compressed / bandwidth, three_down = latency + 3 * whole / bandwidth;
+  const Result three =
+      run_timing(cluster(3), with({"training.scheme={kind: ssgd, via: server}", "cluster.servers={count: 1, compress: 50MB/s}"}));
+  CHECK(about(three.record.end.seconds(), updates * (batch + coding + three_up + 3 * 2 * coding) + (updates - 1) * three_down));
+}
+
+TEST_CASE("coding is free where nothing is compressed, and where no rate is given") {
+  for (const char* scheme : {"{kind: ssgd, via: all_reduce}", "{kind: ssgd, via: server}", "{kind: asgd}"}) {
+    CAPTURE(scheme);
+    const std::string kind = std::string("training.scheme=") + scheme;
+    const Time dense = run_timing(cluster(3), with({kind, "training.compression=none"})).record.end;
+    CHECK(run_timing(cluster(3), {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: 2000000B}", kind})
+              .record.end == dense);
+    const std::string instant = "devices.node.compress=1000000000GB/s";
+    const std::vector<std::string> free = {"cluster.network.link={bandwidth: 1Gbps, latency: 50us}", "workload.cost={bytes: 2000000B}",
+                                           "training.compression=top_k", kind};
+    CHECK(about(run_timing(cluster(3), with({kind, instant})).record.end.seconds(), run_timing(cluster(3), free).record.end.seconds()));
+  }
+}
+
+TEST_CASE("only the device that is slow to encode is waited for") {
+  const std::vector<std::string> sets =
+      with({"devices.other={compute: {affine: {overhead: 100ms, per_sample: 0s}}}",
+            "cluster.workers=[{count: 2, device: other}, {count: 1, device: node}]", "training.scheme={kind: ssgd, via: server}"});
+  const Result result = run_timing(cluster(3), sets);
+  CHECK(about(result.record.workers[0].split[Phase::compute].seconds(), updates * batch));
+  CHECK(about(result.record.workers[2].split[Phase::compute].seconds(), updates * (batch + coding)));
+}
+
+TEST_CASE("a worker may fail while it encodes or decodes") {
+  // In an update by all-reduce it computes until 100 ms, encodes until 120, and decodes from about 121 to 161.
+  for (const char* scheme : {"{kind: ssgd, via: all_reduce}", "{kind: ssgd, via: server}", "{kind: asgd}"}) {
+    for (const char* at : {"105ms", "119ms", "125ms", "160ms", "285ms"}) {
+      CAPTURE(scheme);
+      CAPTURE(at);
+      const Result result =
+          run_timing(cluster(3), with({std::string("training.scheme=") + scheme, "cluster.servers={count: 1, compress: 50MB/s}",
+                                       std::string("cluster.faults=[{kind: crash, worker: 1, at: ") + at + ", restart_after: 500ms}]"}));
+      CHECK(result.record.updates == updates);
+      CHECK(result.record.workers[1].split[Phase::down].seconds() > 0.3);
+      check_time(result);
+      check_bytes(result, true, false);
+    }
+  }
+}
+
+}  // namespace coding_test
