@@ -14,7 +14,7 @@ constexpr std::int8_t top = 127, no_number = -128;
 
 /// What a level stands for. The top is m itself, which is how an encoder finds it.
 float value_of(int level, float most, float unit) {
-  if (level == no_number) return std::bit_cast<float>(0x7fc00000u);
+  if (level == no_number) return std::bit_cast<float>(quiet_nan);
   return level == top ? most : level == -top ? -most : static_cast<float>(level) * unit;
 }
 

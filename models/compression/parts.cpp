@@ -4,14 +4,11 @@ namespace straggler::compression {
 
 namespace {
 
-constexpr std::uint32_t infinite = 0x7f800000u;
-
 /// Of bits without the sign: numbers are ordered as their bits are.
 STRAGGLER_LANES std::uint32_t largest_finite(const float* values, std::size_t count) {
   std::uint32_t most = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]) & 0x7fffffffu;
-    const std::uint32_t finite = own < infinite ? own : 0u;
+    const std::uint32_t own = magnitude_of(values[i]), finite = own & all_if(own < not_finite);
     most = finite > most ? finite : most;
   }
   return most;

@@ -40,6 +40,16 @@ void for_each_tensor(std::span<const TensorInfo> tensors, std::size_t n, F f) {
   for (std::size_t t = 0; t < tensors.size(); ++t) f(tensors[t].offset, t + 1 < tensors.size() ? tensors[t + 1].offset : n);
 }
 
+/// Of numbers without their sign, whose order is that of their bits: what is not finite lies from here on.
+inline constexpr std::uint32_t not_finite = 0x7f800000u;
+/// What compressed vectors have for whatever is no number.
+inline constexpr std::uint32_t quiet_nan = 0x7fc00000u;
+
+inline std::uint32_t magnitude_of(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
+
+/// A mask: a branch in a loop would keep it from being done for many values at once.
+inline std::uint32_t all_if(bool holds) { return 0u - static_cast<std::uint32_t>(holds); }
+
 /// The largest magnitude among those that are finite; 0 if there are none.
 float largest(std::span<const float> values);
 

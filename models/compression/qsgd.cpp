@@ -15,7 +15,7 @@ namespace {
 const Rule qsgd_rule{"qsgd"};  // (v[, e]; levels, bucket, number of the draw) -> C(v + e)
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-const float no_number = std::bit_cast<float>(0x7fc00000u);
+const float no_number = std::bit_cast<float>(quiet_nan);
 
 struct Shape {
   explicit Shape(const std::vector<double>& scalars)
@@ -28,17 +28,30 @@ struct Shape {
   std::size_t bucket;
 };
 
-/// n / s of those values that are finite; infinite if they are too large for it.
-float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
-  double sums[8] = {};
+/// Of those that are finite, in sixteen sums side by side.
+STRAGGLER_LANES double sum_of_squares(const float* values, std::size_t count) {
+  double sums[16] = {};
   std::size_t i = 0;
-  const auto square = [](float value) { return std::isfinite(value) ? static_cast<double>(value) * value : 0.0; };
-  for (; i + 8 <= count; i += 8)
-    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += square(values[i + lane]);
-  for (; i < count; ++i) sums[0] += square(values[i]);
+  for (; i + 16 <= count; i += 16) {
+    for (std::size_t lane = 0; lane < 16; ++lane) {
+      const std::uint32_t own = magnitude_of(values[i + lane]);
+      const double value = static_cast<double>(std::bit_cast<float>(own < not_finite ? own : 0u));
+      sums[lane] += value * value;
+    }
+  }
+  for (; i < count; ++i) {
+    const std::uint32_t own = magnitude_of(values[i]);
+    const double value = static_cast<double>(std::bit_cast<float>(own < not_finite ? own : 0u));
+    sums[0] += value * value;
+  }
   double all = 0;
   for (const double sum : sums) all += sum;
-  const double norm = std::sqrt(all);
+  return all;
+}
+
+/// n / s; infinite if the values are too large for it.
+float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
+  const double norm = std::sqrt(sum_of_squares(values, count));
   return norm > std::numeric_limits<float>::max() ? infinity : static_cast<float>(norm / levels);
 }
 
@@ -46,12 +59,14 @@ float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
 STRAGGLER_LANES void round_at_random(float* values, std::size_t count, float unit, std::uint32_t levels, DrawnBits bits, std::uint32_t first) {
   const auto most = static_cast<float>(levels);
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = values[i], magnitude = std::abs(value);
-    const float ratio = magnitude / unit, exact = ratio < most ? ratio : most;
-    const float below = static_cast<float>(static_cast<std::int32_t>(exact));
-    const float level = bits.uniform(first + static_cast<std::uint32_t>(i)) < exact - below ? below + 1.0f : below;
-    const float rounded = level == 0.0f ? 0.0f : std::copysign(level * unit, value);
-    values[i] = std::bit_cast<std::uint32_t>(magnitude) < 0x7f800000u ? rounded : no_number;
+    const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]), magnitude = own & 0x7fffffffu;
+    const std::uint32_t finite = all_if(magnitude < not_finite);
+    const float ratio = std::bit_cast<float>(magnitude & finite) / unit, exact = ratio < most ? ratio : most;
+    const std::int32_t below = static_cast<std::int32_t>(exact);
+    const std::uint32_t up = all_if(bits.uniform(first + static_cast<std::uint32_t>(i)) < exact - static_cast<float>(below));
+    const std::int32_t level = below + static_cast<std::int32_t>(up & 1u);
+    const std::uint32_t rounded = std::bit_cast<std::uint32_t>(static_cast<float>(level) * unit) | (own & 0x80000000u & all_if(level != 0));
+    values[i] = std::bit_cast<float>((rounded & finite) | (quiet_nan & ~finite));
   }
 }
 
@@ -76,32 +91,45 @@ STRAGGLER_LANES bool find_codes(const float* q, std::size_t count, float unit, s
   const auto most = static_cast<float>(levels);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t own = std::bit_cast<std::uint32_t>(q[i]), magnitude = own & 0x7fffffffu;
-    const bool finite = magnitude < 0x7f800000u;
-    const float ratio = std::bit_cast<float>(finite ? magnitude : 0u) / unit + 0.5f, nearest = ratio < most + 0.5f ? ratio : most;
+    const std::uint32_t finite = all_if(magnitude < not_finite);
+    const float ratio = std::bit_cast<float>(magnitude & finite) / unit + 0.5f, nearest = ratio < most + 0.5f ? ratio : most;
     const auto level = static_cast<std::int32_t>(nearest);
-    const std::uint32_t back = std::bit_cast<std::uint32_t>(static_cast<float>(level) * unit);
-    const std::uint32_t sign = level == 0 ? 0u : own & 0x80000000u;
-    differences |= finite ? (back | sign) ^ own : own ^ 0x7fc00000u;
-    codes[i] = static_cast<std::uint16_t>(finite ? levels + (sign != 0 ? -level : level) : 2 * levels + 1);
+    const std::uint32_t negative = own >> 31 & all_if(level != 0);
+    const std::uint32_t back = std::bit_cast<std::uint32_t>(static_cast<float>(level) * unit) | negative << 31;
+    differences |= own ^ ((back & finite) | (quiet_nan & ~finite));
+    const auto code = static_cast<std::uint32_t>(levels + (level ^ -static_cast<std::int32_t>(negative)) + static_cast<std::int32_t>(negative));
+    codes[i] = static_cast<std::uint16_t>((code & finite) | (static_cast<std::uint32_t>(2 * levels + 1) & ~finite));
   }
   return differences == 0;
+}
+
+/// The least magnitude above 0; infinite if there is none.
+STRAGGLER_LANES float least_magnitude(const float* q, std::size_t count) {
+  std::uint32_t least = not_finite - 1u;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t below = magnitude_of(q[i]) - 1u;  // of 0 the largest
+    least = below < least ? below : least;
+  }
+  return std::bit_cast<float>(least + 1u);
 }
 
 /// A unit of which all values of a bucket are multiples: it follows from the least of them, which is one of a few multiples itself, up to
 /// the rounding of the product. Another than the rule's serves as well if it leads to the same bits.
 float find_unit(const float* q, std::size_t count, std::uint32_t levels, std::uint16_t* codes, std::size_t place) {
-  float least = infinity;
-  for (std::size_t i = 0; i < count; ++i)
-    if (const float magnitude = std::abs(q[i]); magnitude > 0 && magnitude < least) least = magnitude;
+  const float least = least_magnitude(q, count);
+  const auto most = static_cast<std::int32_t>(levels);
   if (least == infinity) {
-    find_codes(q, count, 1.0f, static_cast<std::int32_t>(levels), codes);
+    find_codes(q, count, 1.0f, most, codes);
     return 0;
   }
   for (std::uint32_t level = 1; level <= levels; ++level) {
-    float unit = least / static_cast<float>(level);
-    unit = std::nextafter(std::nextafter(unit, 0.0f), 0.0f);
-    for (int step = 0; step < 5; ++step, unit = std::nextafter(unit, infinity))
-      if (unit > 0 && find_codes(q, count, unit, static_cast<std::int32_t>(levels), codes)) return unit;
+    const float nearest = least / static_cast<float>(level);
+    if (find_codes(q, count, nearest, most, codes)) return nearest;
+    for (const float towards : {0.0f, infinity}) {
+      const float one = std::nextafter(nearest, towards), two = std::nextafter(one, towards);
+      for (const float unit : {one, two})
+        if (unit > 0 && find_codes(q, count, unit, most, codes)) return unit;
+    }
   }
   refuse_value("qsgd", place);
 }

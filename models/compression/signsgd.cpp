@@ -19,7 +19,7 @@ STRAGGLER_LANES void make_signs(float* values, std::size_t count, float scale, D
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]), magnitude = own & 0x7fffffffu;
     const std::uint32_t drawn = bits(first + static_cast<std::uint32_t>(i));
-    const bool has_sign = magnitude - 1u < 0x7f800000u;  // neither zero nor no number
+    const bool has_sign = magnitude - 1u < not_finite;  // neither zero nor no number
     values[i] = std::bit_cast<float>(((has_sign ? own : drawn) & 0x80000000u) | size);
   }
 }
@@ -62,7 +62,7 @@ STRAGGLER_LANES void pack_signs(const float* q, std::size_t count, std::byte* to
 
 STRAGGLER_LANES std::uint32_t differ_in_magnitude(const float* q, std::size_t count, float scale) {
   std::uint32_t differences = 0;
-  for (std::size_t i = 0; i < count; ++i) differences |= (std::bit_cast<std::uint32_t>(q[i]) & 0x7fffffffu) ^ std::bit_cast<std::uint32_t>(scale);
+  for (std::size_t i = 0; i < count; ++i) differences |= magnitude_of(q[i]) ^ std::bit_cast<std::uint32_t>(scale);
   return differences;
 }
 

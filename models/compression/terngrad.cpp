@@ -14,12 +14,13 @@ enum Code : std::uint16_t { zero, plus, minus, no_number };
 
 /// In place. `first`: the coordinate of values[0].
 STRAGGLER_LANES void make_ternary(float* values, std::size_t count, float most, DrawnBits bits, std::uint32_t first) {
-  const float quiet = std::bit_cast<float>(0x7fc00000u);
+  const std::uint32_t size = std::bit_cast<std::uint32_t>(most);
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = values[i], magnitude = std::abs(value);
-    const bool chosen = bits.uniform(first + static_cast<std::uint32_t>(i)) * most < magnitude;
-    const float ternary = chosen ? std::copysign(most, value) : 0.0f;
-    values[i] = std::bit_cast<std::uint32_t>(magnitude) < 0x7f800000u ? ternary : quiet;
+    const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]), magnitude = own & 0x7fffffffu;
+    const std::uint32_t finite = all_if(magnitude < not_finite);
+    const std::uint32_t chosen = all_if(bits.uniform(first + static_cast<std::uint32_t>(i)) * most < std::bit_cast<float>(magnitude));
+    const std::uint32_t ternary = ((own & 0x80000000u) | size) & chosen;
+    values[i] = std::bit_cast<float>((ternary & finite) | (quiet_nan & ~finite));
   }
 }
 
@@ -62,7 +63,7 @@ void decode(const std::vector<double>&, const VectorLayout& layout, std::span<co
   std::size_t tensor = 0;
   for_each_tensor(layout.tensors, q.size(), [&](std::size_t begin, std::size_t end) {
     const float own = most[tensor++];
-    const float values[] = {0.0f, own, -own, std::bit_cast<float>(0x7fc00000u)};
+    const float values[] = {0.0f, own, -own, std::bit_cast<float>(quiet_nan)};
     for (std::size_t i = begin; i < end; ++i) q[i] = values[codes[i]];
   });
 }
