@@ -58,6 +58,7 @@ CompressorEntry compressor_of(const char* name, const Rule& rule, const char* su
   return {.name = name,
           .summary = summary,
           .reference = reference,
+          .formula = "C(v)_i = the number of the format that is nearest to v_i, of two the even one",
           .message = "2 d for d parameters",
           .parameters = {error_feedback(false)},
           .all_reduce = CompressedAllReduce::sum,

@@ -95,6 +95,7 @@ const Register<CompressorEntry> entry({
     .name = "int8",
     .summary = "values in 8 bits, as multiples of each tensor's largest magnitude by 127",
     .reference = "Dettmers 2016",
+    .formula = "C(v)_i = v_i to the nearest multiple of m / 127, m the largest |v_i| of the tensor",
     .message = "d + 4 T for d parameters in T tensors",
     .parameters = {error_feedback(false)},
     .all_reduce = CompressedAllReduce::all_gather,

@@ -176,6 +176,7 @@ const Register<CompressorEntry> entry({
     .name = "qsgd",
     .summary = "values rounded at random to a few levels of their bucket's norm, so that the mean is right",
     .reference = "Alistarh et al. 2017",
+    .formula = "C(v)_i = sign(v_i) l_i n / s; l_i: s |v_i| / n rounded at random, n the bucket's norm, s the levels",
     .message = "⌈d ⌈lg(2 levels + 1)⌉ / 8⌉ + 4 ⌈d / bucket⌉ for d parameters",
     .parameters = {{.name = "levels",
                     .type = ValueType::count,

@@ -77,6 +77,7 @@ const Register<CompressorEntry> entry({
     .name = "random_k",
     .summary = "values at random places, the same on all workers, so that no indices are sent",
     .reference = "Konečný et al. 2016; Stich et al. 2018",
+    .formula = "C(v)_i = v_i if i is among k that are drawn, else 0; without error feedback times d / k",
     .message = "4 k for d parameters, k = max(1, round(fraction d))",
     .parameters = {{.name = "fraction",
                     .type = ValueType::fraction,

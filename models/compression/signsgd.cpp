@@ -108,6 +108,7 @@ const Register<CompressorEntry> entry({
     .name = "signsgd",
     .summary = "of each value its sign alone; with error feedback times each tensor's mean magnitude",
     .reference = "Bernstein et al. 2018; with error feedback Karimireddy et al. 2019",
+    .formula = "C(v)_i = sign(v_i); with error feedback sign(v_i) |v|₁ / d of each tensor of d values",
     .message = "⌈d / 8⌉ for d parameters; with error feedback 4 T more for T tensors",
     .parameters = {error_feedback(false)},
     .all_reduce = CompressedAllReduce::all_gather,
