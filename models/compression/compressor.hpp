@@ -31,6 +31,7 @@ struct VectorLayout {
 /// q = C(v + e), the value that arrives, with v's running statistics. The rest is rules::residual.
 struct CompressorEntry {
   std::string name, summary, reference;
+  std::string formula = {};  // of C, in one line
   std::string message = {};  // the bytes of a message, as a formula
   std::vector<Parameter> parameters = {};
   CompressedAllReduce all_reduce = CompressedAllReduce::sum;
