@@ -60,6 +60,7 @@ const Register<ElementwiseEntry> residual_entry({.name = "residual",
 const Register<CompressorEntry> none({.name = "none",
                                       .summary = "gradients and weights travel as they are",
                                       .reference = "",
+                                      .formula = "C(v) = v",
                                       .message = "4 d for d parameters, 2 d in 16 bits"});
 
 }  // namespace

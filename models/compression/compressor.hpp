@@ -31,6 +31,7 @@ struct VectorLayout {
 /// q = C(v + e), the value that arrives, with v's running statistics. The rest is rules::residual.
 struct CompressorEntry {
   std::string name, summary, reference;
+  std::string formula = {};  // of C, in one line
   std::string message = {};  // the bytes of a message, as a formula
   std::vector<Parameter> parameters = {};
   CompressedAllReduce all_reduce = CompressedAllReduce::sum;
@@ -38,6 +39,8 @@ struct CompressorEntry {
   const Rule* rule = nullptr;
   /// Scalars of the rule, without a number that is drawn.
   std::vector<double> (*scalars)(const Parameters& parameters) = nullptr;
+  /// True: q does not tell how large v is. Gradients may do without, weights may not. Null: it does.
+  bool (*size_is_lost)(const Parameters& parameters) = nullptr;
   /// Where something is drawn, the rule, `encode` and `decode` get the number of the draw as one more scalar, the last (draw_number).
   Draws draws = Draws::none;
   /// Bytes of a message.

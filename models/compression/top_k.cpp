@@ -121,6 +121,7 @@ const Register<CompressorEntry> entry({
     .name = "top_k",
     .summary = "only the largest values of a gradient, each with its index",
     .reference = "Aji & Heafield 2017; Stich et al. 2018",
+    .formula = "C(v)_i = v_i if |v_i| is among the k largest, else 0",
     .message = "8 k for d parameters, k = max(1, round(fraction d))",
     .parameters = {{.name = "fraction",
                     .type = ValueType::fraction,

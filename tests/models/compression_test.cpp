@@ -150,6 +150,7 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
   for (const CompressorEntry& entry : Registry<CompressorEntry>::instance().entries()) {
     if (!entry.rule) continue;
     CAPTURE(entry.name);
+    CHECK(!entry.formula.empty());
     CHECK(!entry.message.empty());
     CHECK(!entry.reference.empty());
     std::vector<double> scalars = scalars_of(entry);

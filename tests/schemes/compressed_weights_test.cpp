@@ -76,6 +76,14 @@ TEST_CASE("CHOCO's gamma is asked for with compression, and refused without") {
   CHECK(says(refusal_of({"training.compression={kind: top_k, direction: down}"}), "direction"));
 }
 
+TEST_CASE("what does not tell how far weights have moved is refused for them") {
+  CHECK(
+      says(refusal_of(with(by_server, {"training.compression=signsgd"})),
+           "training.compression.error_feedback: signsgd without it does not tell how far weights have moved, and local_sgd sends weights; "
+           "write true"));
+  CHECK(refusal_of(with(of_gradients, {"training.compression=signsgd"})).empty());
+}
+
 TEST_CASE("top_k of all values has the weights of uncompressed messages up to rounding, in both directions") {
   int variants = 0, same_order = 0, other = 0;
   for (const SchemeVariant& variant : all_scheme_variants()) {

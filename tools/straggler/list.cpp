@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const CompressorEntry& compressor) {
-  return {{"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
+  return {{"formula", compressor.formula}, {"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
 }
 
 std::vector<Entry> entries_of(const Group& group) {
