@@ -32,7 +32,9 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
                     (exchange == Exchange::none ? "sends nothing that " + kind.name + " could compress; take none"
                                                 : scheme_entry->not_compressible));
   Parameters parameters = complete(compressor->parameters, kind.parameters);
-  if (!scheme_entry->sends_gradients(of_scheme) && compressor->size_is_lost && compressor->size_is_lost(parameters))
+  // Gossip sends what estimates lack, as with error feedback.
+  if (!scheme_entry->sends_gradients(of_scheme) && exchange != Exchange::peers && compressor->size_is_lost &&
+      compressor->size_is_lost(parameters))
     throw_error(
         scenario, "training.compression.error_feedback",
         kind.name + " without it does not tell how far weights have moved, and " + scheme_entry->name + " sends weights; write true");
