@@ -62,7 +62,7 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
         CHECK(sent_by_workers(result.record) < sent_by_workers(plain.record));
         REQUIRE(result.record.compression_ratio);
         CHECK(*result.record.compression_ratio > 1);
-        CHECK(result.record.bytes_sent == result.record.bytes_received + result.record.bytes_lost);
+        check_bytes(result, false, false);  // a ring of few bytes moves unequal parts
       }
     }
   }
