@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/optimizers/optimizer.hpp"
+#include "sim/base/choice_table.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -12,8 +13,22 @@ Parameter error_feedback(bool by_default) {
   return {.name = "error_feedback",
           .type = ValueType::boolean,
           .fallback = by_default ? "true" : "false",
-          .meaning = "what a message leaves out is kept and added to the worker's next gradient: q = C(e + v), e <- e + v - q"};
+          .meaning = "what a message leaves out is kept and added to what the worker sends next: q = C(e + v), e <- e + v - q"};
 }
+
+namespace {
+enum class Direction { up, both };
+constexpr ChoiceTable<Direction> direction_choice("direction", {{Direction::up, "up"}, {Direction::both, "both"}});
+}  // namespace
+
+Parameter compressed_direction() {
+  return direction_choice.parameter(
+      Direction::up,
+      "up: what workers send to a server or to each other; both: what a server answers, too, as the difference "
+      "from what the worker holds");
+}
+
+bool compresses_answers(const Parameters& parameters) { return direction_choice.of(parameters) == Direction::both; }
 
 namespace {
 

@@ -50,7 +50,21 @@ struct CompressorEntry {
                  std::span<float> q) = nullptr;
 };
 
-/// Every compressor has it: e stays with the worker and is added to its next gradient.
+/// Every compressor has both. e stays with the worker and is added to what it sends next.
 Parameter error_feedback(bool by_default);
+/// up: messages to a server or to each other; both: a server's answers, too.
+Parameter compressed_direction();
+/// What the parameters say.
+bool compresses_answers(const Parameters& parameters);
+
+/// What lies in [begin, end) of those tensors, from `begin` on; of a tensor that is cut, the piece is a vector.
+std::vector<TensorInfo> tensors_within(std::span<const TensorInfo> tensors, std::size_t begin, std::size_t end);
+
+/// The rule of every compressor on pieces that follow one another, each compressed as a vector of its own; the result is zero before and
+/// behind them. Scalars: how many pieces, m; how long the whole vector is that their bounds are given for; m + 1 ascending bounds; the
+/// compressor's number, then its own scalars. A vector of another length n has its bounds at floor(n bound / whole).
+extern const Rule compressed_pieces;
+/// A number that names a compressor among scalars: below 2^53, the same in every build.
+double number_of(const CompressorEntry& compressor);
 
 }  // namespace straggler

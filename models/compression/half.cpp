@@ -60,7 +60,7 @@ CompressorEntry compressor_of(const char* name, const Rule& rule, const char* su
           .reference = reference,
           .formula = "C(v)_i = the number of the format that is nearest to v_i, of two the even one",
           .message = "2 d for d parameters",
-          .parameters = {error_feedback(false)},
+          .parameters = {error_feedback(false), compressed_direction()},
           .all_reduce = CompressedAllReduce::sum,
           .rule = &rule,
           .scalars = no_scalars,

@@ -97,7 +97,7 @@ const Register<CompressorEntry> entry({
     .reference = "Dettmers 2016",
     .formula = "C(v)_i = v_i to the nearest multiple of m / 127, m the largest |v_i| of the tensor",
     .message = "d + 4 T for d parameters in T tensors",
-    .parameters = {error_feedback(false)},
+    .parameters = {error_feedback(false), compressed_direction()},
     .all_reduce = CompressedAllReduce::all_gather,
     .rule = &int8_rule,
     .scalars = [](const Parameters&) { return std::vector<double>{}; },

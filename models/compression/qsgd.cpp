@@ -189,7 +189,7 @@ const Register<CompressorEntry> entry({
                     .fallback = "512",
                     .meaning = "consecutive values that share a norm",
                     .range = Range::between(1, 1e9)},
-                   error_feedback(false)},
+                   error_feedback(false), compressed_direction()},
     .all_reduce = CompressedAllReduce::all_gather,
     .rule = &qsgd_rule,
     .scalars = [](const Parameters& parameters) {

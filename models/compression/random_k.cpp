@@ -84,7 +84,7 @@ const Register<CompressorEntry> entry({
                     .fallback = "0.01",
                     .meaning = "k / d, share of the parameters that a message carries",
                     .range = Range::above_to(0, 1)},
-                   error_feedback(true)},
+                   error_feedback(true), compressed_direction()},
     .all_reduce = CompressedAllReduce::sum,
     .rule = &random_k_rule,
     .scalars = [](const Parameters& parameters) {

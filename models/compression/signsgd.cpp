@@ -110,7 +110,7 @@ const Register<CompressorEntry> entry({
     .reference = "Bernstein et al. 2018; with error feedback Karimireddy et al. 2019",
     .formula = "C(v)_i = sign(v_i); with error feedback sign(v_i) |v|₁ / d of each tensor of d values",
     .message = "⌈d / 8⌉ for d parameters; with error feedback 4 T more for T tensors",
-    .parameters = {error_feedback(false)},
+    .parameters = {error_feedback(false), compressed_direction()},
     .all_reduce = CompressedAllReduce::all_gather,
     .rule = &signsgd_rule,
     .scalars = [](const Parameters& parameters) { return std::vector<double>{parameters.flag("error_feedback") ? 1.0 : 0.0}; },

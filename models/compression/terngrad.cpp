@@ -82,7 +82,7 @@ const Register<CompressorEntry> entry({
     .reference = "Wen et al. 2017",
     .formula = "C(v)_i = m sign(v_i) with probability |v_i| / m, else 0; m the largest |v_i| of the tensor",
     .message = "⌈2 d / 8⌉ + 4 T for d parameters in T tensors",
-    .parameters = {error_feedback(false)},
+    .parameters = {error_feedback(false), compressed_direction()},
     .all_reduce = CompressedAllReduce::all_gather,
     .rule = &terngrad_rule,
     .scalars = [](const Parameters&) { return std::vector<double>{}; },

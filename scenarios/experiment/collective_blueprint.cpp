@@ -78,7 +78,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
 
   if (compression && compression->gathered && spec.algorithm != "auto" && spec.algorithm != "ring")
     throw_error(scenario, "cluster.network.collective.algorithm",
-                "gradients compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
+                "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
   std::uint64_t bytes = compression ? compression->bytes : model_bytes;
   if (spec.bucket && !compression) {

@@ -1,20 +1,20 @@
-// The blueprint's part that compresses: what a message does to gradients, and whose.
+// The blueprint's part that compresses: what a message does to gradients and weights, and whose.
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/base/suggest.hpp"
 
 namespace straggler {
 
 namespace {
 
-/// Names of the schemes of which some variant sends gradients.
-std::string schemes_that_send_gradients() {
-  std::vector<std::string> names;
-  for (const SchemeVariant& variant : all_scheme_variants())
-    if (variant.entry->sends_gradients(variant.parameters) && (names.empty() || names.back() != variant.entry->name))
-      names.push_back(variant.entry->name);
-  return joined(names);
+/// What a scheme needs where messages are compressed, it has there and only there.
+void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool compresses) {
+  for (const auto& [name, value] : entry.with_compression) {
+    if (scenario.training.scheme.parameters.has(name) == compresses) continue;
+    throw_error(scenario, "training.scheme." + name,
+                compresses ? entry.name + " needs it with training.compression; write " + name + ": " + value + ", or the like"
+                           : entry.name + " takes it only with training.compression; remove it, or compress messages");
+  }
 }
 
 }  // namespace
@@ -22,21 +22,41 @@ std::string schemes_that_send_gradients() {
 void Blueprint::resolve_compression(const Scenario& scenario) {
   const Kind& kind = scenario.training.compression;
   compressor = &Registry<CompressorEntry>::instance().at(kind.name);
+  check_parameters(scenario, *scheme_entry, compressor->rule != nullptr);
   if (!compressor->rule) return;
-  const Kind& scheme_kind = scenario.training.scheme;
-  if (!scheme_entry->sends_gradients(scheme_kind.parameters))
+  const Parameters& of_scheme = scenario.training.scheme.parameters;
+  const Exchange exchange = scheme_entry->exchange(of_scheme);
+  if (!scheme_entry->compressible(of_scheme))
     throw_error(scenario, "training.compression",
-                scheme_entry->name +
-                    (scheme_entry->exchange(scheme_kind.parameters) == Exchange::none ? " sends nothing" : " sends weights") + "; " +
-                    kind.name + " compresses gradients: take none, or a scheme that sends them (" + schemes_that_send_gradients() + ")");
-  const Parameters parameters = complete(compressor->parameters, kind.parameters);
+                scheme_entry->name + " " +
+                    (exchange == Exchange::none ? "sends nothing that " + kind.name + " could compress; take none"
+                                                : scheme_entry->not_compressible));
+  Parameters parameters = complete(compressor->parameters, kind.parameters);
+  const std::vector<TensorInfo> tensors = cost.tensors();
+  const std::uint64_t priced = priced_parameters();
   compression = std::make_unique<Compression>();
   compression->rule = compressor->rule;
   compression->scalars = compressor->scalars(parameters);
   compression->draws = compressor->draws;
-  compression->bytes = compressor->bytes(compression->scalars, {priced_parameters(), cost.tensors()});
+  compression->bytes = compressor->bytes(compression->scalars, {priced, tensors});
   compression->error_feedback = parameters.flag("error_feedback");
   compression->gathered = compressor->all_reduce == CompressedAllReduce::all_gather;
+  compression->in_pieces = &compressed_pieces;
+  compression->name = number_of(*compressor);
+  compression->fragment_bytes = [entry = compressor, scalars = compression->scalars, priced, tensors](const Fragment& fragment) {
+    const std::uint64_t begin = priced * fragment.index / fragment.count, end = priced * (fragment.index + 1) / fragment.count;
+    const std::vector<TensorInfo> within = tensors_within(tensors, begin, end);
+    return entry->bytes(scalars, {end - begin, within});
+  };
+  compression->of_weights = !scheme_entry->sends_gradients(of_scheme);
+  // An all-reduce has no answers, and gossip has none.
+  compression->answers =
+      compresses_answers(parameters) && (exchange == Exchange::server || (exchange == Exchange::peers && !compression->of_weights));
+  compression->all_begin = !scheme_entry->invites;
+  compression->common_versions = exchange == Exchange::all_reduce;
+  parameters.set("error_feedback", true);
+  compression->tracking_scalars = compressor->scalars(parameters);
+  compression->tracking_bytes = compressor->bytes(compression->tracking_scalars, {priced, tensors});
   plan.compression = compression.get();
 }
 

@@ -386,7 +386,8 @@ Explanation Experiment::explain() const {
   if (blueprint.compression) {
     out.compression = blueprint.compressor->name;
     out.compressed_bytes = blueprint.compression->bytes;
-    if (blueprint.gathers()) out.collective = "all-gather of compressed gradients around a ring";
+    out.compresses_answers = blueprint.compression->answers;
+    if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
   }
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;

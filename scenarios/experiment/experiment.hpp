@@ -55,8 +55,9 @@ struct Explanation {
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
   std::string aggregators;           // how many, for whom and where; empty: none
-  std::string compression;           // what a message does to gradients; empty: nothing
-  std::size_t compressed_bytes = 0;  // of a worker's gradient, beside message_bytes of what is sent whole
+  std::string compression;           // what a message does to gradients and weights; empty: nothing
+  std::size_t compressed_bytes = 0;  // of a worker's message, beside message_bytes of what is sent whole
+  bool compresses_answers = false;
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
   std::int64_t batch_per_worker = 0;
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number

@@ -80,6 +80,8 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
+  const auto sent = static_cast<double>(record.bytes_sent);
+  if (blueprint.compression && sent > 0) record.compression_ratio = (sent + record.spared_bytes) / sent;
   if (!blueprint.start_note.empty()) record.warnings.push_back(blueprint.start_note);
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);

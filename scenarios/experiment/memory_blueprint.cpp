@@ -44,8 +44,8 @@ std::size_t Blueprint::math_bytes() const {
   const std::size_t held = scheme_entry->workers_hold == WorkersHold::same_version  ? 0
                            : scheme_entry->workers_hold == WorkersHold::own_version ? 1
                                                                                     : 1 + state_vectors();
-  // Of a worker: what its messages carry and, with error feedback, what they leave out.
-  const std::size_t compressed = !compression ? 0 : compression->error_feedback ? 3 : 2;
+  // Of a worker: what its messages carry; with error feedback what they leave out; weights that it and its receivers hold.
+  const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->of_weights ? 1 : 0);
   // The latest version, its state, and what an update and an evaluation need for a while.
   const std::size_t vectors = 7 + (held + scheme_entry->worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));

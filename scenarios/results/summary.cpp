@@ -56,6 +56,7 @@ void add_bytes(Fields& fields, const RunRecord& record) {
   fields.count("bytes_received", record.bytes_received);
   fields.count("bytes_lost", record.bytes_lost);
   fields.count("statistics_bytes", record.statistics_bytes);
+  if (record.compression_ratio) fields.number("compression_ratio", record.compression_ratio);
   fields.count("samples_drawn", record.samples_drawn);
   fields.count("dropped_contributions", record.dropped.contributions);
   fields.count("dropped_samples", record.dropped.samples);

@@ -280,7 +280,7 @@ const Part<TrainingSpec>& training_part() {
                                       .fallback_kind = "sgd"}),
       within(&TrainingSpec::schedule, schedule_field()),
       kind(&TrainingSpec::compression, {.name = "compression",
-                                        .meaning = "what a message does to a worker's gradient; below",
+                                        .meaning = "what a message does to gradients and weights; below",
                                         .decides = true,
                                         .kind = KindGroup::compression,
                                         .fallback_kind = "none"}),

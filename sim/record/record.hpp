@@ -99,6 +99,8 @@ struct RunRecord {
   double epochs = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
+  double spared_bytes = 0;                     // that compression has taken off bytes_sent; negative: it has added some
+  std::optional<double> compression_ratio;     // bytes without compression / bytes_sent; none: nothing is compressed, or sent
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;

@@ -156,6 +156,7 @@ void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   record_.bytes_received = bytes_.received;
   record_.bytes_lost = bytes_.lost;
   record_.statistics_bytes = bytes_.statistics;
+  record_.spared_bytes = bytes_.spared;
   record_.weights_key = latest_with_value()->value.key().text();
   std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
   record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
@@ -179,10 +180,10 @@ void RunRecorder::warn() {
     return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
   });
   if (wasteful > 0)
-    record_.warnings.push_back(
-        std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
-        " workers computed more for nothing than for the model: what slow workers compute is given up, or comes too late to count; wait for "
-        "more of them, or give them smaller batches (nonblocking: counters: reset or a smaller minibatch)");
+    record_.warnings.push_back(std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
+                               " workers computed more for nothing than for the model: what slow workers compute is given up, or comes too "
+                               "late to count; wait for "
+                               "more of them, or give them smaller batches (nonblocking: counters: reset or a smaller minibatch)");
 }
 
 /// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.

@@ -50,6 +50,7 @@ struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
   std::uint64_t statistics = 0;  // of those sent: running statistics
   std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those under way
+  double spared = 0;             // that compression has taken off those sent; negative: it has added some
 };
 
 class RunRecorder {

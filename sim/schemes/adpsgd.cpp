@@ -100,6 +100,8 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) { return BipartiteGraph(parameters).unfit(plan.workers); },
+    .not_compressible = "sends weights to one worker after another, and these hold none to build a difference on; take none, or dpsgd with "
+                        "gamma (CHOCO-SGD)",
     .workers_hold = WorkersHold::own_version,  // measured: the state of its optimizer is made when a step needs it
     .worker_bytes = 2'300,
 });

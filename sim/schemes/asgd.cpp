@@ -31,7 +31,7 @@ constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in
 class ReadWeights {
  public:
   explicit ReadWeights(Node& node) : node_(node), read_(static_cast<std::size_t>(node.workers()), node.initial_weights()) {}
-  void sent(Rank worker, const Weights& weights) { read_[index_of(worker)] = node_.algebra().as_sent(weights); }
+  void sent(Rank worker, const Weights& weights) { read_[index_of(worker)] = node_.as_held_by(worker, weights); }
   /// A worker's new life began from weights that this server has not sent; real ranks have but one life.
   const Weights& of(const From<Gradient>& gradient) const {
     const Weights& sent = read_[index_of(gradient.sender)];
@@ -75,11 +75,11 @@ class Asgd final : public Scheme {
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
       }
-      if (read) read->sent(arrived.sender, weights);
       if (answers_ == Answers::at_once)
         node.post(arrived.sender, weights);
       else
         co_await node.send(arrived.sender, weights);
+      if (read) read->sent(arrived.sender, weights);
     }
   }
 

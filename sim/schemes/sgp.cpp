@@ -152,6 +152,8 @@ const Register<SchemeEntry> entry({
     .versions = [](const Parameters&) { return Versions::lockstep; },
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
+    .not_compressible = "sends weights to one worker after another, and these hold none to build a difference on; take none, or dpsgd with "
+                        "gamma (CHOCO-SGD)",
     .workers_hold = WorkersHold::own_weights,
     .worker_bytes = 3'600,
 });

@@ -21,6 +21,8 @@ class Books {
     recorder_.bytes().received += bytes;
     if (world_.is_worker(rank)) recorder_.worker(rank).bytes_received += bytes;
   }
+  /// What compression has taken off those sent.
+  void spared(double bytes) { recorder_.bytes().spared += bytes; }
   void lost(std::uint64_t bytes) { recorder_.bytes().lost += bytes; }
   /// Of those sent: running statistics.
   void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }

@@ -16,7 +16,7 @@ Time Coding::span(Rank rank, const Payload& payload) const {
   if (!costs_ || !compressed_form(payload)) return Time();
   const SimulatedCluster& cluster = world_.cluster;
   const auto* gradient = std::get_if<Gradient>(&payload);
-  const Fragment fragment = gradient ? (*gradient)->fragment() : Fragment();
+  const Fragment fragment = gradient ? (*gradient)->fragment() : std::get<Weights>(payload)->fragment();
   const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers) : 1;
   const double per_byte = world_.is_worker(rank) ? cluster.coding_seconds_per_byte[index_of(rank)] : cluster.server_coding_seconds_per_byte;
   return Time::from_seconds(per_byte / shards * static_cast<double>(fragment.share_of(cluster.state_bytes)));

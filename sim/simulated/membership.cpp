@@ -185,7 +185,7 @@ void Membership::start(Rank worker) {
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
-  node.forget_residual();
+  node.forget_messages();
   node.forget_kept();
   reductions_.start(node);
   workers_.set_state(worker, State::member);

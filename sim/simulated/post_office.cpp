@@ -9,6 +9,15 @@
 
 namespace straggler {
 
+namespace {
+std::uint64_t pair_of(Rank node, Rank worker) { return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker); }
+
+const WeightsDifference* difference_in(const Payload& payload) {
+  const auto* weights = std::get_if<Weights>(&payload);
+  return weights ? (*weights)->difference() : nullptr;
+}
+}  // namespace
+
 /// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
 /// by side; it has arrived when the last of them has. Running statistics are a second message, which leaves when the last byte of what
 /// they belong to has left; the two are handed over together.
@@ -29,6 +38,7 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   bool second : 1 = false;          // the running statistics have begun to leave
   bool state_transfer : 1 = false;  // what a worker needs to start from: not for its mailbox
   bool sharded : 1 = false;         // to or from several servers
+  bool waits : 1 = false;           // it is there, but what left before it is not
   std::uint32_t flows_left = 0;
   SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
   union {
@@ -90,6 +100,7 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
   auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
   delivery->operation = operation;
   if (operation) operation->in_flight = delivery.get();
+  if (may_be_overtaken(*delivery)) whole_[pair_of(from, to.rank)] = {delivery.get()};
   dispatch(std::move(delivery));
 }
 
@@ -108,6 +119,7 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
 void PostOffice::transmit(Delivery& delivery) {
   books_.begin_flight(delivery.from);
   books_.begin_flight(delivery.to);
+  books_.spared(wire_bytes_.spared_of(delivery.payload));
   start_flows(delivery, wire_bytes_.main_of(delivery.payload));
 }
 
@@ -174,13 +186,49 @@ void PostOffice::drained(Delivery& delivery) {
   world_.queue().after(rest, delivery);
 }
 
+/// Whole weights, where later ones are differences.
+bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
+  const Compression* const compression = workers_.plan().compression;
+  return compression && (compression->answers || (compression->of_weights && world_.is_worker(delivery.from))) &&
+         std::holds_alternative<Weights>(delivery.payload) && !difference_in(delivery.payload);
+}
+
+/// It has arrived before the whole weights that left before it.
+bool PostOffice::overtakes(const Delivery& delivery) {
+  if (whole_.empty() || !difference_in(delivery.payload)) return false;
+  const auto before = whole_.find(pair_of(delivery.from, delivery.to));
+  if (before == whole_.end()) return false;
+  return before->second.awaited = true;
+}
+
+/// It has arrived, or is lost: what waited for it is next.
+void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
+  if (whole_.empty()) return;
+  const auto known = whole_.find(pair_of(from, to));
+  if (known == whole_.end() || known->second.message != gone) return;
+  const bool awaited = known->second.awaited;
+  whole_.erase(known);
+  if (!awaited) return;
+  for (InFlightMessage& message : in_flight_) {
+    auto& delivery = static_cast<Delivery&>(message);
+    if (!delivery.waits || delivery.from != from || delivery.to != to) continue;
+    delivery.waits = false;
+    world_.queue().after(Time(), delivery);
+  }
+}
+
 void PostOffice::delivered(Delivery& delivery) {
+  if (overtakes(delivery)) {
+    delivery.waits = true;
+    return;
+  }
   books_.received(delivery.to, sent_bytes(delivery));
   books_.end_flight(delivery.from);
   books_.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
+  let_follow(&delivery, delivery.from, delivery.to);
   hand_over(std::move(message));
 }
 
@@ -203,6 +251,7 @@ void PostOffice::lose(Delivery& delivery) {
   }
   delivery.unlink();
   const MessagePointer message(&delivery);
+  let_follow(&delivery, delivery.from, delivery.to);
   if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
 }
 
@@ -255,10 +304,6 @@ void PostOffice::received(MailOperation& operation) {
   taken(operation);
   handle(operation);
 }
-
-namespace {
-std::uint64_t pair_of(Rank node, Rank worker) { return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker); }
-}  // namespace
 
 void PostOffice::taken(const MailOperation& operation) {
   const Rank from = operation.message->from;

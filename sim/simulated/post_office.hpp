@@ -107,6 +107,10 @@ class PostOffice {
   void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
   void lose(Delivery& delivery);
+  // A difference of weights is smaller than whole weights, and must not overtake them on their way.
+  bool may_be_overtaken(const Delivery& delivery) const;
+  bool overtakes(const Delivery& delivery);
+  void let_follow(const Delivery* gone, Rank from, Rank to);
   /// What of it has begun to leave.
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
@@ -126,7 +130,12 @@ class PostOffice {
   InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know
   Carriage carriage_;                            // scratch
   InFlight in_flight_;
-  SparseArray<Mailbox<MessagePointer>> mail_;  // [ranks]
+  struct Whole {
+    const Delivery* message = nullptr;
+    bool awaited = false;  // some are there that left later
+  };
+  std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is under way and may be overtaken
+  SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last

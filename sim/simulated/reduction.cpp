@@ -28,6 +28,14 @@ std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payloa
   return in_buckets(operation, payload) ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
 }
 
+double Reduction::spared_per_byte(const Payload& payload, std::size_t members) const {
+  const auto bytes = static_cast<double>(wire_bytes_.main_of(payload));
+  if (!compressed_form(payload) || bytes == 0) return 0;
+  const double whole = bytes + wire_bytes_.spared_of(payload);
+  // A rank sends (p - 1) / p of 2 n bytes to reduce them, or p - 1 times n to gather them.
+  return (world_.cluster.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
+}
+
 std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members) const {
   std::vector<std::uint32_t> ranks(members.begin(), members.end());
   for (std::size_t server = 0; server < world_.cluster.shape.servers; ++server)
@@ -66,7 +74,7 @@ std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>
   const bool sent = payloads.size() > 1;  // one alone sends nothing
   for (const Payload* payload : payloads) parts.push_back(sent ? algebra.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
   T mean = algebra.mean(parts, algebra.all_reduce_rule());
-  if (sent) mean = algebra.as_sent(std::move(mean));
+  if (sent && !compressed_form(*payloads.front())) mean = algebra.as_sent(std::move(mean));
   if constexpr (std::is_same_v<T, Gradient>) mean.edit().summed_apart();
   T others = mean;
   if (!workers_.change()) drop_contributions(others);

@@ -46,6 +46,9 @@ class Reduction {
   static bool gathers(const Operation& operation) { return operation.kind() == Operation::Kind::all_gather; }
   std::size_t pieces_of(const Operation& operation, const Payload& payload) const;
   std::uint64_t bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const;
+  /// What compression takes off each byte that so many members send: an all-reduce of what is whole, around a ring, would have sent the
+  /// rest. 0: nothing is compressed.
+  double spared_per_byte(const Payload& payload, std::size_t members) const;
   /// Of the fabric, by rank in the schedule: the members, then the servers.
   std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
   std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;

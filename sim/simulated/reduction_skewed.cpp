@@ -77,6 +77,7 @@ void ReductionSkewed::open(const Slot& slot) {
   Piece& piece = pieces_.emplace_back();
   piece.last = slot.piece + 1 == pieces_of(*slot.operation, *slot.payload);
   piece.statistics = piece.last && wire_bytes_.statistics_of(*slot.payload) > 0;
+  piece.spared_per_byte = piece.statistics ? 0 : spared_per_byte(*slot.payload, count());
   piece.unfinished = schedule.ranks();
   const std::uint64_t number = run_.open(schedule, ranks_);
   ++opened_;
@@ -86,6 +87,7 @@ void ReductionSkewed::open(const Slot& slot) {
 void ReductionSkewed::posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) {
   books_.sent(static_cast<Rank>(from), bytes);
   if (piece(collective).statistics) books_.recorder().bytes().statistics += bytes;
+  books_.spared(piece(collective).spared_per_byte * static_cast<double>(bytes));
   under_way_ += bytes;
   books_.begin_flight(static_cast<Rank>(from));
   books_.begin_flight(static_cast<Rank>(to));

@@ -39,6 +39,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   /// Under way, in the order of beginning: what all workers' n-th piece is.
   struct Piece {
     bool last = false, statistics = false;
+    double spared_per_byte = 0;
     std::size_t unfinished = 0;  // ranks, servers too
   };
 

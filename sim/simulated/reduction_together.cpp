@@ -141,6 +141,7 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   const std::uint64_t bytes = bytes_of_piece(*first.operation, *first.payload, piece);
   const bool last = piece + 1 == pieces_of(*first.operation, *first.payload);
   const bool statistics = last && wire_bytes_.statistics_of(*first.payload) > 0;
+  const double spared = statistics ? 0 : spared_per_byte(*first.payload, members_.size());
   std::vector<std::uint64_t> blocks = blocks_of(piece);
   busy_ = true;
   last_ = last;
@@ -175,6 +176,7 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
   books_.recorder().bytes().sent += plan_->all - workers_sent;  // by servers
   if (statistics) books_.recorder().bytes().statistics += plan_->all;
+  books_.spared(spared * static_cast<double>(plan_->all));
   under_way_ += plan_->all;
   if (stepwise_)
     stepwise_->start(*plan_->schedule, costs_, plan_->ranks);

@@ -73,7 +73,7 @@ void Workers::rest(Rank worker) {
   begin_life(worker);
   if (nodes_.find(index_of(worker)) == nullptr) return;
   node(worker).reset_optimizer();
-  node(worker).forget_residual();
+  node(worker).forget_messages();
 }
 
 void Workers::take_down() {

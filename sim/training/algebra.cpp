@@ -129,14 +129,14 @@ Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) con
 }
 
 Weights Algebra::as_sent(Weights weights) const {
-  if (!plan_.rounding) return weights;
+  if (!plan_.rounding || weights->difference()) return weights;
   const Handle whole = weights->value;
   weights.edit().value = lineage_.elementwise(*plan_.rounding, std::array{whole});
   return weights;
 }
 
 Gradient Algebra::as_sent(Gradient gradient) const {
-  if (!plan_.rounding || !gradient->of_weights()) return gradient;
+  if (!plan_.rounding || !gradient->of_weights() || gradient->more.get().compressed) return gradient;
   return replaced(gradient, lineage_.elementwise(*plan_.rounding, std::array{gradient->value()}));
 }
 
@@ -215,6 +215,14 @@ Handle Algebra::combination(const std::vector<Term>& terms) const {
   if (vectors.empty()) return {};
   if (vectors.size() == 1 && factors.front() == 1) return vectors.front();
   return lineage_.elementwise(rules::weighted_mean, vectors, factors);
+}
+
+Handle Algebra::move(const Handle& from, const Handle& to) const {
+  return lineage_.elementwise(rules::corrected, std::array{to, from}, {1, -1});
+}
+
+Handle Algebra::moved(const Handle& from, const Handle& move) const {
+  return lineage_.elementwise(rules::corrected, std::array{move, from}, {1, 1});
 }
 
 Handle Algebra::product(const std::vector<Handle>& vectors) const { return lineage_.elementwise(rules::product, vectors); }

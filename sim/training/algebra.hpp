@@ -41,6 +41,10 @@ class Algebra {
 
   /// Σ factor · vector, of vectors that are no payload of their own: control variates. Empty if all of them are.
   Handle combination(const std::vector<Term>& terms) const;
+  /// to - from, with the running statistics of `to`: how weights have moved.
+  Handle move(const Handle& from, const Handle& to) const;
+  /// The same move from there, with its running statistics: where move(from, to) leads from `from` is `to`, up to rounding.
+  Handle moved(const Handle& from, const Handle& move) const;
   /// The product of vectors, number by number.
   Handle product(const std::vector<Handle>& vectors) const;
   /// The gradient with another value: same weights, samples and contributions. Running statistics are the caller's.
@@ -69,7 +73,7 @@ class Algebra {
   std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights) const;
 
   /// What arrives of a payload: a message carries weights in the precision of the run, and what was derived from them. Gradients are in it
-  /// already, attached vectors are always sent whole.
+  /// already, attached vectors are always sent whole, and what is compressed arrives as it is.
   Weights as_sent(Weights weights) const;
   Gradient as_sent(Gradient gradient) const;
   Samples as_sent(Samples samples) const { return samples; }

@@ -1,6 +1,7 @@
-// What a message does to a gradient, where the run compresses them.
+// What a message does to a gradient or to weights, where the run compresses them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/lineage/draws.hpp"
@@ -8,8 +9,10 @@
 
 namespace straggler {
 
-/// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next gradient. What arrives is q, a vector
-/// as long as v.
+struct Fragment;
+
+/// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next message. What arrives is q, a vector
+/// as long as v. Of weights v is what they differ by from those that both sides hold (docs/decisions/043).
 struct Compression {
   const Rule* rule = nullptr;   // (v[, e]) -> q
   std::vector<double> scalars;  // followed by the draw's number, where something is drawn
@@ -17,6 +20,21 @@ struct Compression {
   std::uint64_t bytes = 0;  // of a message; running statistics come on top
   bool error_feedback = false;
   bool gathered = false;  // an all-reduce is an all-gather: each rank gets all q and takes their mean itself
+  /// The rule on pieces, each alone: how many, the length that their bounds are given for, the bounds, `name`, then `scalars`.
+  const Rule* in_pieces = nullptr;
+  double name = 0;  // the compressor's, as a number
+  /// Of a message that carries a fragment; the whole vector's are `bytes`.
+  std::function<std::uint64_t(const Fragment&)> fragment_bytes;
+  /// What a message left out is in the next one anyway, where the difference to what the receiver holds is sent: the rule as with error
+  /// feedback. Its scalars, and the bytes of a message.
+  std::vector<double> tracking_scalars;
+  std::uint64_t tracking_bytes = 0;
+  bool of_weights = false;       // workers send weights, or differences of weights
+  bool answers = false;          // weights that a server sends are compressed, too
+  bool all_begin = false;        // every node acts from the beginning, and then holds the initial weights
+  bool common_versions = false;  // all workers publish each version, and hold it
+  /// Weights travel as differences from those that both sides hold.
+  bool differences() const { return of_weights || answers; }
 };
 
 }  // namespace straggler

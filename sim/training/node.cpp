@@ -125,15 +125,6 @@ std::vector<Rank> Node::group() const {
   return ranks;
 }
 
-Weights Node::initial_weights() {
-  if (!start_->value.empty()) return start_;
-  if (!context_.initial->value.empty()) return context_.initial;
-  WeightsState& weights = context_.initial.edit();
-  weights.value = context_.lineage.initial();
-  weights.participants = context_.plan.workers;
-  return context_.initial;
-}
-
 DrawnBatch Node::next_batch(std::int64_t samples) {
   const DrawnBatch batch = draw(self_, own_, samples, true);
   last_position_ = batch.position;

@@ -58,9 +58,6 @@ class Node final : public Participant {
   /// Those of round 0, drawn among the workers that are in at the beginning: the same on every node, whenever it asks.
   std::shared_ptr<const std::vector<Rank>> first_clients(Pool pool, std::int64_t count) const;
 
-  /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
-  /// after a crash, the weights that it was sent.
-  Weights initial_weights();
   /// A new batch: the next `samples` of this worker's sequence; fewer at the end of a pass (TrainingPlan::pass_samples).
   DrawnBatch next_batch(std::int64_t samples);
   /// The same samples as another part of the batch that was begun last: it shares that batch's jitter.
@@ -155,23 +152,23 @@ class Node final : public Participant {
   /// An answer to that life, From::sender; dropped if it is over.
   template <class T>
   Pending<SendOperation> send(Peer to, const T& payload) {
-    return Pending<SendOperation>(slot_, *this, to, arriving(payload));
+    return Pending<SendOperation>(slot_, *this, to, arriving(payload, to));
   }
   template <class T>
   void post(Peer to, const T& payload) {
-    backend().post(self_, to, arriving(payload));
+    backend().post(self_, to, arriving(payload, to));
   }
   /// Posts to every member but this node, in rank order: no answer, it reaches whichever life is in.
   template <class T>
   void broadcast(const T& payload) {
-    const Payload same = arriving(payload);
-    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, same);
+    const std::optional<Payload> same = the_same_for_all(payload);
+    for (Rank rank = 0; rank < workers(); ++rank) broadcast_to(rank, payload, same);
   }
   /// The same to those of `ranks` that are members.
   template <class T>
   void broadcast(const T& payload, std::span<const Rank> ranks) {
-    const Payload same = arriving(payload);
-    for (const Rank rank : ranks) broadcast_to(rank, same);
+    const std::optional<Payload> same = the_same_for_all(payload);
+    for (const Rank rank : ranks) broadcast_to(rank, payload, same);
   }
   void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
@@ -195,7 +192,7 @@ class Node final : public Participant {
   /// n-th calls of its workers belong together. Who fails is not waited for; who comes back: sim/simulated/reduction_group.hpp.
   template <class T>
   Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
-    return Pending<AllReduceOperation<T>>(slot_, *this, as_contribution(mine), proper(group));
+    return Pending<AllReduceOperation<T>>(slot_, *this, brought(as_contribution(mine), proper(group)), proper(group));
   }
   /// What every worker brings, in rank order, known to all of them at the end. It queues with all-reduces, as one of them. Weights are
   /// gathered with what has been contributed to them, and are no contribution by themselves. Under faults the list has what those brought
@@ -252,17 +249,33 @@ class Node final : public Participant {
   RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   template <class T>
-  Payload arriving(const T& payload) {
-    return Payload(algebra().as_sent(as_contribution(payload)));
+  Payload arriving(const T& payload, Peer to) {
+    if constexpr (std::is_same_v<T, Weights>)
+      return Payload(outgoing(as_contribution(payload), to));
+    else
+      return Payload(algebra().as_sent(as_contribution(payload)));
+  }
+  /// None where each receiver gets weights of its own, as compressed answers are.
+  template <class T>
+  std::optional<Payload> the_same_for_all(const T& payload) {
+    if (std::is_same_v<T, Weights> && plan().compression && plan().compression->answers) return std::nullopt;
+    return arriving(payload, Peer(0, Peer::any_life));
+  }
+  template <class T>
+  T brought(T mine, const RankGroup& group) {
+    if constexpr (std::is_same_v<T, Weights>) mine = outgoing(std::move(mine), group);
+    return mine;
   }
   Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
-  void broadcast_to(Rank rank, const Payload& what) {
-    if (rank != self_ && is_member(rank)) backend().post(self_, Peer(rank, Peer::any_life), Payload(what));
+  template <class T>
+  void broadcast_to(Rank rank, const T& payload, const std::optional<Payload>& same) {
+    if (rank == self_ || !is_member(rank)) return;
+    const Peer to(rank, Peer::any_life);
+    backend().post(self_, to, same ? Payload(*same) : arriving(payload, to));
   }
 
   Drawing own_;
   std::uint64_t last_position_ = 0;  // of the batch drawn last
-  Weights start_;                    // of a worker that came later
 };
 
 }  // namespace straggler

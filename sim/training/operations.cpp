@@ -110,6 +110,9 @@ PublishOperation::PublishOperation(Participant& node, const Weights& given) : Op
   if (weights.attached().empty()) weights.more.reset();
 }
 
-Weights PublishOperation::await_resume() { return std::move(weights_); }
+Weights PublishOperation::await_resume() {
+  node().published(weights_);
+  return std::move(weights_);
+}
 
 }  // namespace straggler

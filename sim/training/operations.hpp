@@ -127,6 +127,12 @@ class ReceiveOperationBase : public MailOperation {
   ~ReceiveOperationBase() = default;
   void note_choice() const;
   Peer sender() const;
+  template <class T>
+  T taken() {
+    T what = std::get<T>(std::move(message->payload));
+    if constexpr (std::is_same_v<T, Weights>) node().received(what, message->from);
+    return what;
+  }
 
  private:
   void prepare() final;
@@ -146,7 +152,7 @@ class ReceiveOperation final : public ReceiveOperationBase {
   ReceiveOperation(Participant& owner, Rank from) : ReceiveOperationBase(owner, from, payload_kind<T>()) {}
   From<T> await_resume() {
     note_choice();
-    return From<T>(std::get<T>(std::move(message->payload)), sender());
+    return From<T>(taken<T>(), sender());
   }
 };
 
@@ -157,9 +163,8 @@ class ArrivalOperation final : public ReceiveOperationBase {
   explicit ArrivalOperation(Participant& owner) : ReceiveOperationBase(owner, anyone, straggler::payload_kind<T>(), true) {}
   std::optional<From<T>> await_resume() {
     note_choice();
-    T* const what = std::get_if<T>(&message->payload);
-    if (!what) return std::nullopt;
-    return From<T>(std::move(*what), sender());
+    if (!std::holds_alternative<T>(message->payload)) return std::nullopt;
+    return From<T>(taken<T>(), sender());
   }
 };
 
@@ -267,9 +272,6 @@ class CellStepOperation final : public CellOperation {
   Gradient gradient_;
 };
 
-/// Workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
-using RankGroup = std::shared_ptr<const std::vector<Rank>>;
-
 /// An all-reduce or an all-gather over the workers of a group.
 class CollectiveOperation : public Operation {
  public:
@@ -295,7 +297,9 @@ class AllReduceOperation final : public CollectiveOperation {
       : CollectiveOperation(owner, Kind::all_reduce, Payload(std::move(mine)), std::move(among)) {}
   T await_resume() {
     if (!group()) node().reduction_taken();
-    return std::get<T>(std::move(payload));
+    T mean = std::get<T>(std::move(payload));
+    if constexpr (std::is_same_v<T, Weights>) node().averaged(mean, group());
+    return mean;
   }
 };
 

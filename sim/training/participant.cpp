@@ -15,38 +15,13 @@ double Participant::epochs_at(const Weights& weights) const {
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }
 
-std::vector<double> Participant::compression_scalars(const Gradient& gradient) {
-  std::vector<double> scalars = plan().compression->scalars;
-  switch (plan().compression->draws) {
-    case Draws::none:
-      break;
-    case Draws::message:
-      scalars.push_back(draw_number(plan().seed, self_, messages_));
-      break;
-    case Draws::version:
-      scalars.push_back(draw_number(plan().seed, gradient->version()));
-      break;
-  }
-  ++messages_;
-  return scalars;
-}
-
-Gradient Participant::outgoing(const Gradient& gradient) {
-  const Compression* const compression = plan().compression;
-  if (!compression || !is_worker() || gradient->value().empty() || gradient->of_weights()) return gradient;
-  if (workers() == 1 && backend().reduces()) return gradient;
-  const Handle whole = gradient->value();
-  std::vector<Handle> inputs = {whole};
-  if (residual_) inputs.push_back(*residual_);
-  std::vector<double> scalars = compression_scalars(gradient);
-  const Handle sent = lineage().elementwise(*compression->rule, inputs, scalars);
-  if (compression->error_feedback) {
-    inputs.insert(inputs.begin() + 1, sent);
-    residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, inputs));
-  }
-  Gradient out = algebra().replaced(gradient, sent);
-  out.edit().more.edit().compressed = CompressedForm{compression->bytes, std::move(scalars)};
-  return out;
+Weights Participant::initial_weights() {
+  if (!start_->value.empty()) return start_;
+  if (!context_.initial->value.empty()) return context_.initial;
+  WeightsState& weights = context_.initial.edit();
+  weights.value = context_.lineage.initial();
+  weights.participants = context_.plan.workers;
+  return context_.initial;
 }
 
 OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }

@@ -9,6 +9,7 @@
 
 #include "sim/training/algebra.hpp"
 #include "sim/training/backend.hpp"
+#include "sim/training/exchanged_weights.hpp"
 #include "sim/training/operation.hpp"
 #include "sim/training/plan.hpp"
 
@@ -91,10 +92,33 @@ class Participant {
   /// What a server or an all-reduce gets of this worker's gradient: compressed, where the run compresses gradients. One worker alone brings
   /// its gradient to an all-reduce whole.
   Gradient outgoing(const Gradient& gradient);
-  /// What the messages of an earlier life have left out is lost.
-  void forget_residual() { residual_.reset(); }
-  /// Scalars of the compressor's rule for the next message.
-  std::vector<double> compression_scalars(const Gradient& gradient);
+  /// What a message to `to` carries of these weights: a difference where the run compresses, else the weights as messages carry them.
+  Weights outgoing(Weights weights, Peer to);
+  /// What an all-reduce of the group gets of these weights. One worker alone brings them whole.
+  Weights outgoing(Weights weights, const RankGroup& group);
+  /// What a worker's neighbours know of its weights: x̂ ← x̂ + q, q = C(weights - x̂). To send it is to send q. Its value is x̂. Only where
+  /// the run compresses.
+  Weights estimate(const Weights& weights);
+  /// The weights as that node holds them to whom they were sent last.
+  Weights as_held_by(Rank rank, const Weights& sent) const;
+  /// For operations: these have come, have been averaged, or are published.
+  void received(Weights& weights, Rank from) {
+    if (sends_differences()) note_received(weights, from);
+  }
+  void averaged(Weights& mean, const RankGroup& group) {
+    if (sends_differences()) note_averaged(mean, group);
+  }
+  void published(const Weights& weights) {
+    if (sends_differences() && plan().compression->common_versions) exchanged().common = weights->value;
+  }
+  /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
+  /// after a crash, the weights that it was sent.
+  Weights initial_weights();
+  /// A life is over: what its messages have left out is lost, and so is what it knew of others' weights.
+  void forget_messages() {
+    residual_.reset();
+    exchanged_.reset();
+  }
   /// What a client keeps on its device from one invitation to the next, also when it goes away in between; a crash empties it. It is empty
   /// at first.
   Handle& kept() {
@@ -112,6 +136,7 @@ class Participant {
 
  protected:
   ~Participant() = default;
+  bool begins_later() const { return !start_->value.empty(); }
 
   NodeContext& context_;
   OperationSlot slot_;
@@ -121,7 +146,25 @@ class Participant {
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
   std::uint64_t messages_ = 0;            // that were compressed
   std::unique_ptr<Handle> kept_;          // null: nothing
-  std::unique_ptr<Handle> residual_;      // what messages have left out (Compression); null: nothing yet
+  std::unique_ptr<Handle> residual_;      // what messages have left out of gradients (Compression); null: nothing yet
+  Weights start_;                         // of a worker that came later
+
+ private:
+  bool sends_differences() const { return plan().compression && plan().compression->differences(); }
+  ExchangedWeights& exchanged() {
+    if (!exchanged_) exchanged_ = std::make_unique<ExchangedWeights>();
+    return *exchanged_;
+  }
+  /// Scalars of the compressor's rule for the next message, of what was made at weights of that version.
+  std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
+  /// The weights as base + q. `residual` null: what q leaves out is in the next difference anyway.
+  Weights as_difference(const Weights& weights, const Handle& base, Handle* residual);
+  Weights as_answer(Weights weights, Peer to);
+  bool knows_estimate(Rank rank);
+  void note_received(Weights& weights, Rank from);
+  void note_averaged(Weights& mean, const RankGroup& group);
+
+  std::unique_ptr<ExchangedWeights> exchanged_;  // null: nothing yet
 };
 
 }  // namespace straggler

@@ -10,6 +10,10 @@ Handle find_attached(const AttachedVectors& vectors, std::string_view name) {
 }
 
 const CompressedForm* compressed_form(const Payload& payload) {
+  if (const auto* weights = std::get_if<Weights>(&payload)) {
+    const WeightsDifference* const difference = (*weights)->difference();
+    return difference ? &difference->form : nullptr;
+  }
   const auto* gradient = std::get_if<Gradient>(&payload);
   return gradient && (*gradient)->more.get().compressed ? &*(*gradient)->more.get().compressed : nullptr;
 }

@@ -30,6 +30,9 @@ struct Peer {
   std::uint32_t life;
 };
 
+/// Workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
+using RankGroup = std::shared_ptr<const std::vector<Rank>>;
+
 /// A batch, or a mini-batch of it, and where its samples lie in the worker's own work, which jitter follows.
 struct DrawnBatch : Batch {
   std::uint64_t work = 0;  // samples that the worker has drawn before, which is not `position` where workers draw from one pool
@@ -130,6 +133,19 @@ struct Fragment {
   bool operator==(const Fragment&) const = default;
 };
 
+/// How a compressed vector travels.
+struct CompressedForm {
+  std::uint64_t bytes = 0;      // on the wire
+  std::vector<double> scalars;  // of the compressor's rule, with the number of a draw
+};
+
+/// Weights that travel as a difference from others, which their receiver holds: they are base + change, and `change` is sent.
+struct WeightsDifference {
+  Handle base, change;  // empty: it has arrived
+  CompressedForm form;
+  Key of;  // of the value that it leads to
+};
+
 struct WeightsState : pool::Pooled {
   std::uint32_t sharers = 0;
   std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules reckon with it
@@ -141,7 +157,8 @@ struct WeightsState : pool::Pooled {
     Contributions made;  // applied since that version, not yet published
     AttachedVectors attached;
     Fragment fragment;
-    std::shared_ptr<PushWeight> push_weight;  // that travels with them; null: none
+    std::shared_ptr<PushWeight> push_weight;              // that travels with them; null: none
+    std::shared_ptr<const WeightsDifference> difference;  // null: whole
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
@@ -149,16 +166,15 @@ struct WeightsState : pool::Pooled {
   const Fragment& fragment() const { return more.get().fragment; }
   /// Of push-sum, for the one who receives it: taken out once. Null: none.
   PushWeight* push_weight() const { return more.get().push_weight.get(); }
+  /// How they travel, or have travelled; null: whole. What was derived from them since is no such message.
+  const WeightsDifference* difference() const {
+    const WeightsDifference* const own = more.get().difference.get();
+    return own && own->of == value.key() ? own : nullptr;
+  }
 };
 
 /// Model parameters.
 struct Weights : Shared<WeightsState> {};
-
-/// How a compressed vector travels.
-struct CompressedForm {
-  std::uint64_t bytes = 0;      // on the wire
-  std::vector<double> scalars;  // of the compressor's rule, with the number of a draw
-};
 
 /// One worker's gradient of one batch; a mean, a sum or anything derived from some has `more`.
 class GradientState : public pool::Pooled {

@@ -151,8 +151,13 @@ struct SchemeEntry {
     return std::string();
   };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
-  /// True: what workers send, or bring to an all-reduce, are gradients, which training.compression may compress.
+  /// True: what workers send, or bring to an all-reduce, are gradients; else it is weights, if it is anything. training.compression
+  /// compresses gradients as they are, and weights as what they differ by from those that both sides hold.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
+  /// Parameters that it needs where training.compression is set, and refuses elsewhere, each with a value to try.
+  ParameterTexts with_compression = {};
+  /// Why its messages cannot be compressed, and what would be right; empty: they can, if there are any.
+  std::string not_compressible = {};
   /// How many of the plan's workers a server invites to a round. The others wait, and act only when a message reaches them; who is invited
   /// to the first round follows from the seed (Node::first_clients). None: every worker acts from the beginning.
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
@@ -177,6 +182,8 @@ struct SchemeEntry {
   };
 
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
+  /// training.compression applies.
+  bool compressible(const Parameters& given) const { return exchange(given) != Exchange::none && not_compressible.empty(); }
   /// Workers call collectives.
   bool all_reduces(const Parameters& given) const { return exchange(given) == Exchange::all_reduce || reduces(given); }
 };

@@ -21,6 +21,14 @@ struct WireBytes {
     return statistics == 0 ? 0 : std::visit([this](const auto& what) { return behind(what); }, payload);
   }
   std::uint64_t all_of(const Payload& payload) const { return main_of(payload) + statistics_of(payload); }
+  /// What compression takes off main_of; negative: it adds something.
+  double spared_of(const Payload& payload) const {
+    const CompressedForm* const form = compressed_form(payload);
+    if (!form) return 0;
+    const auto* gradient = std::get_if<Gradient>(&payload);
+    const std::uint64_t whole = gradient ? (*gradient)->fragment().share_of(model) : model;
+    return static_cast<double>(whole) - static_cast<double>(form->bytes);
+  }
 
  private:
   /// A contribution without steps has no vector: it costs its latency alone.
@@ -29,6 +37,8 @@ struct WireBytes {
   std::uint64_t main(const Weights& weights) const {
     if (!weights->more.there()) return model;
     const std::uint64_t scalar = weights->push_weight() ? PushWeight::wire_bytes : 0;
+    if (const WeightsDifference* const difference = weights->difference())
+      return difference->form.bytes + state * weights->attached().size() + scalar;
     return weights->fragment().share_of(model + state * weights->attached().size()) + scalar;
   }
   std::uint64_t main(const Gradient& gradient) const {

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/training/algebra.hpp"
 #include "validation/mpi/wire.hpp"
 
 namespace straggler {
@@ -13,6 +14,15 @@ class HeldValues final : public Values {
   std::span<const float> of(const Handle& handle) override { return stored_.at(handle.key()); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { stored_[handle.key()].assign(values.begin(), values.end()); }
+  bool has(const Handle& handle) const override { return known(handle); }
+  Handle moved(const Handle& from, const Handle& move) override {
+    const TrainingPlan plan;
+    const Handle handle = Algebra(lineage_, plan).moved(from, move);
+    std::vector<float> sum = stored_.at(move.key());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += stored_.at(from.key())[i];
+    stored_[handle.key()] = std::move(sum);
+    return handle;
+  }
   Handle made(std::uint64_t name, std::vector<float> values) {
     const Handle handle = named(Key{name, ~name});
     stored_[handle.key()] = std::move(values);

@@ -232,3 +232,43 @@ TEST_CASE("a compressed gradient travels encoded; what stands behind its paramet
   CHECK_THROWS_AS(pack(gradient, cut, sender, first, behind), std::logic_error);
   CHECK_THROWS_AS(pack(gradient, Cut(6, 4, 4), sender, first, behind), std::logic_error);
 }
+
+TEST_CASE("compressed weights travel as a difference from weights that the receiver holds") {
+  const Codec codec{&Registry<CompressorEntry>::instance().at("top_k"), {}};
+  Cut cut(6, 4, 4);  // four parameters, two running statistics
+  cut.codec = &codec;
+  Lineage lineage(Math::lazy, Key{1, 2});
+  HeldValues sender(lineage);
+  const Handle base = sender.made(1, {1, 2, 3, 4, 5, 6}), change = sender.made(2, {0, -5, 7, 0, 11, 12});
+  Weights weights;
+  weights.edit().version = 9;
+  weights.edit().value = sender.moved(base, change);
+  weights.edit().more.edit().difference =
+      std::make_shared<const WeightsDifference>(WeightsDifference{base, change, CompressedForm{16, {0.5}}, weights->value.key()});
+  CHECK(value_bytes(weights, cut) == 16);
+  CHECK(statistics_bytes(weights, cut) == 8);
+  CHECK(spared_bytes(weights, cut) == 0);  // 4 floats are 16 bytes, too
+  Packer first, behind;
+  pack(weights, cut, sender, first, behind);
+  const Bytes main = first.take(), rest = behind.take();
+
+  Receiver holds;
+  holds.values.made(1, {1, 2, 3, 4, 5, 6});
+  Unpacker from(main), from_behind(rest);
+  const auto arrived = std::get<Weights>(unpack(cut, holds.values, from, from_behind));
+  CHECK(from.done());
+  CHECK(arrived->version == 9);
+  CHECK(arrived->value.key() == weights->value.key());
+  const std::vector<float> values = floats(holds.values.of(arrived->value));
+  CHECK(std::vector<float>(values.begin(), values.begin() + 4) == std::vector<float>{1, -3, 10, 4});
+  REQUIRE(arrived->difference());
+  CHECK(value_bytes(arrived, cut) == 16);
+  // What is made of them is another message.
+  Weights stepped = arrived;
+  stepped.edit().value = holds.values.made(5, {0, 0, 0, 0, 0, 0});
+  CHECK(!stepped->difference());
+
+  Receiver knows_nothing;
+  Unpacker again(main), again_behind(rest);
+  CHECK_THROWS_AS(unpack(cut, knows_nothing.values, again, again_behind), std::logic_error);
+}

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -100,6 +101,24 @@ TEST_CASE("compare --json holds all scalars and thresholds of each run, and what
   CHECK(all["left_out"] == json{"results/try: holds results of straggler validate"});
 }
 
+TEST_CASE("check says what compression does to a message and to an update's time") {
+  const Workplace place;
+  place.write("small.yaml", raced_scenario);
+  // One worker of asgd: between two updates its gradient goes up at 1 MB/s, the whole answer comes, and the batch is computed.
+  const std::string sets =
+      " --set training.scheme=asgd --set cluster.workers[0].count=1 --set \"training.compression={kind: top_k, fraction: 0.1}\"";
+  const auto lines = place.shell("straggler check small.yaml" + sets), typed = place.shell("straggler check small.yaml --json" + sets);
+  REQUIRE_MESSAGE(lines.code == 0, lines.err);
+  const json all = json::parse(typed.out);
+  const double before = all["message_bytes"], after = all["compressed_bytes"];
+  CHECK(after == 8 * std::round(0.1 * before / 4));
+  CHECK(has(lines.out, "by top_k: " + std::to_string(static_cast<int>(before)) + " B before, " + std::to_string(static_cast<int>(after)) +
+                           " B after\n"));
+  CHECK(has(lines.out, "an update         takes "));
+  CHECK(all["update_uncompressed_s"].get<double>() - all["update_s"].get<double>() ==
+        doctest::Approx((before - after) / 1e6).epsilon(1e-3));
+}
+
 TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   const Workplace place;
   place.write("small.yaml", raced_scenario);
@@ -132,6 +151,7 @@ TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   CHECK(all["data"]["partition"]["parts"] == 3);
   CHECK(all["data"]["partition"]["smallest_samples"] == 400);
   CHECK(all["compression"].is_null());
+  CHECK(all["update_s"].is_null());
   CHECK(all["precision"] == "fp32");
   std::size_t warnings = 0;
   for (std::size_t at = lines.out.find("\nwarning: "); at != std::string::npos; at = lines.out.find("\nwarning: ", at + 1)) ++warnings;

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include "backend/books.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
-#include "sim/training/scheme.hpp"
+#include "schemes/compressed_runs.hpp"
 #include "support/folder.hpp"
 #include "support/replay.hpp"
-#include "support/schemes.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -25,37 +23,6 @@ const std::vector<std::string> by_server = {"training.scheme={kind: ssgd, via: s
 const std::vector<std::string> by_all_reduce = {"training.scheme={kind: ssgd, via: all_reduce}"};
 const std::vector<std::string> asynchronous = {"training.scheme={kind: asgd}"};
 const std::vector<std::vector<std::string>> ways = {by_server, by_all_reduce, asynchronous};
-
-std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
-  sets.insert(sets.end(), more.begin(), more.end());
-  return sets;
-}
-
-std::string top_k_of(const std::string& fraction, bool feedback = true) {
-  return "training.compression={kind: top_k, fraction: " + fraction + ", error_feedback: " + (feedback ? "true" : "false") + "}";
-}
-
-bool same_weights(const Result& a, const Result& b) {
-  return !a.weights.empty() && a.weights.size() == b.weights.size() &&
-         std::memcmp(a.weights.data(), b.weights.data(), a.weights.size() * sizeof(float)) == 0;
-}
-
-std::uint64_t sent_by_workers(const RunRecord& record) {
-  std::uint64_t sum = 0;
-  for (const WorkerRecord& worker : record.workers) sum += worker.bytes_sent;
-  return sum;
-}
-
-std::string refusal_of(const std::vector<std::string>& sets, const std::string& yaml = cluster(2)) {
-  try {
-    run_timing(yaml, sets);
-  } catch (const ScenarioErrors& errors) {
-    return errors.lines().size() == 1 ? errors.lines().front() : "several lines";
-  }
-  return "";
-}
-
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -139,24 +106,6 @@ TEST_CASE("an all-reduce of compressed gradients is an all-gather: (p - 1)(alpha
       CHECK(std::abs(result.record.end.seconds() / updates - expected) < 1e-8);
       CHECK(result.record.bytes_sent == updates * static_cast<std::uint64_t>(p) * static_cast<std::uint64_t>(p - 1) * 8 * k);
       check_bytes(result);
-    }
-  }
-}
-
-TEST_CASE("every scheme: gradients are compressed, weights are refused in one line") {
-  for (const SchemeVariant& variant : all_scheme_variants()) {
-    CAPTURE(variant.text());
-    const std::vector<std::string> sets = {"training.scheme=" + variant.text(), "training.compression=top_k", "training.stop.updates=3"};
-    const int workers = variant.entry->only_workers ? 1 : fits(*variant.entry, variant.parameters, 3) ? 3 : 4;
-    if (variant.entry->sends_gradients(variant.parameters)) {
-      const Result result = run_timing(cluster(workers), sets), plain = run_timing(cluster(workers), {sets[0], sets[2]});
-      CHECK(sent_by_workers(result.record) < sent_by_workers(plain.record));
-      check_bytes(result, true, false);
-    } else {
-      const std::string line = refusal_of(sets, cluster(workers));
-      CHECK(says(line, "training.compression: "));
-      CHECK(says(line, variant.entry->name.c_str()));
-      CHECK(says(line, variant.exchange() == Exchange::none ? " sends nothing; " : " sends weights; "));
     }
   }
 }
@@ -273,6 +222,6 @@ TEST_CASE("a compressed run goes on where a shorter one ended, by way of the sto
 TEST_CASE("a scenario with compression is written so that it reads back") {
   const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", {"training.compression={kind: top_k, fraction: 5%}"});
   const std::string text = write_scenario(scenario);
-  CHECK(says(text, "  compression: {kind: top_k, fraction: 0.05, error_feedback: true}\n"));
+  CHECK(says(text, "  compression: {kind: top_k, fraction: 0.05, error_feedback: true, direction: up}\n"));
   CHECK(read_scenario_text(text, "scenario.yaml") == scenario);
 }

@@ -8,6 +8,8 @@
 #include "support/folder.hpp"
 #include "support/run.hpp"
 
+namespace federated_kinds_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -232,3 +234,5 @@ TEST_CASE("slow momentum without momentum is local SGD up to rounding, and its s
   const Result slow = trained(4, "{kind: slow_momentum, steps: 3, beta: 0.7}", updates(2));
   CHECK(distance(slow.weights, each(w0, [&](std::size_t i) { return w2[i] - 0.7 * (double{w0[i]} - w1[i]); })) <= 32 * one_eps);
 }
+
+}  // namespace federated_kinds_test

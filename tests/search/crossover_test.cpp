@@ -135,6 +135,46 @@ TEST_CASE("the bandwidth at which a server overtakes a ring") {
   CHECK(run_search(search, 3).table == found.table);
 }
 
+TEST_CASE("the bandwidth from which on dense gradients are faster than top-k, where coding takes time") {
+  // An all-reduce of d floats around a ring of p takes 2 (p - 1)(α + 4 d β / p), an all-gather of k values with their indices (p - 1)(α + 8
+  // k β), and coding c = p times a message's: equal at β = (c - (p - 1) α) / ((p - 1)(8 d / p - 8 k)).
+  const Files files;
+  const Searched found = run_search(search_of(files, clockwork_scenario, R"(set: {devices.node.compress: 100kB/s, training.scheme: {kind: ssgd, via: all_reduce}}
+crossover:
+  path: training.compression
+  between: [none, {kind: top_k, fraction: 0.01}]
+  along: cluster.network.link.bandwidth
+  from: 10kB/s
+  to: 10MB/s
+  metric: simulated_seconds
+  tolerance: 1%
+)"));
+  const double d = clockwork_bytes / 4, k = std::round(0.01 * d), p = 4, c = p * clockwork_bytes / 100e3;
+  const double beta = (c - (p - 1) * clockwork_latency) / ((p - 1) * (8 * d / p - 8 * k));
+  REQUIRE(beta > 0);
+  const CrossoverGroup& group = found.crossover.groups.at(0);
+  REQUIRE(group.crossings.size() == 1);
+  const ComparedPoint &below = group.points[group.crossings[0].below], &above = group.points[group.crossings[0].above];
+  CHECK(below.winner == Winner::second);
+  CHECK(above.winner == Winner::first);
+  CHECK(std::sqrt(below.value * above.value) == doctest::Approx(1 / beta).epsilon(0.05));
+}
+
+TEST_CASE("where coding is free, top-k of less than 1 / 2p has fewer bytes and latencies at any bandwidth") {
+  const Files files;
+  const Searched found = run_search(search_of(files, clockwork_scenario, R"(set: {training.scheme: {kind: ssgd, via: all_reduce}}
+crossover:
+  path: training.compression
+  between: [none, {kind: top_k, fraction: 0.12}]
+  along: cluster.network.link.bandwidth
+  from: 10kB/s
+  to: 10GB/s
+  metric: simulated_seconds
+)"));
+  CHECK(found.crossover.groups.at(0).crossings.empty());
+  for (const ComparedPoint& point : found.crossover.groups.at(0).points) CHECK(point.winner == Winner::second);
+}
+
 TEST_CASE("no crossing: who wins over the whole range, and by how much; for every setting of the axes") {
   const Files files;
   const Searched found = run_search(search_of(files, clockwork_scenario, R"(axes: {cluster.network.link.latency: [1ms, 1us]}

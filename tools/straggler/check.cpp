@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/update_times.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/reader.hpp"
@@ -154,7 +155,19 @@ std::string described_precision(const Scenario& scenario) {
   return text;
 }
 
-void print(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings) {
+/// The bytes of a message, and what they do to an update's time.
+void print_compression(const Explanation& explanation, const std::optional<UpdateTimes>& times) {
+  if (explanation.compression.empty()) return;
+  const auto before = static_cast<double>(explanation.message_bytes), after = static_cast<double>(explanation.compressed_bytes);
+  line("compressed", fmt::format("by {}: {} before, {} after{}", explanation.compression, readable_bytes(before), readable_bytes(after),
+                                 explanation.compresses_answers ? "; a server's answers, too" : ""));
+  if (times)
+    line("an update", fmt::format("takes {} before, {} after, timed without the math", readable_seconds(times->whole),
+                                  readable_seconds(times->compressed)));
+}
+
+void print(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
+           const std::vector<std::string>& warnings) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
@@ -176,9 +189,7 @@ void print(const Scenario& scenario, const Explanation& explanation, const std::
     line("buckets", fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
   }
   line("a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
-  if (!explanation.compression.empty())
-    line("a gradient", fmt::format("{} before, {} compressed by {}", readable_bytes(static_cast<double>(explanation.message_bytes)),
-                                   readable_bytes(static_cast<double>(explanation.compressed_bytes)), explanation.compression));
+  print_compression(explanation, times);
   if (explanation.updates_per_epoch) line("an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
   line("memory", explanation.learns ? fmt::format("about {} with the math, {}",
@@ -218,10 +229,11 @@ int execute_check(const std::vector<std::string>& given) {
   const Experiment experiment(scenario, options);
   const Explanation explanation = experiment.explain();
   const std::vector<std::string> warnings = warnings_of(explanation, options.timing_only);
+  const std::optional<UpdateTimes> times = update_times(scenario);
   if (arguments.flag("json"))
-    fmt::print("{}", check_json(scenario, explanation, warnings));
+    fmt::print("{}", check_json(scenario, explanation, times, warnings));
   else
-    print(scenario, explanation, warnings);
+    print(scenario, explanation, times, warnings);
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }

@@ -94,7 +94,8 @@ Json layers_of(const Explanation& explanation) {
 
 }  // namespace
 
-std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings) {
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
+                       const std::vector<std::string>& warnings) {
   Json json{{"name", scenario.name},
             {"seed", scenario.seed},
             {"scheme", explanation.scheme},
@@ -119,6 +120,8 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["message_bytes"] = explanation.message_bytes;
   json["compression"] = text_or_null(explanation.compression);
   json["compressed_bytes"] = explanation.compression.empty() ? Json() : Json(explanation.compressed_bytes);
+  json["update_s"] = times ? Json(times->compressed) : Json();
+  json["update_uncompressed_s"] = times ? Json(times->whole) : Json();
   json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
   json["timing_memory_bytes"] = explanation.timing_bytes;
   json["layers"] = layers_of(explanation);

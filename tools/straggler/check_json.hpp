@@ -1,13 +1,16 @@
 // What `straggler check --json` prints.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/update_times.hpp"
 
 namespace straggler::cli {
 
 /// What `check` prints as lines and tables, typed: times in seconds, sizes in bytes, rates in bytes per second.
-std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<std::string>& warnings);
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
+                       const std::vector<std::string>& warnings);
 
 }  // namespace straggler::cli

@@ -89,6 +89,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
           {"versions", either(variants, [](const SchemeVariant& variant) { return name_of(variant.versions()); })},
           {"sends gradients",
            either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
+          {"compressible",
+           either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->compressible(variant.parameters)); })},
           {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
           {"waits", scheme.waits},
           {"staleness", scheme.staleness.text},
@@ -233,6 +235,8 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["versions"] = name_of(variants.front().versions());
   json["real"] = scheme.real;
   json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
+  json["compressible"] = scheme.compressible(variants.front().parameters);
+  json["with_compression"] = json_of(scheme.with_compression);
   json["workers"] = scheme.only_workers ? nlohmann::ordered_json(*scheme.only_workers) : nlohmann::ordered_json();
   json["one_process"] = scheme.one_process;
   json["one_host"] = variants.front().one_host();
@@ -243,7 +247,8 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
                                 {"asynchronous", variant.asynchronous()},
                                 {"unfit_workers", unfit_workers(variant)},
                                 {"aggregators_of_4_workers", aggregators_of_four(variant)},
-                                {"sends_gradients", scheme.sends_gradients(variant.parameters)}});
+                                {"sends_gradients", scheme.sends_gradients(variant.parameters)},
+                                {"compressible", scheme.compressible(variant.parameters)}});
   json["plain_sgd_alone"] = nlohmann::ordered_json::array();
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));
 }

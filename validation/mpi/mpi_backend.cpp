@@ -344,8 +344,9 @@ MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
 }
 
 void MpiBackend::transmit(Rank to, const Payload& payload, Operation* operation) {
+  keep_sent(to, payload);
   const Packed packed = this->packed(payload);
-  note(LogEntry::Kind::sent, to, value_bytes(payload, task_.cut));
+  note(LogEntry::Kind::sent, to, value_bytes(payload, task_.cut), spared_bytes(payload, task_.cut));
   channel_.send(to, MessageKind::payload, packed.first, operation);
   if (!packed.behind) return;
   note(LogEntry::Kind::statistics_sent, to, statistics_bytes(payload, task_.cut));
@@ -415,7 +416,9 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
 void MpiBackend::take_payload(Rank from, const Bytes& first, const Bytes& behind) {
   if (stopping_ || draining_) return;
   Unpacker main(first), rest(behind);
-  mail_.put(std::make_unique<Message>(from, node_.self(), unpack(task_.cut, values_, main, rest)));
+  auto message = std::make_unique<Message>(from, node_.self(), unpack(task_.cut, values_, main, rest));
+  forget_sent(from, message->payload);
+  mail_.put(std::move(message));
 }
 
 }  // namespace straggler

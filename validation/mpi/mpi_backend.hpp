@@ -131,8 +131,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   struct Ring {
     Ring(MpiBackend& backend, RankGroup group, std::uint64_t number);
     bool of_all() const { return group == nullptr; }
-    /// The first of the collectives: an all-gather, or an all-reduce of compressed gradients, which are gathered; all else is reduced.
-    bool gathering() const { return all_gathers() || compressed_bytes(*reducing.front().payload).has_value(); }
+    /// The first of the collectives: an all-gather, or an all-reduce of what is compressed, which is gathered; all else is reduced.
+    bool gathering() const { return all_gathers() || compressed_form(*reducing.front().payload); }
     bool all_gathers() const { return reducing.front().operation->kind() == Operation::Kind::all_gather; }
     bool done() const { return gathering() ? gather.done() : mean.done(); }
     void arrived(const Bytes& bytes) { gathering() ? gather.arrived(bytes) : mean.arrived(bytes); }
@@ -153,6 +153,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void begin_mean(Ring& ring, const Payload& payload);
   void begin_gather(Ring& ring, const Payload& payload);
   std::vector<Payload> gathered(Ring& ring);
+  template <class T>
   Payload gathered_mean(Ring& ring);
   std::span<const float> values_of_fragment(const Handle& vector, const Fragment& fragment);
   void ring_message(Bytes bytes);
@@ -166,13 +167,18 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   };
   Packed packed(const Payload& payload);
   void take_payload(Rank from, const Bytes& first, const Bytes& behind);
+  /// What this rank has sent to one below it is kept until something comes that builds on later weights.
+  void keep_sent(Rank to, const Payload& payload);
+  void forget_sent(Rank from, const Payload& payload);
   void tell_all(MessageKind kind, Bytes bytes);
   void loop();
   void fire_due();
   void wait(std::int64_t idle_since);
   void drain();
   Time now() const;
-  void note(LogEntry::Kind kind, Rank peer = 0, std::uint64_t bytes = 0) { log_.entries.push_back({now().ticks(), bytes, peer, kind}); }
+  void note(LogEntry::Kind kind, Rank peer = 0, std::uint64_t bytes = 0, double spared = 0) {
+    log_.entries.push_back({now().ticks(), bytes, peer, kind, spared});
+  }
 
   RankTask task_;
   Channel& channel_;
@@ -198,8 +204,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   struct {
     Payload payload = MembershipNotice();
     Packed packed;
-  } last_packed_;              // a broadcast is packed once
-  std::vector<Bytes> halves_;  // [ranks]: a payload whose statistics are still to come
+  } last_packed_;                            // a broadcast is packed once
+  std::vector<Bytes> halves_;                // [ranks]: a payload whose statistics are still to come
+  std::map<Rank, std::deque<Handle>> sent_;  // weights, where messages are compressed
 
   EvaluationSchedule schedule_;
   std::deque<Publication> publications_;

@@ -19,6 +19,7 @@ Bytes to_bytes(const RankLog& log) {
   for (const LogEntry& entry : log.entries) {
     to.put(entry.ticks);
     to.put(entry.bytes);
+    to.put(entry.spared);
     to.put(entry.peer);
     to.put(static_cast<std::uint8_t>(entry.kind));
   }
@@ -42,6 +43,7 @@ RankLog log_from(std::span<const std::byte> bytes) {
   for (LogEntry& entry : log.entries) {
     entry.ticks = from.get<std::int64_t>();
     entry.bytes = from.get<std::uint64_t>();
+    entry.spared = from.get<double>();
     entry.peer = from.get<std::int32_t>();
     entry.kind = static_cast<LogEntry::Kind>(from.get<std::uint8_t>());
   }
@@ -53,6 +55,7 @@ namespace {
 struct Message {
   std::int64_t sent = 0, arrived = -1;
   std::uint64_t bytes = 0;
+  double spared = 0;
   bool statistics = false;
 };
 /// The k-th message from a to b is the k-th that b gets from a. Whatever the clocks say, it arrives no earlier than it was sent, and what a
@@ -67,7 +70,7 @@ Messages pair_messages(const std::vector<RankLog>& logs) {
   for (std::size_t rank = 0; rank < logs.size(); ++rank)
     for (const LogEntry& entry : logs[rank].entries)
       if (const bool statistics = entry.kind == LogEntry::Kind::statistics_sent; statistics || entry.kind == LogEntry::Kind::sent)
-        messages.ways[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes, statistics});
+        messages.ways[{static_cast<Rank>(rank), entry.peer}].push_back({entry.ticks, -1, entry.bytes, entry.spared, statistics});
   std::map<std::pair<Rank, Rank>, std::size_t> arrived;
   for (std::size_t rank = 0; rank < logs.size(); ++rank) {
     std::int64_t latest = 0;
@@ -91,6 +94,7 @@ struct Booking {
   Rank from = 0, to = 0;   // a worker's own: from
   std::uint64_t what = 0;  // bytes, or the publication's number
   bool statistics = false;
+  double spared = 0;
   std::vector<Contribution> made = {};  // dropped
 };
 
@@ -122,7 +126,7 @@ std::vector<Booking> bookings(const RunCourse& course) {
   for (const RankLog& log : course.logs) add_dropped(log, drops, all);
   for (const auto& [way, sent] : messages.ways)
     for (const Message& message : sent) {
-      all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics});
+      all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics, message.spared});
       if (message.arrived >= 0) all.push_back({message.arrived, Booking::Kind::arrived, way.first, way.second, message.bytes});
     }
   for (std::size_t i = 0; i < course.publications.size(); ++i)
@@ -160,6 +164,7 @@ class Bookkeeper {
         return times.discard_compute(worker, now);
       case Booking::Kind::sent:
         recorder_.bytes().sent += booking.what;
+        recorder_.bytes().spared += booking.spared;
         if (booking.statistics) recorder_.bytes().statistics += booking.what;
         if (is_worker(booking.from)) recorder_.worker(booking.from).bytes_sent += booking.what;
         return each_worker(booking, [&](Rank rank) { times.begin_flight(rank, now); });

@@ -65,14 +65,25 @@ Failure failure_of(const std::function<void()>& part) {
 
 class RankValues final : public Values {
  public:
-  RankValues(Lineage& lineage, Executor& executor) : lineage_(lineage), executor_(executor) {}
+  RankValues(Lineage& lineage, Executor& executor, const TrainingPlan& plan)
+      : lineage_(lineage), executor_(executor), algebra_(lineage, plan) {}
   std::span<const float> of(const Handle& handle) override { return executor_.value(handle); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
+  bool has(const Handle& handle) const override {
+    const LineageNode* const node = handle.node();
+    return node && (node->value || node->formula.kind != Formula::Kind::leaf);
+  }
+  Handle moved(const Handle& from, const Handle& move) override {
+    Handle handle = algebra_.moved(from, move);
+    executor_.value(handle);  // `move` goes
+    return handle;
+  }
 
  private:
   Lineage& lineage_;
   Executor& executor_;
+  Algebra algebra_;
 };
 
 /// One rank's share of a run, in the order in which it goes.
@@ -198,7 +209,7 @@ class RankRun {
     settings.memory_budget =
         static_cast<std::size_t>(0.75 * static_cast<double>(this_machine().memory_bytes)) / static_cast<unsigned>(mpi_.size());
     executor_ = math_->executor(*lineage_, settings);
-    values_ = std::make_unique<RankValues>(*lineage_, *executor_);
+    values_ = std::make_unique<RankValues>(*lineage_, *executor_, blueprint_->plan);
     gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
                                                  blueprint_->numerics);
     thread_ = std::make_unique<ComputeThread>(*gradient_);

@@ -5,8 +5,31 @@
 namespace straggler {
 namespace {
 
-/// Of what is compressed.
-VectorLayout layout_of(const Cut& cut) { return {cut.parameters, cut.codec->tensors}; }
+/// The parameters of what is compressed, and how they are written: of a whole vector, or of a fragment, which is compressed as one.
+struct Written {
+  Written(const Cut& cut, const Fragment& fragment) : entry(entry_of(cut)) {
+    end = cut.parameters * (fragment.index + 1) / fragment.count;
+    begin = cut.begin_of(fragment);
+    if (!fragment.whole()) tensors = tensors_within(cut.codec->tensors, begin, end);
+    layout = {end - begin, fragment.whole() ? std::span<const TensorInfo>(cut.codec->tensors) : tensors};
+  }
+  const CompressorEntry& entry;
+  std::size_t begin = 0, end = 0;
+  std::vector<TensorInfo> tensors;
+  VectorLayout layout;
+
+ private:
+  static const CompressorEntry& entry_of(const Cut& cut) {
+    if (!cut.codec) throw std::logic_error("a compressed vector between ranks that have no codec");
+    return *cut.codec->entry;
+  }
+};
+
+Handle known_in(Values& values, const Key& key) {
+  Handle handle = values.named(key);
+  if (!values.has(handle)) throw std::logic_error("a compressed message that builds on weights which this rank does not hold");
+  return handle;
+}
 
 class WithValues {
  public:
@@ -23,12 +46,13 @@ class WithValues {
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
   /// What stands behind the parameters travels as it is.
-  void pack_compressed(const Handle& handle, const CompressedForm& form, Packer& to) const {
-    if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
+  void pack_compressed(const Handle& handle, const CompressedForm& form, const Fragment& fragment, Packer& to) const {
+    const Written written(cut_, fragment);
     to.put(handle.key());
     const std::span<const float> all = values_.of(handle);
-    const std::vector<std::byte> encoded = cut_.codec->entry->encode(form.scalars, layout_of(cut_), all.first(cut_.parameters));
-    if (encoded.size() != form.bytes) throw std::logic_error("a compressed gradient has other bytes than it states");
+    const std::vector<std::byte> encoded =
+        written.entry.encode(form.scalars, written.layout, all.subspan(written.begin, written.end - written.begin));
+    if (encoded.size() != form.bytes) throw std::logic_error("a compressed vector has other bytes than it states");
     to.put_block(encoded);
     to.put_floats(all.subspan(cut_.parameters, cut_.first - cut_.parameters));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
@@ -43,7 +67,7 @@ class WithValues {
 class NamesAlone {
  public:
   void pack(const Handle& handle, const Fragment&, Packer& to) const { to.put(handle.key()); }
-  void pack_compressed(const Handle& handle, const CompressedForm&, Packer& to) const { to.put(handle.key()); }
+  void pack_compressed(const Handle& handle, const CompressedForm&, const Fragment&, Packer& to) const { to.put(handle.key()); }
 };
 
 class GivenValues {
@@ -71,17 +95,20 @@ class GivenValues {
     values_.give(handle, whole_);
     return handle;
   }
-  Handle unpack_compressed(const CompressedForm& form, Unpacker& from) {
-    if (!cut_.codec) throw std::logic_error("a compressed gradient between ranks that have no codec");
+  Handle unpack_compressed(const CompressedForm& form, const Fragment& fragment, Unpacker& from) {
+    const Written written(cut_, fragment);
     Handle handle = values_.named(from.get_key());
     whole_.assign(cut_.length, 0.0f);
-    cut_.codec->entry->decode(form.scalars, layout_of(cut_), from.get_block(), std::span(whole_).first(cut_.parameters));
+    written.entry.decode(form.scalars, written.layout, from.get_block(),
+                         std::span(whole_).subspan(written.begin, written.end - written.begin));
     std::ranges::copy(from.get_floats(cut_.first - cut_.parameters), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.parameters));
     if (cut_.two())
       std::ranges::copy(behind_.get_floats(cut_.length - cut_.first), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.first));
     values_.give(handle, whole_);
     return handle;
   }
+  Handle known(const Key& key) { return known_in(values_, key); }
+  Handle moved(const Handle& base, const Handle& change) { return values_.moved(base, change); }
 
  private:
   const Cut cut_;
@@ -97,7 +124,9 @@ class GivenNames {
     const Key key = from.get_key();
     return key == Key{} ? Handle() : values_.named(key);
   }
-  Handle unpack_compressed(const CompressedForm&, Unpacker& from) { return values_.named(from.get_key()); }
+  Handle unpack_compressed(const CompressedForm&, const Fragment&, Unpacker& from) { return values_.named(from.get_key()); }
+  Handle known(const Key& key) { return known_in(values_, key); }
+  Handle moved(const Handle& base, const Handle& change) { return values_.moved(base, change); }
 
  private:
   Values& values_;
@@ -196,11 +225,31 @@ template <class Vectors>
 void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to) {
   pack_standing(state, to);
   pack_fragment(state.fragment(), to);
-  vectors.pack(state.value, state.fragment(), to);
+  const WeightsDifference* const difference = state.difference();
+  to.put(std::uint8_t{difference != nullptr});
+  if (difference) {
+    to.put(difference->base.key());
+    pack_form(difference->form, to);
+    vectors.pack_compressed(difference->change, difference->form, state.fragment(), to);
+  } else {
+    vectors.pack(state.value, state.fragment(), to);
+  }
   pack_contributions(state.made(), to);
   pack_attached(state.attached(), state.fragment(), vectors, to);
   to.put(std::uint8_t{state.push_weight() != nullptr});
   if (state.push_weight()) to.put(state.push_weight()->amount());
+}
+
+/// This rank holds the base, too: that is what makes it one.
+template <class Vectors>
+void unpack_difference(WeightsState& state, Vectors& vectors, Unpacker& from) {
+  WeightsDifference difference;
+  difference.base = vectors.known(from.get_key());
+  difference.form = unpack_form(from);
+  difference.change = vectors.unpack_compressed(difference.form, state.fragment(), from);
+  state.value = vectors.moved(difference.base, difference.change);
+  difference.of = state.value.key();
+  state.more.edit().difference = std::make_shared<const WeightsDifference>(std::move(difference));
 }
 
 template <class Vectors>
@@ -210,7 +259,10 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   unpack_standing(state, from);
   const Fragment fragment = unpack_fragment(from);
   if (!fragment.whole()) state.more.edit().fragment = fragment;
-  state.value = vectors.unpack(fragment, from);
+  if (from.get<std::uint8_t>() != 0)
+    unpack_difference(state, vectors, from);
+  else
+    state.value = vectors.unpack(fragment, from);
   Contributions made;
   unpack_contributions(made, from);
   if (!made.empty()) state.more.edit().made = std::move(made);
@@ -232,7 +284,7 @@ void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& t
   to.put(std::uint8_t{compressed.has_value()});
   if (compressed) {
     pack_form(*compressed, to);
-    vectors.pack_compressed(state.value(), *compressed, to);
+    vectors.pack_compressed(state.value(), *compressed, state.fragment(), to);
   } else {
     vectors.pack(state.value(), state.fragment(), to);
   }
@@ -260,7 +312,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   const Fragment fragment = unpack_fragment(from);
   std::optional<CompressedForm> compressed;
   if (from.get<std::uint8_t>() != 0) compressed = unpack_form(from);
-  Handle value = compressed ? vectors.unpack_compressed(*compressed, from) : vectors.unpack(fragment, from);
+  Handle value = compressed ? vectors.unpack_compressed(*compressed, fragment, from) : vectors.unpack(fragment, from);
   state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
   state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());
   state.batch_samples = static_cast<decltype(state.batch_samples)>(from.get<std::uint64_t>());
@@ -334,42 +386,5 @@ Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind) { retu
 void pack_names(const Payload& payload, Packer& to) { pack_payload(payload, NamesAlone(), to); }
 
 Payload unpack_names(Values& values, Unpacker& from) { return unpack_payload(GivenNames(values), from); }
-
-std::vector<Handle> vectors_in(const Payload& payload) {
-  std::vector<Handle> vectors;
-  const auto add = [&](const Handle& own, const AttachedVectors& attached) {
-    if (!own.empty()) vectors.push_back(own);
-    for (const AttachedVector& each : attached)
-      if (!each.value.empty()) vectors.push_back(each.value);
-  };
-  if (const auto* weights = std::get_if<Weights>(&payload)) add((*weights)->value, (*weights)->attached());
-  if (const auto* gradient = std::get_if<Gradient>(&payload)) add((*gradient)->value(), (*gradient)->attached());
-  return vectors;
-}
-
-Fragment fragment_of(const Payload& payload) {
-  if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->fragment();
-  const auto* gradient = std::get_if<Gradient>(&payload);
-  return gradient ? (*gradient)->fragment() : Fragment();
-}
-
-std::optional<std::uint64_t> compressed_bytes(const Payload& payload) {
-  const auto* gradient = std::get_if<Gradient>(&payload);
-  if (!gradient || !(*gradient)->more.get().compressed) return std::nullopt;
-  return (*gradient)->more.get().compressed->bytes;
-}
-
-std::uint64_t value_bytes(const Payload& payload, Cut cut) {
-  if (const auto* token = std::get_if<Token>(&payload)) return token->bytes;
-  const std::optional<std::uint64_t> compressed = compressed_bytes(payload);
-  const std::size_t whole = vectors_in(payload).size() - (compressed ? 1 : 0);
-  const auto* weights = std::get_if<Weights>(&payload);
-  const std::uint64_t scalar = weights && (*weights)->push_weight() ? PushWeight::wire_bytes : 0;
-  return compressed.value_or(0) + scalar + whole * sizeof(float) * cut.of(fragment_of(payload)).first;
-}
-
-std::uint64_t statistics_bytes(const Payload& payload, Cut cut) {
-  return vectors_in(payload).size() * sizeof(float) * (cut.length - cut.first);
-}
 
 }  // namespace straggler

@@ -24,6 +24,10 @@ class Values {
   /// A name that somebody else made.
   virtual Handle named(const Key& key) = 0;
   virtual void give(const Handle& handle, std::span<const float> values) = 0;
+  /// It has a value, or follows from some.
+  virtual bool has(const Handle& handle) const = 0;
+  /// Algebra::moved.
+  virtual Handle moved(const Handle& from, const Handle& move) = 0;
 
  protected:
   ~Values() = default;
@@ -125,10 +129,10 @@ Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.
 std::vector<Handle> vectors_in(const Payload& payload);
 Fragment fragment_of(const Payload& payload);
-/// The bytes that a gradient states because it is compressed.
-std::optional<std::uint64_t> compressed_bytes(const Payload& payload);
 /// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
 std::uint64_t value_bytes(const Payload& payload, Cut cut);
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
+/// What compression has taken off value_bytes; negative: it has added some.
+double spared_bytes(const Payload& payload, Cut cut);
 
 }  // namespace straggler

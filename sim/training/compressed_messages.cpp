@@ -1,0 +1,164 @@
+// What a participant's messages do to gradients and weights, where the run compresses them (docs/decisions/030, 043).
+#include "sim/training/participant.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// A life that began with the run. Where lives never end they have no numbers.
+bool is_first(Peer peer) { return peer.life == 0 || peer.life == Peer::any_life; }
+
+/// The form of a whole vector, without its difference.
+Weights whole(Weights weights) {
+  if (weights->more.get().difference) weights.edit().more.edit().difference.reset();
+  return weights;
+}
+
+}  // namespace
+
+std::vector<double> Participant::compression_scalars(const std::vector<double>& scalars, std::uint64_t version) {
+  std::vector<double> all = scalars;
+  switch (plan().compression->draws) {
+    case Draws::none:
+      break;
+    case Draws::message:
+      all.push_back(draw_number(plan().seed, self_, messages_));
+      break;
+    case Draws::version:
+      all.push_back(draw_number(plan().seed, version));
+      break;
+  }
+  ++messages_;
+  return all;
+}
+
+Gradient Participant::outgoing(const Gradient& gradient) {
+  const Compression* const compression = plan().compression;
+  if (!compression || !is_worker() || gradient->value().empty()) return gradient;
+  if (workers() == 1 && backend().reduces()) return gradient;
+  const Fragment fragment = gradient->fragment();
+  const Handle all = gradient->value();
+  std::vector<Handle> inputs = {all};
+  if (residual_) inputs.push_back(*residual_);
+  std::vector<double> scalars = compression_scalars(compression->scalars, gradient->version());
+  Handle sent;
+  if (fragment.whole()) {
+    sent = lineage().elementwise(*compression->rule, inputs, scalars);
+  } else {
+    const auto index = static_cast<double>(fragment.index);
+    std::vector<double> in_pieces = {1, static_cast<double>(fragment.count), index, index + 1, compression->name};
+    in_pieces.insert(in_pieces.end(), scalars.begin(), scalars.end());
+    sent = lineage().elementwise(*compression->in_pieces, inputs, in_pieces);
+  }
+  if (compression->error_feedback) {
+    inputs.insert(inputs.begin() + 1, sent);
+    residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, inputs));
+  }
+  Gradient out = algebra().replaced(gradient, sent);
+  const std::uint64_t bytes = fragment.whole() ? compression->bytes : compression->fragment_bytes(fragment);
+  out.edit().more.edit().compressed = CompressedForm{bytes, std::move(scalars)};
+  return out;
+}
+
+Weights Participant::as_difference(const Weights& weights, const Handle& base, Handle* residual) {
+  const Compression& compression = *plan().compression;
+  CompressedForm form;
+  form.bytes = residual ? compression.bytes : compression.tracking_bytes;
+  form.scalars = compression_scalars(residual ? compression.scalars : compression.tracking_scalars, weights->version);
+  std::vector<Handle> inputs = {algebra().move(base, weights->value)};
+  if (residual && !residual->empty()) inputs.push_back(*residual);
+  const Handle sent = lineage().elementwise(*compression.rule, inputs, form.scalars);
+  if (residual && compression.error_feedback) {
+    inputs.insert(inputs.begin() + 1, sent);
+    *residual = lineage().elementwise(rules::residual, inputs);
+  }
+  Weights out = weights;
+  WeightsState& state = out.edit();
+  state.value = algebra().moved(base, sent);
+  state.more.edit().difference =
+      std::make_shared<const WeightsDifference>(WeightsDifference{base, sent, std::move(form), state.value.key()});
+  return out;
+}
+
+Weights Participant::outgoing(Weights weights, Peer to) {
+  if (!plan().compression) return algebra().as_sent(std::move(weights));
+  if (exchanged_ && !exchanged_->estimate.empty() && exchanged_->estimate.key() == weights->value.key())
+    return knows_estimate(to.rank) ? weights : whole(std::move(weights));
+  weights = whole(std::move(weights));
+  const bool answers = to.rank < workers() || is_server();
+  if (answers) return as_answer(std::move(weights), to);
+  ExchangedWeights& known = exchanged();
+  const Handle last = known.received[to.rank];
+  return as_difference(weights, last.empty() ? initial_weights()->value : last, &known.residual);
+}
+
+/// A life that began with the run holds the initial weights, where all began to act then. The first message to another is whole.
+Weights Participant::as_answer(Weights weights, Peer to) {
+  const bool worker = to.rank < workers();
+  const Peer now = worker ? backend().present(to.rank) : to;
+  const bool comes = !worker || (backend().is_member(to.rank) && (to.life == Peer::any_life || to.life == now.life));
+  if (!plan().compression->answers || !comes) return algebra().as_sent(std::move(weights));
+  ExchangedWeights::Held& held = exchanged().held[to.rank];
+  if (held.life != now.life) held.value = {};
+  if (held.value.empty() && plan().compression->all_begin && is_first(now)) held.value = initial_weights()->value;
+  Weights sent = held.value.empty() ? algebra().as_sent(std::move(weights)) : as_difference(weights, held.value, nullptr);
+  held = {now.life, sent->value};
+  return sent;
+}
+
+Weights Participant::as_held_by(Rank rank, const Weights& sent) const {
+  if (!plan().compression || !plan().compression->answers || !exchanged_) return algebra().as_sent(sent);
+  const auto held = exchanged_->held.find(rank);
+  if (held == exchanged_->held.end()) return algebra().as_sent(sent);
+  Weights own = sent;
+  own.edit().value = held->second.value;
+  return own;
+}
+
+Weights Participant::outgoing(Weights weights, const RankGroup& group) {
+  if (!plan().compression) return weights;
+  weights = whole(std::move(weights));
+  const Rank members = group ? static_cast<Rank>(group->size()) : workers();
+  if (members == 1) return weights;
+  ExchangedWeights& known = exchanged();
+  const Handle last = known.of_group(group);
+  return as_difference(weights, last.empty() ? initial_weights()->value : last, &known.residual);
+}
+
+Weights Participant::estimate(const Weights& weights) {
+  Handle& known = exchanged().estimate;
+  Weights shown;
+  if (known.empty() && begins_later())
+    shown = whole(algebra().as_sent(weights));
+  else
+    shown = as_difference(weights, known.empty() ? initial_weights()->value : known, nullptr);
+  known = shown->value;
+  return shown;
+}
+
+/// Two lives that began with the run know each other's first estimate, the initial weights. Others are sent it whole at first.
+bool Participant::knows_estimate(Rank rank) {
+  const std::uint32_t life = backend().present(rank).life;
+  if (!begins_later() && is_first({rank, life})) return true;
+  const auto [place, is_new] = exchanged().estimates.try_emplace(rank, life);
+  const bool knows = !is_new && place->second == life;
+  place->second = life;
+  return knows;
+}
+
+void Participant::note_received(Weights& weights, Rank from) {
+  if (is_worker() || from == server()) exchanged().received[from] = weights->value;  // what was sent to it, or an estimate
+  const WeightsDifference* const difference = weights->difference();
+  if (!difference) return;
+  // A server may drop what it has received, and counts its bytes then. Nobody else asks, and nothing is to hold on to the base.
+  auto arrived =
+      is_worker() ? nullptr : std::make_shared<const WeightsDifference>(WeightsDifference{{}, {}, difference->form, difference->of});
+  weights.edit().more.edit().difference = std::move(arrived);
+}
+
+void Participant::note_averaged(Weights& mean, const RankGroup& group) {
+  exchanged().of_group(group) = mean->value;
+  mean = whole(std::move(mean));
+}
+
+}  // namespace straggler
