@@ -49,10 +49,11 @@ STRAGGLER_LANES double sum_of_squares(const float* values, std::size_t count) {
   return all;
 }
 
-/// n / s; infinite if the values are too large for it.
+/// n / s; infinite if the values, or its largest multiple, are too large.
 float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
   const double norm = std::sqrt(sum_of_squares(values, count));
-  return norm > std::numeric_limits<float>::max() ? infinity : static_cast<float>(norm / levels);
+  const float unit = norm > std::numeric_limits<float>::max() ? infinity : static_cast<float>(norm / levels);
+  return static_cast<float>(levels) * unit < infinity ? unit : infinity;
 }
 
 /// In place. `first`: the coordinate of values[0].

@@ -8,10 +8,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 
-#include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/compression/parts.hpp"
+#include "models/kernels/coding.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::compression::top_k {
@@ -53,43 +54,77 @@ Threshold threshold_of(std::span<const float> values, std::size_t k) {
   return {upper << 16 | lower, left};
 }
 
-void keep_largest(std::span<float> values, std::size_t k) {
-  if (k >= values.size()) return;
-  Threshold threshold = threshold_of(values, k);
-  for (float& value : values) {
-    const std::uint32_t own = magnitude(value);
-    if (own > threshold.magnitude) continue;
-    if (own == threshold.magnitude && threshold.equal > 0)
-      --threshold.equal;
-    else
-      value = 0.0f;
+constexpr std::size_t sampled = 16384;
+
+/// A magnitude that a few more than k of the values reach, as a sample of them has it; 0: perhaps all.
+std::uint32_t guess_least(std::span<const float> values, std::size_t k) {
+  const std::size_t stride = values.size() / sampled;
+  if (stride < 2) return 0;
+  const double expected = static_cast<double>(k) / static_cast<double>(stride);
+  const auto rank = static_cast<std::size_t>(1.1 * expected + 4 * std::sqrt(expected) + 1);
+  if (rank >= sampled) return 0;
+  std::vector<std::uint32_t> sample(sampled);
+  for (std::size_t i = 0; i < sampled; ++i) sample[i] = magnitude(values[i * stride]);
+  std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank), sample.end(), std::greater<>());
+  return sample[rank];
+}
+
+/// Indices of the k largest, in ascending order.
+std::vector<std::uint32_t> largest_of(const CodingKernels& coding, std::span<const float> values, std::size_t k) {
+  std::vector<std::uint32_t> indices(std::min(values.size(), 2 * k + 1024));
+  const std::uint32_t least = guess_least(values, k);
+  std::size_t found = least > 0 ? coding.indices_of_large(values.size(), values.data(), least, indices.size(), indices.data()) : 0;
+  Threshold threshold;
+  if (found >= k && found <= indices.size()) {
+    std::vector<float> large(found);
+    for (std::size_t i = 0; i < found; ++i) large[i] = values[indices[i]];
+    threshold = threshold_of(large, k);
+  } else {  // the guess was bad
+    threshold = threshold_of(values, k);
+    indices.resize(std::max<std::size_t>(indices.size(), 1));
+    found = coding.indices_of_large(values.size(), values.data(), threshold.magnitude, indices.size(), indices.data());
+    if (found > indices.size()) {  // of many equal ones
+      indices.resize(found);
+      coding.indices_of_large(values.size(), values.data(), threshold.magnitude, found, indices.data());
+    }
   }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < found; ++i) {
+    const std::uint32_t own = magnitude(values[indices[i]]);
+    if (own < threshold.magnitude || (own == threshold.magnitude && threshold.equal == 0)) continue;
+    if (own == threshold.magnitude) --threshold.equal;
+    indices[kept++] = indices[i];
+  }
+  indices.resize(kept);
+  return indices;
 }
 
 void apply_top_k(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                  float* out) {
-  if (inputs.size() > 1) {
-    const float ones[] = {1.0f, 1.0f};
-    kernels.weighted_sum(extent.n, 2, inputs.data(), ones, out);
-  } else {
-    std::copy_n(inputs[0], extent.n, out);
-  }
-  keep_largest({out, extent.n}, kept_of(scalars, extent.n));
+  // v itself where nothing is added to it: it is read once.
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
+  if (inputs.size() > 1) take_inputs(kernels, extent, inputs, out);
+  const std::span<const float> values(inputs.size() > 1 ? out : inputs[0], extent.n);
+  const std::size_t k = kept_of(scalars, extent.n);
+  if (k >= extent.n) {
+    if (values.data() != out) std::ranges::copy(values, out);
+    return;
+  }
+  const std::vector<std::uint32_t> indices = largest_of(coding_kernels(kernels.name), values, k);
+  std::vector<float> kept(k);
+  for (std::size_t i = 0; i < k; ++i) kept[i] = values[indices[i]];
+  std::fill_n(out, extent.n, 0.0f);
+  for (std::size_t i = 0; i < k; ++i) out[indices[i]] = kept[i];
 }
 
 /// All indices, then all values. A zero that was kept may be written with another index.
 std::vector<std::byte> encode(const std::vector<double>& scalars, const VectorLayout&, std::span<const float> q) {
   const std::size_t k = kept_of(scalars, q.size());
-  std::vector<std::uint32_t> indices;
-  indices.reserve(k);
-  const auto collect = [&](bool zeros) {
-    for (std::size_t i = 0; i < q.size() && (indices.size() < k || !zeros); ++i)
-      if ((std::bit_cast<std::uint32_t>(q[i]) == 0) == zeros) indices.push_back(static_cast<std::uint32_t>(i));
-  };
-  collect(false);
-  if (indices.size() > k) throw std::logic_error("a gradient in which top_k has left more values than it keeps");
-  collect(true);
+  std::vector<std::uint32_t> indices(k);
+  std::size_t found = coding_kernels().indices_of_set(q.size(), q.data(), k, indices.data());
+  if (found > k) throw std::logic_error("a gradient in which top_k has left more values than it keeps");
+  for (std::size_t i = 0; found < k; ++i)
+    if (std::bit_cast<std::uint32_t>(q[i]) == 0) indices[found++] = static_cast<std::uint32_t>(i);
   std::vector<std::byte> message(k * entry_bytes);
   std::memcpy(message.data(), indices.data(), k * index_bytes);
   for (std::size_t i = 0; i < k; ++i) std::memcpy(message.data() + k * index_bytes + i * sizeof(float), &q[indices[i]], sizeof(float));

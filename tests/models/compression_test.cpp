@@ -170,6 +170,29 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
   }
 }
 
+TEST_CASE("top-k of many values agrees with their sort, whatever a sample says of them") {
+  std::mt19937 chance(5);
+  const std::size_t d = 70'001;
+  Floats rising(d), few(d), equal(d, 1.0f), periodic(d);
+  for (std::size_t i = 0; i < d; ++i) {
+    rising[i] = static_cast<float>(i);
+    few[i] = i % 9000 == 17 ? -3.0f : 0.0f;
+    periodic[i] = i % (d / 16384) == 0 ? 100.0f + static_cast<float>(i % 7) : static_cast<float>(i % 5);
+  }
+  for (const Floats& v : {gradient_like(d, chance), rising, few, equal, periodic}) {
+    std::vector<std::size_t> order(d);
+    for (std::size_t i = 0; i < d; ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return std::abs(v[a]) > std::abs(v[b]); });
+    for (const std::size_t k : {std::size_t{1}, std::size_t{70}, std::size_t{700}, std::size_t{7000}, std::size_t{69'000}, d}) {
+      CAPTURE(k);
+      Floats expected(d);
+      for (std::size_t i = 0; i < k; ++i) expected[order[i]] = v[order[i]];
+      const double fraction = static_cast<double>(k) / static_cast<double>(d);
+      for (const std::string_view set : available_kernels()) CHECK(same_bits(apply(set, "top_k", {v}, {fraction}), expected));
+    }
+  }
+}
+
 TEST_CASE("top-k: a message of a few zeros alone, a kept negative zero, and what no message holds") {
   const Floats zeros(10), negative = {-0.0f, 0, 0};
   Floats read(10, 1.0f);
