@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "models/kernels/precision.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/lineage/draws.hpp"
+#include "sim/lineage/factors.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -25,6 +27,17 @@ struct VectorLayout {
   std::uint64_t parameters = 0;
   std::span<const TensorInfo> tensors = {};
   std::uint64_t tensor_count() const { return tensors.empty() ? 1 : tensors.size(); }
+};
+
+/// How an all-reduce that sums moves compressed vectors: as numbers that it adds up one by one. In 16 bits each rank divides its own numbers
+/// by how many ranks there are, and every sum is rounded, as an all-reduce in that type does (NCCL; the hooks of PyTorch's DDP). In 32 bits
+/// the sum is divided.
+struct SumCodec {
+  Precision numbers = Precision::fp32;
+  /// As those of a compressor; a message is so many numbers, one behind the other.
+  std::vector<std::byte> (*encode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) = nullptr;
+  void (*decode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const std::byte> message,
+                 std::span<float> q) = nullptr;
 };
 
 /// The rule of every compressor takes the inputs (v) or (v, e): a gradient, and what earlier messages have left out of it. It makes
@@ -45,6 +58,15 @@ struct CompressorEntry {
   Draws draws = Draws::none;
   /// Bytes of a message.
   std::uint64_t (*bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
+  /// Of a compressor that factors: its rules. All-reduces add up its factors; second_bytes are those of the right ones. What `encode`
+  /// writes and `decode` reads is P and Q, in a vector as FactorRules have it. Null: it does not factor.
+  const FactorRules* factors = nullptr;
+  std::uint64_t (*second_bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
+  /// Of one whose all-reduces sum: how; two, those of left and right factors, if it factors. Null: it does not sum.
+  const SumCodec* sums = nullptr;
+  /// What a server may answer, in as many bytes, where it has the compressed gradients of all workers at the same weights: with these
+  /// scalars (q_1, …, q_p; scalars of a message) -> a value that `encode` writes. Null: it answers weights.
+  const Rule* (*vote)(const std::vector<double>& scalars) = nullptr;
   /// Writes q, layout.parameters floats, into exactly `bytes(scalars, layout)` bytes, and reads it from them, to the same bits. Throw
   /// std::logic_error on a value that the rule does not make, and on bytes that `encode` does not write.
   std::vector<std::byte> (*encode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) = nullptr;
@@ -68,5 +90,15 @@ std::vector<TensorInfo> tensors_within(std::span<const TensorInfo> tensors, std:
 extern const Rule compressed_pieces;
 /// A number that names a compressor among scalars: below 2^53, the same in every build.
 double number_of(const CompressorEntry& compressor);
+
+/// Numbers of a SumCodec, as floats, and back.
+std::vector<float> numbers_in(Precision numbers, std::span<const std::byte> message);
+std::vector<std::byte> message_of(Precision numbers, std::span<const float> values);
+/// Of scalars 0 and 1 of rules::compressed_mean. Throws std::logic_error if that compressor does not sum.
+const SumCodec& sum_codec(double compressor, double factor);
+// A mean over so many ranks, in steps: each rank's own numbers before; own ← sum + own; and the sum of all.
+void share_numbers(Precision numbers, std::size_t ranks, std::span<float> values);
+void add_numbers(Precision numbers, std::span<const float> sum, std::span<float> own);
+void end_sum(Precision numbers, std::size_t ranks, std::span<float> sum);
 
 }  // namespace straggler

@@ -43,6 +43,9 @@ std::uint64_t bytes(const std::vector<double>&, const VectorLayout& layout) { re
 std::vector<double> no_scalars(const Parameters&) { return {}; }
 
 template <Precision precision>
+constexpr SumCodec sums{precision, encode<precision>, decode<precision>};
+
+template <Precision precision>
 ElementwiseEntry rule_of(const Rule& rule, const char* summary) {
   return {.name = std::string(rule.name),
           .summary = summary,
@@ -65,6 +68,7 @@ CompressorEntry compressor_of(const char* name, const Rule& rule, const char* su
           .rule = &rule,
           .scalars = no_scalars,
           .bytes = bytes,
+          .sums = &sums<precision>,
           .encode = encode<precision>,
           .decode = decode<precision>};
 }

@@ -73,6 +73,8 @@ const Register<ElementwiseEntry> arithmetic({.name = "random_k",
                                              .gradient = 0,
                                              .apply = apply});
 
+constexpr SumCodec sums{Precision::fp32, encode, decode};
+
 const Register<CompressorEntry> entry({
     .name = "random_k",
     .summary = "values at random places, the same on all workers, so that no indices are sent",
@@ -92,6 +94,7 @@ const Register<CompressorEntry> entry({
     },
     .draws = Draws::version,
     .bytes = [](const std::vector<double>& scalars, const VectorLayout& layout) { return 4 * kept_of(scalars, layout.parameters); },
+    .sums = &sums,
     .encode = encode,
     .decode = decode,
 });

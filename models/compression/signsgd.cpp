@@ -9,6 +9,7 @@
 namespace straggler::compression::signsgd {
 namespace {
 
+const Rule vote_rule{"signsgd_vote"};  // (q_1, …, q_p; scaled, number of the draw) -> the sign of their sum
 const Rule signsgd_rule{"signsgd"};  // (v[, e]; scaled, number of the draw) -> C(v + e)
 
 bool is_scaled(const std::vector<double>& scalars) { return scalars.front() != 0; }
@@ -45,6 +46,15 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
     const float scale = is_scaled(scalars) ? mean_magnitude({out + begin, end - begin}) : 1.0f;
     make_signs(out + begin, end - begin, scale, bits, static_cast<std::uint32_t>(begin));
   });
+}
+
+/// The majority of signs; of as many of both kinds the bit that is drawn for a zero.
+void apply_vote(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                float* out) {
+  const std::vector<float> ones(inputs.size(), 1.0f);
+  kernels.weighted_sum(extent.n, inputs.size(), inputs.data(), ones.data(), out);
+  make_signs(out, extent.n, 1.0f, DrawnBits(scalars.back()), 0);
+  std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
 /// Bit i of the message: whether q[i] is negative.
@@ -104,6 +114,14 @@ const Register<ElementwiseEntry> arithmetic({.name = "signsgd",
                                              .gradient = 0,
                                              .apply = apply});
 
+const Register<ElementwiseEntry> majority({.name = "signsgd_vote",
+                                           .summary = "the sign that most gradients have",
+                                           .parameters = {},
+                                           .in_place = -1,
+                                           .statistics = StatisticsRule::carry,
+                                           .gradient = 0,
+                                           .apply = apply_vote});
+
 const Register<CompressorEntry> entry({
     .name = "signsgd",
     .summary = "of each value its sign alone; with error feedback times each tensor's mean magnitude",
@@ -116,10 +134,10 @@ const Register<CompressorEntry> entry({
     .scalars = [](const Parameters& parameters) { return std::vector<double>{parameters.flag("error_feedback") ? 1.0 : 0.0}; },
     .size_is_lost = [](const Parameters& parameters) { return !parameters.flag("error_feedback"); },
     .draws = Draws::version,
-    .bytes =
-        [](const std::vector<double>& scalars, const VectorLayout& layout) {
-          return bytes_of_bits(layout.parameters) + (is_scaled(scalars) ? 4 * layout.tensor_count() : 0);
-        },
+    .bytes = [](const std::vector<double>& scalars, const VectorLayout& layout) {
+      return bytes_of_bits(layout.parameters) + (is_scaled(scalars) ? 4 * layout.tensor_count() : 0);
+    },
+    .vote = [](const std::vector<double>& scalars) -> const Rule* { return is_scaled(scalars) ? nullptr : &vote_rule; },
     .encode = encode,
     .decode = decode,
 });

@@ -80,7 +80,8 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
-  std::uint64_t bytes = compression ? compression->bytes : model_bytes;
+  // Of two all-reduces one after the other, the larger one.
+  std::uint64_t bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
   if (spec.bucket && !compression) {
     buckets = filled_buckets(scenario, cost, number_bytes());
     bytes = 0;

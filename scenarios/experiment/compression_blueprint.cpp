@@ -47,6 +47,9 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
   compression->bytes = compressor->bytes(compression->scalars, {priced, tensors});
   compression->error_feedback = parameters.flag("error_feedback");
   compression->gathered = compressor->all_reduce == CompressedAllReduce::all_gather;
+  if (compressor->factors) compression->second_bytes = compressor->second_bytes(compression->scalars, {priced, tensors});
+  if (compression->second_bytes > 0) compression->factors = compressor->factors;  // else no tensor has any
+  if (compressor->vote) compression->vote = compressor->vote(compression->scalars);
   compression->in_pieces = &compressed_pieces;
   compression->name = number_of(*compressor);
   compression->fragment_bytes = [entry = compressor, scalars = compression->scalars, priced, tensors](const Fragment& fragment) {
@@ -55,6 +58,10 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
     return entry->bytes(scalars, {end - begin, within});
   };
   compression->of_weights = !scheme_entry->sends_gradients(of_scheme);
+  if (compression->factors && compression->of_weights && exchange == Exchange::all_reduce)
+    throw_error(scenario, "training.compression",
+                scheme_entry->name + " all-reduces weights, of whose differences the factors of " + kind.name +
+                    " have no common mean; take a scheme that exchanges gradients or has a server, or another compression");
   // An all-reduce has no answers, and gossip has none.
   compression->answers =
       compresses_answers(parameters) && (exchange == Exchange::server || (exchange == Exchange::peers && !compression->of_weights));

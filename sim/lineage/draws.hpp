@@ -9,6 +9,7 @@ namespace straggler {
 /// What the rule of a compressor draws at random.
 enum class Draws : std::uint8_t {
   none,
+  run,      // once, the same by all workers
   message,  // anew for each message of each worker
   version   // the same by all workers whose gradients were taken at weights of the same version
 };

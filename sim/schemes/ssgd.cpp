@@ -26,7 +26,7 @@ class SsgdByServer final : public Scheme {
       const DrawnBatch batch = node.next_batch(node.batch_size());
       const Gradient gradient = co_await node.gradient(weights, batch);
       co_await node.send(node.server(), gradient);
-      weights = co_await node.receive<Weights>(node.server());
+      weights = co_await answer(node, weights);
     }
   }
 
@@ -34,11 +34,23 @@ class SsgdByServer final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const std::vector<Gradient> gradients = co_await gather<Gradient>(node, weights->version);
-      const Gradient mean = node.mean(gradients);
-      weights = co_await node.step(weights, mean);
+      const Gradient direction = node.votes() ? node.vote(gradients) : node.mean(gradients);
+      weights = co_await node.step(weights, direction);
       weights = co_await node.publish(weights);
-      node.broadcast(weights);
+      if (node.votes())
+        node.broadcast(node.leading_to(direction, weights));
+      else
+        node.broadcast(weights);
     }
+  }
+
+ private:
+  /// The server's weights, or the majority's direction, along which the worker steps as the server did (Bernstein et al. 2018).
+  static Task<Weights> answer(Node& node, Weights weights) {
+    if (!node.votes()) co_return co_await node.receive<Weights>(node.server());
+    const Gradient vote = co_await node.receive<Gradient>(node.server());
+    const Weights stepped = co_await node.step(weights, vote);
+    co_return node.of_version(stepped, vote);
   }
 };
 

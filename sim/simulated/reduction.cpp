@@ -18,14 +18,19 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
 
 /// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
 std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payload) const {
-  const std::size_t main = in_buckets(operation, payload) ? world_.cluster.buckets.size() : 1;
+  const CompressedForm* const form = compressed_form(payload);
+  const bool twice = form && form->second > 0;  // right factors follow from the mean of the left ones
+  const std::size_t main = in_buckets(operation, payload) ? world_.cluster.buckets.size() : twice ? 2 : 1;
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
 std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const {
   const std::uint64_t statistics = wire_bytes_.statistics_of(payload);
   if (statistics > 0 && piece + 1 == pieces_of(operation, payload)) return statistics;
-  return in_buckets(operation, payload) ? world_.cluster.buckets[piece].bytes : wire_bytes_.main_of(payload);
+  if (in_buckets(operation, payload)) return world_.cluster.buckets[piece].bytes;
+  const CompressedForm* const form = compressed_form(payload);
+  const std::uint64_t second = form ? form->second : 0;
+  return piece == 0 ? wire_bytes_.main_of(payload) - second : second;
 }
 
 double Reduction::spared_per_byte(const Payload& payload, std::size_t members) const {
@@ -73,7 +78,7 @@ std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>
   Algebra& algebra = workers_.algebra();
   const bool sent = payloads.size() > 1;  // one alone sends nothing
   for (const Payload* payload : payloads) parts.push_back(sent ? algebra.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
-  T mean = algebra.mean(parts, algebra.all_reduce_rule());
+  T mean = algebra.mean(parts, algebra.all_reduce_rule(parts.front()));
   if (sent && !compressed_form(*payloads.front())) mean = algebra.as_sent(std::move(mean));
   if constexpr (std::is_same_v<T, Gradient>) mean.edit().summed_apart();
   T others = mean;

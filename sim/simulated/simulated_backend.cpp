@@ -218,7 +218,10 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   if (passed == 0) return;
   operation.computed = passed == all;
   // The gradient is known in full only at the end; until then the payload names it, so that its parts are priced.
-  operation.payload = operation.computed ? operation.contribution() : operation.gradient();
+  if (operation.computed)
+    operation.bring();
+  else
+    operation.payload = operation.gradient();
   if (operation.computed) {
     // What it brings was encoded as part of the computation.
     if (Coding& coding = post_office_.coding(); coding.busy(operation.node().self())) {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "sim/lineage/compressed_mean.hpp"
+
 namespace straggler {
 
 namespace {
@@ -116,6 +118,14 @@ Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) con
   if (parts.size() == 1) return parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
+  if (&rule == &rules::compressed_mean) {
+    const CompressedForm& form = *parts.front()->more.get().compressed;
+    if (form.factors)
+      mean_product(parts, state);
+    else
+      state.derive(compressed_mean(values_of(parts), 0, form.scalars));
+    return out;
+  }
   std::vector<Batch> batches = joined_batches(parts);
   const auto fusible = [](const Gradient& part) { return part->fusible(); };
   if (plan_.fuse && !batches.empty() && std::all_of(parts.begin(), parts.end(), fusible)) {

@@ -27,11 +27,16 @@ class Algebra {
 
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
+  /// Of compressed gradients, taken at the same weights: Compression::vote, in as many bytes as one of them.
+  Gradient vote(const std::vector<Gradient>& parts) const;
   /// What is gathered is summed by each rank for itself, in the order of ranks.
   const Rule& all_reduce_rule() const {
     const bool gathered = plan_.compression && plan_.compression->gathered;
     return plan_.ring_sums && !gathered ? rules::ring_mean : rules::mean;
   }
+  /// The same of gradients: where compressed ones are summed, of what their messages carry.
+  const Rule& all_reduce_rule(const Gradient& part) const;
+  const Rule& all_reduce_rule(const Weights&) const { return all_reduce_rule(); }
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.
@@ -79,7 +84,16 @@ class Algebra {
   Samples as_sent(Samples samples) const { return samples; }
   Token as_sent(Token token) const { return token; }
 
+  // The mean of gradients that are brought to all-reduces as factors: an all-reduce of the left ones, P, then one of the right ones.
+  Handle left_mean(const std::vector<Gradient>& parts) const;
+  Handle orthogonal(const Handle& left, const std::vector<double>& scalars) const;
+  /// M^T P, of one worker, and the mean of all.
+  Handle right_factor(const Gradient& part, const Handle& left) const;
+  Handle right_mean(const std::vector<Gradient>& parts, const Handle& left) const;
+
  private:
+  void mean_product(const std::vector<Gradient>& parts, GradientState& out) const;
+  Handle compressed_mean(const std::vector<Handle>& values, int factor, const std::vector<double>& scalars) const;
   Lineage& lineage_;
   const TrainingPlan& plan_;
 };

@@ -1,4 +1,7 @@
 // What a participant's messages do to gradients and weights, where the run compresses them (docs/decisions/030, 043).
+#include <array>
+
+#include "sim/training/operations.hpp"
 #include "sim/training/participant.hpp"
 
 namespace straggler {
@@ -14,12 +17,22 @@ Weights whole(Weights weights) {
   return weights;
 }
 
+void require_whole(const Participant& node, const Gradient& gradient) {
+  if (!gradient->fragment().whole())
+    throw UnsupportedOperation(node.name() +
+                               " sends a fragment, whose matrices are cut; low-rank factors are of whole ones: set the scheme's "
+                               "fragments: 1, or another training.compression");
+}
+
 }  // namespace
 
 std::vector<double> Participant::compression_scalars(const std::vector<double>& scalars, std::uint64_t version) {
   std::vector<double> all = scalars;
   switch (plan().compression->draws) {
     case Draws::none:
+      break;
+    case Draws::run:
+      all.push_back(draw_number(plan().seed, 0));
       break;
     case Draws::message:
       all.push_back(draw_number(plan().seed, self_, messages_));
@@ -36,6 +49,17 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   const Compression* const compression = plan().compression;
   if (!compression || !is_worker() || gradient->value().empty()) return gradient;
   if (workers() == 1 && backend().reduces()) return gradient;
+  if (compression->factors) {
+    CompressedForm form{compression->bytes, compression_scalars(compression->scalars, gradient->version())};
+    require_whole(*this, gradient);
+    const Handle whole = with_residual(gradient->value(), residual_.get());
+    if (!factors_) factors_ = std::make_unique<GroupVectors>();
+    const Handle sent = as_product(whole, form, &factors_->of(nullptr));
+    if (compression->error_feedback) residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, std::array{whole, sent}));
+    Gradient out = algebra().replaced(gradient, sent);
+    out.edit().more.edit().compressed = std::move(form);
+    return out;
+  }
   const Fragment fragment = gradient->fragment();
   const Handle all = gradient->value();
   std::vector<Handle> inputs = {all};
@@ -60,14 +84,74 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   return out;
 }
 
+/// What the mean leaves out is known when it is: until then the next one begins without it.
+Gradient Participant::outgoing(const Gradient& gradient, const RankGroup& group) {
+  const Compression* const compression = plan().compression;
+  if (!compression || !compression->factors || !is_worker() || gradient->value().empty()) return outgoing(gradient);
+  if (group ? group->size() == 1 : workers() == 1) return gradient;
+  require_whole(*this, gradient);
+  CompressedForm form{compression->bytes, compression_scalars(compression->scalars, gradient->version())};
+  form.second = compression->second_bytes;
+  const Handle whole = with_residual(gradient->value(), residual_.get());
+  residual_.reset();
+  if (!factors_) factors_ = std::make_unique<GroupVectors>();
+  form.factors = std::make_shared<const LowRank>(LowRank{left_factor(whole, form.scalars, factors_->of(group)), {}});
+  Gradient out = algebra().replaced(gradient, whole);
+  out.edit().more.edit().compressed = std::move(form);
+  return out;
+}
+
+void Participant::note_averaged(Gradient& mean, const Handle& mine, const RankGroup& group) {
+  const Compression& compression = *plan().compression;
+  const std::shared_ptr<const LowRank> of_all = mean->more.get().product;
+  if (!of_all) return;
+  mean.edit().more.edit().product.reset();
+  factors_->of(group) = of_all->both;
+  if (!compression.error_feedback) return;
+  const std::vector<double> scalars = compression_scalars(compression.scalars, mean->version());
+  const Handle right = lineage().elementwise(*compression.factors->right, std::array{mine, of_all->left}, scalars);
+  const Handle both = lineage().elementwise(rules::corrected, std::array{of_all->left, right}, {1.0, 1.0});
+  const Handle own = lineage().elementwise(*compression.factors->product, std::array{both}, scalars);
+  const Handle left_out = lineage().elementwise(rules::residual, std::array{mine, own});
+  residual_ = std::make_unique<Handle>(with_residual(left_out, residual_.get()));
+}
+
+Handle Participant::with_residual(const Handle& v, const Handle* residual) {
+  if (!residual || residual->empty()) return v;
+  return lineage().elementwise(rules::corrected, std::array{v, *residual}, {1.0, 1.0});
+}
+
+Handle Participant::left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last) {
+  std::vector<Handle> inputs = {v};
+  if (!last.empty()) inputs.push_back(last);
+  return lineage().elementwise(*plan().compression->factors->left, inputs, scalars);
+}
+
+Handle Participant::as_product(const Handle& v, CompressedForm& form, Handle* last) {
+  const FactorRules& factors = *plan().compression->factors;
+  const Handle product = left_factor(v, form.scalars, last ? *last : Handle());
+  const Handle left = lineage().elementwise(*factors.orthogonal, std::array{product}, form.scalars);
+  const Handle right = lineage().elementwise(*factors.right, std::array{v, left}, form.scalars);
+  const Handle both = lineage().elementwise(rules::corrected, std::array{left, right}, {1.0, 1.0});
+  form.factors = std::make_shared<const LowRank>(LowRank{left, both});
+  if (last) *last = both;
+  return lineage().elementwise(*factors.product, std::array{both}, form.scalars);
+}
+
 Weights Participant::as_difference(const Weights& weights, const Handle& base, Handle* residual) {
   const Compression& compression = *plan().compression;
   CompressedForm form;
   form.bytes = residual ? compression.bytes : compression.tracking_bytes;
   form.scalars = compression_scalars(residual ? compression.scalars : compression.tracking_scalars, weights->version);
   std::vector<Handle> inputs = {algebra().move(base, weights->value)};
-  if (residual && !residual->empty()) inputs.push_back(*residual);
-  const Handle sent = lineage().elementwise(*compression.rule, inputs, form.scalars);
+  Handle sent;
+  if (compression.factors) {
+    inputs.front() = with_residual(inputs.front(), residual);
+    sent = as_product(inputs.front(), form, residual ? &exchanged().factors : nullptr);
+  } else {
+    if (residual && !residual->empty()) inputs.push_back(*residual);
+    sent = lineage().elementwise(*compression.rule, inputs, form.scalars);
+  }
   if (residual && compression.error_feedback) {
     inputs.insert(inputs.begin() + 1, sent);
     *residual = lineage().elementwise(rules::residual, inputs);
@@ -120,6 +204,10 @@ Weights Participant::outgoing(Weights weights, const RankGroup& group) {
   weights = whole(std::move(weights));
   const Rank members = group ? static_cast<Rank>(group->size()) : workers();
   if (members == 1) return weights;
+  if (plan().compression->factors)
+    throw UnsupportedOperation(name() +
+                               " all-reduces weights, of whose differences low-rank factors have no common mean; take a scheme that "
+                               "exchanges gradients or has a server, or another training.compression");
   ExchangedWeights& known = exchanged();
   const Handle last = known.of_group(group);
   return as_difference(weights, last.empty() ? initial_weights()->value : last, &known.residual);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/lineage/draws.hpp"
+#include "sim/lineage/factors.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -20,6 +21,11 @@ struct Compression {
   std::uint64_t bytes = 0;  // of a message; running statistics come on top
   bool error_feedback = false;
   bool gathered = false;  // an all-reduce is an all-gather: each rank gets all q and takes their mean itself
+  /// Null: the compressor factors nothing. What it sends is the product of factors, which begin from those sent before.
+  const FactorRules* factors = nullptr;
+  std::uint64_t second_bytes = 0;  // of `bytes`, those that a second all-reduce moves
+  /// (q_1, …, q_p) -> the direction that a server may answer, in as many bytes, where all compress at the same weights; null: none.
+  const Rule* vote = nullptr;
   /// The rule on pieces, each alone: how many, the length that their bounds are given for, the bounds, `name`, then `scalars`.
   const Rule* in_pieces = nullptr;
   double name = 0;  // the compressor's, as a number

@@ -10,15 +10,31 @@
 
 namespace straggler {
 
+/// One vector for each group of workers, the group of all among them.
+class GroupVectors {
+ public:
+  /// Empty at first.
+  Handle& of(const RankGroup& group) {
+    if (!group) return all_;
+    for (auto& [known, value] : groups_)
+      if (*known == *group) return value;
+    return groups_.emplace_back(group, Handle()).second;
+  }
+
+ private:
+  Handle all_;
+  std::vector<std::pair<RankGroup, Handle>> groups_;
+};
+
 /// Of one life of a node. An empty handle: there is none yet.
 struct ExchangedWeights {
   template <class T>
   using ByRank = boost::container::flat_map<Rank, T>;
 
-  ByRank<Handle> received;                              // the weights that came last from a server, an aggregator or a neighbour
-  Handle common;                                        // that an all-reduce over all workers gave, or the version that was published since
-  std::vector<std::pair<RankGroup, Handle>> of_groups;  // likewise, of all-reduces in groups
-  Handle residual;                                      // what messages have left out of differences
+  ByRank<Handle> received;  // the weights that came last from a server, an aggregator or a neighbour
+  GroupVectors of_groups;   // that an all-reduce gave; over all workers, or the version that was published since
+  Handle residual;          // what messages have left out of differences
+  Handle factors;           // of the last difference (FactorRules)
 
   struct Held {
     std::uint32_t life = 0;
@@ -29,12 +45,7 @@ struct ExchangedWeights {
   Handle estimate;                  // what its neighbours know of its own weights
   ByRank<std::uint32_t> estimates;  // lives that were sent the estimate whole
 
-  Handle& of_group(const RankGroup& group) {
-    if (!group) return common;
-    for (auto& [known, value] : of_groups)
-      if (*known == *group) return value;
-    return of_groups.emplace_back(group, Handle()).second;
-  }
+  Handle& of_group(const RankGroup& group) { return of_groups.of(group); }
 };
 
 }  // namespace straggler

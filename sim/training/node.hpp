@@ -129,6 +129,15 @@ class Node final : public Participant {
     return algebra().weighted_sum(parts, shares);
   }
   Gradient add(const Gradient& sum, const Gradient& next) { return algebra().add(sum, next); }
+  /// A server may answer a vote over what workers have sent, as small as one of their messages, and they step by themselves. Not where
+  /// workers fail, leave or join: they would not hold the server's weights and its optimizer's state.
+  bool votes() const { return plan().compression && plan().compression->vote && !members_change(); }
+  /// Over gradients that were taken at the same weights. It tells workers what version the step leads to: `published`.
+  Gradient vote(const std::vector<Gradient>& parts) const { return algebra().vote(parts); }
+  /// A vote as its server sends it, which has made this version with it.
+  Gradient leading_to(Gradient vote, const Weights& published) const;
+  /// This worker's weights, moved by such a vote, are of the server's version.
+  Weights of_version(Weights stepped, const Gradient& vote) const;
   /// A contribution is dropped: it will be in no version. What was spent on it is wasted.
   template <class T>
   void discard(const T& contribution) {
@@ -192,7 +201,7 @@ class Node final : public Participant {
   /// n-th calls of its workers belong together. Who fails is not waited for; who comes back: sim/simulated/reduction_group.hpp.
   template <class T>
   Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
-    return Pending<AllReduceOperation<T>>(slot_, *this, brought(as_contribution(mine), proper(group)), proper(group));
+    return Pending<AllReduceOperation<T>>(slot_, *this, brought(mine, proper(group)), proper(group));
   }
   /// What every worker brings, in rank order, known to all of them at the end. It queues with all-reduces, as one of them. Weights are
   /// gathered with what has been contributed to them, and are no contribution by themselves. Under faults the list has what those brought
@@ -263,8 +272,10 @@ class Node final : public Participant {
   }
   template <class T>
   T brought(T mine, const RankGroup& group) {
-    if constexpr (std::is_same_v<T, Weights>) mine = outgoing(std::move(mine), group);
-    return mine;
+    if constexpr (std::is_same_v<T, Weights>)
+      return outgoing(as_contribution(std::move(mine)), group);
+    else
+      return outgoing(mine, group);
   }
   Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
   template <class T>

@@ -25,7 +25,7 @@ class ComputeOperation : public Operation {
   /// What has been computed.
   Gradient gradient() const;
   /// The same as it is brought to an all-reduce. Once.
-  Gradient contribution() const { return node().outgoing(gradient()); }
+  Gradient contribution() const { return node().outgoing(gradient(), nullptr); }
   // Back end's own, as is milestone().
   Time span;  // at full speed; when it is done, what was booked as computing it
   std::uint16_t& milestone() { return count_; }
@@ -59,10 +59,19 @@ class AveragedGradientOperation final : public ComputeOperation {
   ~AveragedGradientOperation() { give_up(); }
   Gradient await_resume() {
     node().reduction_taken();
-    return std::get<Gradient>(std::move(payload));
+    auto mean = std::get<Gradient>(std::move(payload));
+    node().averaged(mean, brought, nullptr);
+    return mean;
   }
   // Back end's own.
-  Payload payload;        // this worker's gradient, then the mean
+  /// This worker's part is known: payload. Once.
+  void bring() {
+    Gradient mine = contribution();
+    brought = mine->value();
+    payload = std::move(mine);
+  }
+  Payload payload;  // this worker's gradient, then the mean
+  Handle brought;
   bool computed = false;  // backward is through
   CodingStage coding = CodingStage::none;
 
@@ -294,13 +303,19 @@ template <class T>
 class AllReduceOperation final : public CollectiveOperation {
  public:
   AllReduceOperation(Participant& owner, T mine, RankGroup among = nullptr)
-      : CollectiveOperation(owner, Kind::all_reduce, Payload(std::move(mine)), std::move(among)) {}
+      : CollectiveOperation(owner, Kind::all_reduce, Payload(std::move(mine)), std::move(among)) {
+    if constexpr (std::is_same_v<T, Gradient>) brought_ = std::get<Gradient>(payload)->value();
+  }
   T await_resume() {
     if (!group()) node().reduction_taken();
     T mean = std::get<T>(std::move(payload));
     if constexpr (std::is_same_v<T, Weights>) node().averaged(mean, group());
+    if constexpr (std::is_same_v<T, Gradient>) node().averaged(mean, brought_, group());
     return mean;
   }
+
+ private:
+  Handle brought_;  // of a gradient
 };
 
 class AllGatherOperationBase : public CollectiveOperation {

@@ -92,6 +92,8 @@ class Participant {
   /// What a server or an all-reduce gets of this worker's gradient: compressed, where the run compresses gradients. One worker alone brings
   /// its gradient to an all-reduce whole.
   Gradient outgoing(const Gradient& gradient);
+  /// The same as it is brought to an all-reduce of the group.
+  Gradient outgoing(const Gradient& gradient, const RankGroup& group);
   /// What a message to `to` carries of these weights: a difference where the run compresses, else the weights as messages carry them.
   Weights outgoing(Weights weights, Peer to);
   /// What an all-reduce of the group gets of these weights. One worker alone brings them whole.
@@ -108,8 +110,12 @@ class Participant {
   void averaged(Weights& mean, const RankGroup& group) {
     if (sends_differences()) note_averaged(mean, group);
   }
+  /// `mine` is what this worker has brought.
+  void averaged(Gradient& mean, const Handle& mine, const RankGroup& group) {
+    if (plan().compression && plan().compression->factors) note_averaged(mean, mine, group);
+  }
   void published(const Weights& weights) {
-    if (sends_differences() && plan().compression->common_versions) exchanged().common = weights->value;
+    if (sends_differences() && plan().compression->common_versions) exchanged().of_group(nullptr) = weights->value;
   }
   /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
@@ -117,6 +123,7 @@ class Participant {
   /// A life is over: what its messages have left out is lost, and so is what it knew of others' weights.
   void forget_messages() {
     residual_.reset();
+    factors_.reset();
     exchanged_.reset();
   }
   /// What a client keeps on its device from one invitation to the next, also when it goes away in between; a crash empties it. It is empty
@@ -147,6 +154,7 @@ class Participant {
   std::uint64_t messages_ = 0;            // that were compressed
   std::unique_ptr<Handle> kept_;          // null: nothing
   std::unique_ptr<Handle> residual_;      // what messages have left out of gradients (Compression); null: nothing yet
+  std::unique_ptr<GroupVectors> factors_;  // of its last gradients; null: none yet
   Weights start_;                         // of a worker that came later
 
  private:
@@ -157,12 +165,18 @@ class Participant {
   }
   /// Scalars of the compressor's rule for the next message, of what was made at weights of that version.
   std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
+  /// The inputs of a compressor's rule, as one vector: v + e.
+  Handle with_residual(const Handle& v, const Handle* residual);
+  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: those sent before, and now; null: each begins anew.
+  Handle as_product(const Handle& v, CompressedForm& form, Handle* last);
+  Handle left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last);
   /// The weights as base + q. `residual` null: what q leaves out is in the next difference anyway.
   Weights as_difference(const Weights& weights, const Handle& base, Handle* residual);
   Weights as_answer(Weights weights, Peer to);
   bool knows_estimate(Rank rank);
   void note_received(Weights& weights, Rank from);
   void note_averaged(Weights& mean, const RankGroup& group);
+  void note_averaged(Gradient& mean, const Handle& mine, const RankGroup& group);
 
   std::unique_ptr<ExchangedWeights> exchanged_;  // null: nothing yet
 };

@@ -133,10 +133,18 @@ struct Fragment {
   bool operator==(const Fragment&) const = default;
 };
 
+/// The factors of a vector that is compressed to such (FactorRules).
+struct LowRank {
+  Handle left;  // P
+  Handle both;  // P and Q; empty for what is brought to an all-reduce: Q follows from the mean of all P, which are not orthogonal yet
+};
+
 /// How a compressed vector travels.
 struct CompressedForm {
-  std::uint64_t bytes = 0;      // on the wire
-  std::vector<double> scalars;  // of the compressor's rule, with the number of a draw
+  std::uint64_t bytes = 0;                           // on the wire
+  std::vector<double> scalars;                       // of the compressor's rule, with the number of a draw
+  std::shared_ptr<const LowRank> factors = nullptr;  // null: it is no product
+  std::uint64_t second = 0;                          // of the bytes, those of a second all-reduce, which follows the first
 };
 
 /// Weights that travel as a difference from others, which their receiver holds: they are base + change, and `change` is sent.
@@ -201,6 +209,7 @@ class GradientState : public pool::Pooled {
     Fragment fragment;
     std::optional<CompressedForm> compressed = std::nullopt;
     bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
+    std::shared_ptr<const LowRank> product = nullptr;  // of these factors, as the result of an all-reduce
 
    private:
     friend class GradientState;
@@ -223,6 +232,7 @@ class GradientState : public pool::Pooled {
     value_ = std::move(value);
     keep_all_samples();
     more.edit().compressed.reset();
+    more.edit().product.reset();
     more.edit().batches_.clear();
     more.edit().derivation_ = More::Derivation::other;
   }

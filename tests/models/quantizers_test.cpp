@@ -133,7 +133,7 @@ TEST_CASE("every compressor: messages of several tensors are read to the bits th
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<ParameterTexts> variants = {{}, {{"error_feedback", "true"}}, {{"error_feedback", "false"}}};
   for (const CompressorEntry& entry : Registry<CompressorEntry>::instance().entries()) {
-    if (!entry.rule) continue;
+    if (!entry.rule || entry.factors) continue;  // those are messages of factors (powersgd_test.cpp)
     CAPTURE(entry.name);
     for (std::uint32_t seed = 0; seed < 40; ++seed) {
       const std::size_t d = seed < 10 ? 6 + seed : 500 + 97 * seed;
@@ -288,6 +288,38 @@ TEST_CASE("signs: of each value its own, scaled by the tensor's mean magnitude w
   }
   CHECK(std::abs(mean) < 0.05);  // five standard errors
   CHECK(std::abs(common) < 0.05);
+}
+
+TEST_CASE("a vote is the sign that most of three workers send; of as many of both it is drawn, the same for all") {
+  const CompressorEntry& entry = compressor("signsgd");
+  const std::vector<double> scalars = scalars_of(entry, {}, 4);
+  const bool votes = entry.vote != nullptr;
+  REQUIRE(votes);
+  const Rule* const rule = entry.vote(scalars);
+  REQUIRE(rule);
+  const auto vote = [&](const std::vector<Floats>& parts) {
+    std::vector<const float*> inputs;
+    for (const Floats& part : parts) inputs.push_back(part.data());
+    Extent extent;
+    extent.n = parts.front().size();
+    Floats out(extent.n);
+    Registry<ElementwiseEntry>::instance().at(rule->name).apply(select_kernels("auto"), extent, inputs, scalars, out.data());
+    return out;
+  };
+  const Floats a = {1, 1, 1, -1, -1, -1}, b = {1, 1, -1, 1, -1, -1}, c = {1, -1, -1, -1, 1, -1};
+  CHECK(vote({a, b, c}) == Floats{1, 1, -1, -1, -1, -1});
+  CHECK(vote({b}) == b);
+  // Two who disagree: the bit that a zero gets.
+  const Floats tied = vote({a, b}), of_zeros = compressed(entry, scalars, Floats(6));
+  CHECK(tied == Floats{1, 1, of_zeros[2], of_zeros[3], -1, -1});
+  CHECK(tied == vote({b, a}));
+  // A vote is written as a message is.
+  const std::vector<std::byte> message = entry.encode(scalars, {6}, tied);
+  CHECK(message.size() == 1);
+  Floats read(6);
+  entry.decode(scalars, {6}, message, read);
+  CHECK(read == tied);
+  CHECK(!entry.vote(scalars_of(entry, {{"error_feedback", "true"}}, 4)));
 }
 
 }  // namespace quantizers_test

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "models/compression/compressor.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
 
@@ -127,6 +128,51 @@ TEST_CASE("every rank learns what all have said beside, and one vote for the sto
         for (std::size_t other = 0; other < p; ++other)
           CHECK(ring[rank].beside()[other] == Bytes(other + 1, static_cast<std::byte>(10 * round + static_cast<int>(other))));
       }
+    }
+  }
+}
+
+TEST_CASE("a ring of packed numbers has the bits of the rule for compressed means, in half the bytes of 16 bits") {
+  std::mt19937 chance(9);
+  for (const char* name : {"fp16", "bf16", "random_k"}) {
+    const CompressorEntry& entry = Registry<CompressorEntry>::instance().at(name);
+    std::vector<double> scalars = entry.scalars(complete(entry.parameters, {}));
+    if (entry.draws != Draws::none) {
+      scalars.front() = 1;  // all of them
+      scalars.push_back(5);
+    }
+    for (const std::size_t ranks : {1u, 2u, 3u, 7u}) {
+      CAPTURE(name);
+      CAPTURE(ranks);
+      const std::size_t length = 1000, first = 900;
+      std::vector<std::vector<float>> parts = random_vectors(ranks, length, chance);
+      std::vector<std::vector<float>> messages;
+      Ring ring(static_cast<Rank>(ranks));
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        round_to(entry.sums->numbers, first, parts[rank].data(), parts[rank].data());
+        ring[rank].begin(parts[rank], Cut{length, first}, {}, false, entry.sums->numbers);
+        messages.emplace_back(parts[rank].begin(), parts[rank].begin() + first);
+      }
+      ring.run(chance);
+      std::vector<const float*> inputs;
+      for (const std::vector<float>& each : messages) inputs.push_back(each.data());
+      std::vector<double> all = {number_of(entry), 0, 1};
+      all.insert(all.end(), scalars.begin(), scalars.end());
+      std::vector<float> mean(first);
+      Extent extent;
+      extent.n = first;
+      if (ranks > 1)
+        Registry<ElementwiseEntry>::instance().at("compressed_mean").apply(select_kernels("auto"), extent, inputs, all, mean.data());
+      else
+        mean = messages.front();
+      const std::vector<float> behind = by_rule(select_kernels("auto"), parts, first);
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        CHECK(same_bits(ring[rank].mean(0).first(first), mean));
+        CHECK(same_bits(ring[rank].mean(0).subspan(first), std::vector<float>(behind.begin() + first, behind.end())));
+      }
+      const std::size_t size = entry.sums->numbers == Precision::fp32 ? 4 : 2;
+      CHECK(ring.sent() == 2 * (ranks - 1) * first * size);
+      CHECK(ring.sent_behind() == 2 * (ranks - 1) * (length - first) * 4);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Values by name, without any math.
 #pragma once
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/training/algebra.hpp"
@@ -23,6 +24,7 @@ class HeldValues final : public Values {
     stored_[handle.key()] = std::move(sum);
     return handle;
   }
+  Handle product(const Handle&, const std::vector<double>&) override { throw std::logic_error("values without factors"); }
   Handle made(std::uint64_t name, std::vector<float> values) {
     const Handle handle = named(Key{name, ~name});
     stored_[handle.key()] = std::move(values);

@@ -57,7 +57,14 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
       if (!compressor.rule) continue;
       CAPTURE(compressor.name);
       for (const std::string direction : {"up", "both"}) {
-        const Result result = run_timing(yaml, with(of_variant(variant), with(few, {compression(compressor, direction)})));
+        Result result;
+        try {
+          result = run_timing(yaml, with(of_variant(variant), with(few, {compression(compressor, direction)})));
+        } catch (const std::exception& error) {
+          CHECK(compressor.factors);  // factors of weights that are all-reduced, or of pieces, have no common mean
+          CHECK(says(error.what(), "factors"));
+          continue;
+        }
         CHECK(result.record.updates == plain.record.updates);
         CHECK(sent_by_workers(result.record) < sent_by_workers(plain.record));
         REQUIRE(result.record.compression_ratio);

@@ -29,6 +29,7 @@ MpiBackend::Ring::Ring(MpiBackend& backend, RankGroup among, std::uint64_t its_n
       size(group ? static_cast<Rank>(group->size()) : backend.task_.plan.workers),
       place(place_in(group, backend.channel_.self())),
       right(group ? (*group)[index_of((place + 1) % size)] : (place + 1) % size),
+      sums(backend.task_.plan.compression && !backend.task_.plan.compression->gathered),
       mean(place, size, [&backend, this](RingMean::Outgoing out) { backend.send_right(*this, std::move(out)); }),
       gather(place, size, [&backend, this](RingMean::Outgoing out) { backend.send_right(*this, std::move(out)); }) {}
 
@@ -45,7 +46,10 @@ void MpiBackend::send_right(const Ring& ring, RingMean::Outgoing out) {
   if (const Payload& mine = *ring.reducing.front().payload; !out.behind && compressed_form(mine)) {
     // To be reduced, p - 1 pieces of a p-th would have gone around twice; now p - 1 whole messages go around once.
     const auto bytes = static_cast<double>(value_bytes(mine, task_.cut));
-    spared = 2 * (bytes + spared_bytes(mine, task_.cut)) / ring.size - bytes;
+    if (ring.sums_compressed())
+      spared = spared_bytes(mine, task_.cut) / bytes * static_cast<double>(out.value_bytes);
+    else
+      spared = 2 * (bytes + spared_bytes(mine, task_.cut)) / ring.size - bytes;
   }
   note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, ring.right, out.value_bytes, spared);
   const auto* const number = reinterpret_cast<const std::byte*>(&ring.number);
@@ -125,9 +129,11 @@ bool MpiBackend::join_ring(Ring& ring, Operation& operation, Payload& payload) {
   ring.reducing.push_back({&operation, &payload});
   if (ring.reducing.size() > 1) return false;
   begin_ring(ring);
-  if (!ring.done()) return false;
-  take_result(ring);
-  return true;
+  while (ring.done()) {
+    if (take_result(ring)) return true;
+    begin_ring(ring);
+  }
+  return false;
 }
 
 /// The first of those that this rank has joined.
@@ -135,6 +141,8 @@ void MpiBackend::begin_ring(Ring& ring) {
   const Payload& payload = *ring.reducing.front().payload;
   if (ring.gathering())
     begin_gather(ring, payload);
+  else if (ring.sums_compressed())
+    begin_sum(ring, payload);
   else
     begin_mean(ring, payload);
   std::deque<Bytes>& early = early_[ring.number];
@@ -164,7 +172,8 @@ std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, cons
   return fragment.whole() ? all : all.subspan(task_.cut.begin_of(fragment), task_.cut.of(fragment).length);
 }
 
-void MpiBackend::take_result(Ring& ring) {
+bool MpiBackend::take_result(Ring& ring) {
+  if (ring.sums_compressed()) return take_sum(ring);
   Payload& payload = *ring.reducing.front().payload;
   if (ring.all_gathers())
     static_cast<AllGatherOperationBase&>(*ring.reducing.front().operation).gathered =
@@ -174,6 +183,7 @@ void MpiBackend::take_result(Ring& ring) {
   else
     payload = ring.gathering() ? gathered_mean<Gradient>(ring) : ring_mean<Gradient>(ring);
   ring.reducing.pop_front();
+  return true;
 }
 
 void MpiBackend::ring_message(Bytes bytes) {
@@ -189,7 +199,10 @@ void MpiBackend::ring_message(Bytes bytes) {
   ring.arrived(bytes);
   while (!ring.reducing.empty() && ring.done()) {
     Operation& operation = *ring.reducing.front().operation;
-    take_result(ring);
+    if (!take_result(ring)) {
+      begin_ring(ring);
+      continue;
+    }
     operation.complete();
     if (!ring.reducing.empty()) begin_ring(ring);
   }

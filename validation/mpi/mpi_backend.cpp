@@ -239,7 +239,7 @@ void MpiBackend::compute_due(ComputeOperation& operation) {
   operation.span = Time::from_ticks(log_.entries.back().ticks) - computing_.start;
   if (operation.kind() == Operation::Kind::gradient) return operation.complete_from_event();
   auto& averaged = static_cast<AveragedGradientOperation&>(operation);
-  averaged.payload = averaged.contribution();
+  averaged.bring();
   averaged.computed = true;
   if (join_ring(ring_of(nullptr), averaged, averaged.payload)) operation.complete_from_event();
 }

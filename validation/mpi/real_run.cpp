@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -66,7 +67,7 @@ Failure failure_of(const std::function<void()>& part) {
 class RankValues final : public Values {
  public:
   RankValues(Lineage& lineage, Executor& executor, const TrainingPlan& plan)
-      : lineage_(lineage), executor_(executor), algebra_(lineage, plan) {}
+      : lineage_(lineage), executor_(executor), plan_(plan), algebra_(lineage, plan) {}
   std::span<const float> of(const Handle& handle) override { return executor_.value(handle); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
@@ -79,10 +80,16 @@ class RankValues final : public Values {
     executor_.value(handle);  // `move` goes
     return handle;
   }
+  Handle product(const Handle& factors, const std::vector<double>& scalars) override {
+    Handle handle = lineage_.elementwise(*plan_.compression->factors->product, std::array{factors}, scalars);
+    executor_.value(handle);  // `factors` go
+    return handle;
+  }
 
  private:
   Lineage& lineage_;
   Executor& executor_;
+  const TrainingPlan& plan_;
   Algebra algebra_;
 };
 

@@ -7,9 +7,12 @@ namespace straggler {
 RingMean::RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right)
     : self_(self), ranks_(ranks), to_right_(std::move(to_right)) {}
 
-void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote) {
+void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers) {
   values_ = std::move(mine);
   cut_ = cut;
+  numbers_ = numbers;
+  for (std::size_t at = 0; at < values_.size(); at += cut.length)
+    share_numbers(numbers, static_cast<std::size_t>(ranks_), std::span(values_).subspan(at, cut.first));
   beside_.assign(static_cast<std::size_t>(ranks_), {});
   beside_[static_cast<std::size_t>(self_)] = std::move(beside);
   vote_ = vote;
@@ -36,8 +39,14 @@ void RingMean::send() {
   out.behind = around_ > 0;
   for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
     const std::span<const float> floats = chunk_of(vector, chunk);
-    message.put_floats(floats);
-    out.value_bytes += floats.size_bytes();
+    if (numbers() == Precision::fp32) {
+      message.put_floats(floats);
+      out.value_bytes += floats.size_bytes();
+    } else {
+      const Bytes halves = message_of(numbers(), floats);
+      message.put_block(halves);
+      out.value_bytes += halves.size();
+    }
   }
   out.bytes = message.take();
   to_right_(std::move(out));
@@ -62,15 +71,16 @@ void RingMean::arrived(std::span<const std::byte> message) {
 
 void RingMean::take(Unpacker& message, Rank chunk, bool gathering) {
   const bool whole = !gathering && step_ == ranks_ - 2;  // every rank has added its own
-  const auto divisor = static_cast<float>(ranks_);
+  std::vector<float> halves;
   for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
     const std::span<float> mine = chunk_of(vector, chunk);
-    const std::span<const float> theirs = message.get_floats(mine.size());
+    if (numbers() != Precision::fp32) halves = numbers_in(numbers(), message.get_block());
+    const std::span<const float> theirs = numbers() == Precision::fp32 ? message.get_floats(mine.size()) : halves;
     if (gathering)
       std::copy(theirs.begin(), theirs.end(), mine.begin());
     else
-      std::transform(theirs.begin(), theirs.end(), mine.begin(), mine.begin(), [](float sum, float own) { return sum + own; });
-    if (whole) std::transform(mine.begin(), mine.end(), mine.begin(), [divisor](float sum) { return sum / divisor; });
+      add_numbers(numbers(), theirs, mine);
+    if (whole) end_sum(numbers(), static_cast<std::size_t>(ranks_), mine);
   }
 }
 

@@ -24,8 +24,8 @@ class RingMean {
   };
   RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right);
 
-  /// `mine`: equally long vectors, one after another. All ranks bring as many.
-  void begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote);
+  /// `mine`: equally long vectors, one after another. All ranks bring as many. Their first parts are of those numbers and are sent as such.
+  void begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers = Precision::fp32);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);
   bool done() const { return around_ == times_around_; }
@@ -45,7 +45,9 @@ class RingMean {
   std::function<void(Outgoing)> to_right_;
   std::vector<float> values_;
   Cut cut_;
+  Precision numbers_ = Precision::fp32;
   std::vector<Bytes> beside_;  // [ranks]
+  Precision numbers() const { return around_ == 0 ? numbers_ : Precision::fp32; }
   bool vote_ = false;
   int around_ = 0, times_around_ = 0;
   Rank step_ = 0;  // of this time around

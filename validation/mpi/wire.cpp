@@ -48,8 +48,9 @@ class WithValues {
   /// What stands behind the parameters travels as it is.
   void pack_compressed(const Handle& handle, const CompressedForm& form, const Fragment& fragment, Packer& to) const {
     const Written written(cut_, fragment);
-    to.put(handle.key());
-    const std::span<const float> all = values_.of(handle);
+    const bool product = form.factors != nullptr;
+    to.put(product ? form.factors->both.key() : handle.key());
+    const std::span<const float> all = values_.of(product ? form.factors->both : handle);
     const std::vector<std::byte> encoded =
         written.entry.encode(form.scalars, written.layout, all.subspan(written.begin, written.end - written.begin));
     if (encoded.size() != form.bytes) throw std::logic_error("a compressed vector has other bytes than it states");
@@ -105,9 +106,11 @@ class GivenValues {
     if (cut_.two())
       std::ranges::copy(behind_.get_floats(cut_.length - cut_.first), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.first));
     values_.give(handle, whole_);
-    return handle;
+    if (!form.factors) return handle;
+    return values_.product(handle, form.scalars);
   }
   Handle known(const Key& key) { return known_in(values_, key); }
+  Handle named(const Key& key) { return values_.named(key); }
   Handle moved(const Handle& base, const Handle& change) { return values_.moved(base, change); }
 
  private:
@@ -126,6 +129,7 @@ class GivenNames {
   }
   Handle unpack_compressed(const CompressedForm&, const Fragment&, Unpacker& from) { return values_.named(from.get_key()); }
   Handle known(const Key& key) { return known_in(values_, key); }
+  Handle named(const Key& key) { return values_.named(key); }
   Handle moved(const Handle& base, const Handle& change) { return values_.moved(base, change); }
 
  private:
@@ -136,13 +140,22 @@ void pack_form(const CompressedForm& form, Packer& to) {
   to.put(form.bytes);
   to.put(std::uint64_t{form.scalars.size()});
   for (const double scalar : form.scalars) to.put(scalar);
+  to.put(form.second);
+  to.put(std::uint8_t{form.factors != nullptr});
+  if (form.factors) to.put(form.factors->both.empty() ? form.factors->left.key() : Key{});
 }
 
-CompressedForm unpack_form(Unpacker& from) {
+/// Of factors that are no pair yet, the left ones' name. The others are in the message.
+template <class Vectors>
+CompressedForm unpack_form(Vectors& vectors, Unpacker& from) {
   CompressedForm form;
   form.bytes = from.get<std::uint64_t>();
   form.scalars.resize(from.get<std::uint64_t>());
   for (double& scalar : form.scalars) scalar = from.get<double>();
+  form.second = from.get<std::uint64_t>();
+  if (from.get<std::uint8_t>() == 0) return form;
+  const Key left = from.get_key();
+  form.factors = std::make_shared<const LowRank>(LowRank{left == Key{} ? Handle() : vectors.named(left), {}});
   return form;
 }
 
@@ -245,7 +258,7 @@ template <class Vectors>
 void unpack_difference(WeightsState& state, Vectors& vectors, Unpacker& from) {
   WeightsDifference difference;
   difference.base = vectors.known(from.get_key());
-  difference.form = unpack_form(from);
+  difference.form = unpack_form(vectors, from);
   difference.change = vectors.unpack_compressed(difference.form, state.fragment(), from);
   state.value = vectors.moved(difference.base, difference.change);
   difference.of = state.value.key();
@@ -311,7 +324,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   at.value = Handle(from.get_key());
   const Fragment fragment = unpack_fragment(from);
   std::optional<CompressedForm> compressed;
-  if (from.get<std::uint8_t>() != 0) compressed = unpack_form(from);
+  if (from.get<std::uint8_t>() != 0) compressed = unpack_form(vectors, from);
   Handle value = compressed ? vectors.unpack_compressed(*compressed, fragment, from) : vectors.unpack(fragment, from);
   state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
   state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());

@@ -28,6 +28,8 @@ class Values {
   virtual bool has(const Handle& handle) const = 0;
   /// Algebra::moved.
   virtual Handle moved(const Handle& from, const Handle& move) = 0;
+  /// FactorRules::product.
+  virtual Handle product(const Handle& factors, const std::vector<double>& scalars) = 0;
 
  protected:
   ~Values() = default;
