@@ -47,6 +47,25 @@ std::vector<Bucket> filled_buckets(const Scenario& scenario, const CostTable& co
 
 }  // namespace
 
+/// Of a compressed gradient each bucket is a vector of its own. Buckets hold tensors from the last one on.
+void Blueprint::compress_buckets() {
+  const std::uint64_t parameters = priced_parameters();
+  const std::vector<TensorInfo> tensors = cost.tensors();
+  compression->bounds_end = parameters;
+  compression->bucket_bytes = 0;
+  std::uint64_t end = parameters;
+  compression->bounds = {end};
+  for (Bucket& bucket : buckets) {
+    const std::uint64_t count = bucket.bytes / number_bytes();
+    const std::vector<TensorInfo> within = tensors_within(tensors, end - count, end);
+    bucket.compressed_share = static_cast<double>(count) / static_cast<double>(parameters);
+    bucket.bytes = compressor->bytes(compression->scalars, {count, within});
+    compression->bucket_bytes += bucket.bytes;
+    compression->bounds.push_back(end -= count);
+  }
+  std::ranges::reverse(compression->bounds);
+}
+
 /// What only messages of their own can show, and what they cannot.
 void Blueprint::check_stepwise(const Scenario& scenario) const {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
@@ -81,8 +100,9 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
   std::uint64_t bytes = compression ? compression->bytes : model_bytes;
-  if (spec.bucket && !compression) {
+  if (spec.bucket) {
     buckets = filled_buckets(scenario, cost, number_bytes());
+    if (compression) compress_buckets();
     bytes = 0;
     for (const Bucket& bucket : buckets) bytes = std::max(bytes, bucket.bytes);
   }

@@ -20,6 +20,10 @@ struct Compression {
   std::uint64_t bytes = 0;  // of a message; running statistics come on top
   bool error_feedback = false;
   bool gathered = false;  // an all-reduce is an all-gather: each rank gets all q and takes their mean itself
+  /// Of a gradient that goes into an all-reduce in buckets: where each begins, and the end, ascending, in a vector of so many parameters; and
+  /// the bytes of all. Empty: it goes in one piece.
+  std::vector<std::uint64_t> bounds;
+  std::uint64_t bounds_end = 0, bucket_bytes = 0;
   /// The rule on pieces, each alone: how many, the length that their bounds are given for, the bounds, `name`, then `scalars`.
   const Rule* in_pieces = nullptr;
   double name = 0;  // the compressor's, as a number
