@@ -48,6 +48,8 @@ struct CompressorEntry {
   std::string message = {};  // the bytes of a message, as a formula
   std::vector<Parameter> parameters = {};
   CompressedAllReduce all_reduce = CompressedAllReduce::sum;
+  /// What it makes of a value does not depend on others: pieces of a vector are compressed as the whole is.
+  bool value_by_value = false;
   /// Null: gradients travel as they are, and what follows is not there either.
   const Rule* rule = nullptr;
   /// Scalars of the rule, without a number that is drawn.

@@ -65,6 +65,7 @@ CompressorEntry compressor_of(const char* name, const Rule& rule, const char* su
           .message = "2 d for d parameters",
           .parameters = {error_feedback(false), compressed_direction()},
           .all_reduce = CompressedAllReduce::sum,
+          .value_by_value = true,
           .rule = &rule,
           .scalars = no_scalars,
           .bytes = bytes,

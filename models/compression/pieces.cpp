@@ -60,7 +60,8 @@ struct Pieces {
 void apply(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
            float* out) {
   const Pieces pieces(scalars);
-  const ElementwiseEntry& rule = Registry<ElementwiseEntry>::instance().at(compressor_of(pieces.compressor).rule->name);
+  const CompressorEntry& compressor = compressor_of(pieces.compressor);
+  const ElementwiseEntry& rule = Registry<ElementwiseEntry>::instance().at(compressor.rule->name);
   std::fill_n(out, extent.n, 0.0f);
   for (std::size_t i = 0; i < pieces.count; ++i) {
     const std::size_t begin = pieces.bound(i, extent.n), end = pieces.bound(i + 1, extent.n);
@@ -71,7 +72,9 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
     piece.tensors = tensors;
     std::vector<const float*> from;
     for (const float* const input : inputs) from.push_back(input + begin);
-    rule.apply(kernels, piece, from, pieces.own, out + begin);
+    std::vector<double> own = pieces.own;
+    if (compressor.draws != Draws::none && i > 0) own.back() = draw_number(static_cast<std::uint64_t>(own.back()), i);  // each its own luck
+    rule.apply(kernels, piece, from, own, out + begin);
   }
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }

@@ -50,10 +50,10 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
                             blueprint.servers > 0 ? "exchanges through a server, without an all-reduce" : "has no all-reduce"));
 }
 
-/// A compressed gradient is one vector.
+/// Factors are of whole matrices.
 void of_compression(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const CollectiveSpec& given = scenario.cluster.network.collective;
-  if (!blueprint.gathers() || (!given.overlap && !given.bucket)) return;
+  if (!blueprint.compression || !blueprint.compression->factors || (!given.overlap && !given.bucket)) return;
   out.push_back(fmt::format("cluster.network.collective.{} not used: a gradient compressed by {} goes in one piece when backward is done",
                             !given.bucket    ? "overlap is"
                             : !given.overlap ? "bucket is"

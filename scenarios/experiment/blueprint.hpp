@@ -132,6 +132,7 @@ struct Blueprint {
   void resolve_availability(const Scenario& scenario);
   void resolve_client_seconds(const Scenario& scenario);
   void require_one_host(const Scenario& scenario) const;
+  void compress_buckets();
   void resolve_collective(const Scenario& scenario);
   void check_stepwise(const Scenario& scenario) const;
   void check_memory(const Scenario& scenario) const;

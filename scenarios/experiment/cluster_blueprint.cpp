@@ -274,7 +274,7 @@ namespace {
 
 /// Encoding and decoding, where they take time anywhere. A gradient that goes into an all-reduce is encoded on the device, after backward.
 void price_coding(const Scenario& scenario, std::uint64_t parameter_bytes, std::span<const std::uint32_t> group_of, bool averages,
-                  SimulatedCluster& out) {
+                  const std::vector<Bucket>& buckets, SimulatedCluster& out) {
   const ClusterSpec& spec = scenario.cluster;
   std::vector<double> of_group;
   for (const WorkerGroup& group : spec.workers) of_group.push_back(inverse(scenario.devices.at(group.device).compress));
@@ -284,6 +284,8 @@ void price_coding(const Scenario& scenario, std::uint64_t parameter_bytes, std::
   if (!averages) return;
   for (const double per_byte : of_group)
     out.compute.encoding.push_back(Time::from_seconds(per_byte * static_cast<double>(parameter_bytes)));
+  double encoded = 0;
+  for (const Bucket& bucket : buckets) out.compute.encoded.push_back(encoded += bucket.compressed_share);
 }
 
 }  // namespace
@@ -299,7 +301,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
   out.model_bytes = model_bytes;
   out.state_bytes = model_bytes * 4 / number_bytes();
-  if (compression) price_coding(scenario, out.state_bytes, group_of, plan.workers > 1, out);
+  if (compression) price_coding(scenario, out.state_bytes, group_of, plan.workers > 1, buckets, out);
   out.statistics_bytes = statistics_bytes;
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);

@@ -47,6 +47,26 @@ std::vector<Bucket> filled_buckets(const Scenario& scenario, const CostTable& co
 
 }  // namespace
 
+/// Of a compressed gradient each bucket is a vector of its own. Buckets hold tensors from the last one on.
+void Blueprint::compress_buckets() {
+  const std::uint64_t parameters = priced_parameters();
+  const std::vector<TensorInfo> tensors = cost.tensors();
+  std::uint64_t end = parameters;
+  std::vector<std::uint64_t> bounds = {end};
+  for (Bucket& bucket : buckets) {
+    const std::uint64_t count = bucket.bytes / number_bytes();
+    const std::vector<TensorInfo> within = tensors_within(tensors, end - count, end);
+    bucket.compressed_share = static_cast<double>(count) / static_cast<double>(parameters);
+    bucket.bytes = compressor->bytes(compression->scalars, {count, within});
+    compression->bucket_bytes += bucket.bytes;
+    bounds.push_back(end -= count);
+  }
+  if (compressor->value_by_value) return;
+  std::ranges::reverse(bounds);
+  compression->bounds = std::move(bounds);
+  compression->bounds_end = parameters;
+}
+
 /// What only messages of their own can show, and what they cannot.
 void Blueprint::check_stepwise(const Scenario& scenario) const {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
@@ -82,8 +102,10 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
                     "; take auto or ring, or training.compression: none");
   // Of two all-reduces one after the other, the larger one.
   std::uint64_t bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
-  if (spec.bucket && !compression) {
+  // Factors are of whole matrices: they go in one piece.
+  if (spec.bucket && !(compression && compression->factors)) {
     buckets = filled_buckets(scenario, cost, number_bytes());
+    if (compression) compress_buckets();
     bytes = 0;
     for (const Bucket& bucket : buckets) bytes = std::max(bytes, bucket.bytes);
   }

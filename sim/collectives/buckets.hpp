@@ -17,6 +17,8 @@ struct Bucket {
   std::size_t tensors = 0;
   /// Share of backward's time after which the last of its gradients is there, in [0, 1].
   double ready = 1;
+  /// Share of all parameters, where it is compressed; else 0.
+  double compressed_share = 0;
 };
 
 /// Tensors are taken in reverse order; a bucket is full when it holds at least its limit (DistributedDataParallel's rule; Li et al.,

@@ -12,14 +12,18 @@ Coding::Coding(World& world, Books& books, Processors& processors)
   }
 }
 
-Time Coding::span(Rank rank, const Payload& payload) const {
-  if (!costs_ || !compressed_form(payload)) return Time();
-  const SimulatedCluster& cluster = world_.cluster;
+double Coding::share_of(const Payload& payload) {
+  if (!compressed_form(payload)) return 0;
   const auto* gradient = std::get_if<Gradient>(&payload);
-  const Fragment fragment = gradient ? (*gradient)->fragment() : std::get<Weights>(payload)->fragment();
+  return 1.0 / (gradient ? (*gradient)->fragment() : std::get<Weights>(payload)->fragment()).count;
+}
+
+Time Coding::span(Rank rank, double share) const {
+  if (!costs_ || share == 0) return Time();
+  const SimulatedCluster& cluster = world_.cluster;
   const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers) : 1;
   const double per_byte = world_.is_worker(rank) ? cluster.coding_seconds_per_byte[index_of(rank)] : cluster.server_coding_seconds_per_byte;
-  return Time::from_seconds(per_byte / shards * static_cast<double>(fragment.share_of(cluster.state_bytes)));
+  return Time::from_seconds(per_byte / shards * share * static_cast<double>(cluster.state_bytes));
 }
 
 void Coding::note(Rank rank, Time until) {

@@ -16,8 +16,11 @@ class Coding {
   Coding(const Coding&) = delete;
   Coding& operator=(const Coding&) = delete;
 
-  /// In which that rank encodes or decodes the payload once; none if it is not compressed.
-  Time span(Rank rank, const Payload& payload) const;
+  /// What share of all parameters is compressed in the payload; 0: none.
+  static double share_of(const Payload& payload);
+  /// In which that rank encodes or decodes such a share once.
+  Time span(Rank rank, double share) const;
+  Time span(Rank rank, const Payload& payload) const { return costs_ ? span(rank, share_of(payload)) : Time(); }
   /// The rank's processor is encoding or decoding until then.
   void note(Rank rank, Time until);
   /// Encodes what goes into a collective, or decodes what came out of one, for so long: when that is done.

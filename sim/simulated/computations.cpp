@@ -29,6 +29,14 @@ std::span<const double> Computations::milestones(const ComputeOperation& operati
   return class_of(operation.node().self()).milestones;
 }
 
+double Computations::share_until(const ComputeOperation& operation, std::size_t milestone) const {
+  const std::span<const double> shares = milestones(operation);
+  if (plan_.encoding.empty() || milestone + 1 == shares.size()) return shares[milestone];
+  const auto all = static_cast<double>(operation.span.ticks());
+  const auto encoding = static_cast<double>(plan_.encoding[class_number(operation.node().self())].ticks());
+  return (shares[milestone] * (all - encoding) + plan_.encoded[milestone] * encoding) / all;
+}
+
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   const Rank rank = operation.node().self();
   const Time there = loaded(operation);
@@ -135,9 +143,9 @@ void Computations::begin(ComputeOperation& operation) {
 
 /// At full speed.
 void Computations::schedule_next(ComputeOperation& operation) {
-  const std::span<const double> shares = milestones(operation);
   const auto end_of = [&](std::size_t milestone) {
-    return shares[milestone] >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * shares[milestone]);
+    const double share = share_until(operation, milestone);
+    return share >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * share);
   };
   const Time before = operation.milestone() == 0 ? Time() : end_of(operation.milestone() - 1u);
   simulation_.queue().after(end_of(operation.milestone()) - before, operation);
@@ -203,7 +211,7 @@ void Computations::reschedule(Job& job) {
   job.rate = rate_of(job);
   job.operation->cancel();
   if (job.rate == 0) return;
-  const double work = static_cast<double>(job.operation->span.ticks()) * milestones(*job.operation)[job.operation->milestone()];
+  const double work = static_cast<double>(job.operation->span.ticks()) * share_until(*job.operation, job.operation->milestone());
   simulation_.queue().after(simulation_.queue().span(std::max(0.0, work - job.done) / job.rate), *job.operation);
 }
 

@@ -39,6 +39,8 @@ class Computations {
   bool start_host_work(HostOperation& operation);
 
   std::span<const double> milestones(const ComputeOperation& operation) const;
+  /// The share of the operation's time at which that milestone is passed: a bucket is there, and encoded if that takes time.
+  double share_until(const ComputeOperation& operation, std::size_t milestone) const;
   std::size_t class_number(Rank worker) const { return plan_.class_of[index_of(worker)]; }
   /// A slow spell begins or ends: times slower than otherwise, all spells together.
   void set_slowness(Rank worker, double times_slower);

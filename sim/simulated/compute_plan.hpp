@@ -33,7 +33,8 @@ struct ComputePlan {
   std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are alike and have no luck of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
-  std::vector<Time> encoding;           // [classes]: after backward of an averaged gradient, on the same device; empty: free
+  std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
+  std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
   std::vector<SharedHost> hosts;        // only those where cores may run short
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch there: loading is an operation of its own

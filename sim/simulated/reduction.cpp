@@ -24,19 +24,29 @@ std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payl
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
+bool Reduction::is_statistics(const Operation& operation, const Payload& payload, std::size_t piece) const {
+  return wire_bytes_.statistics_of(payload) > 0 && piece + 1 == pieces_of(operation, payload);
+}
+
 std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const {
-  const std::uint64_t statistics = wire_bytes_.statistics_of(payload);
-  if (statistics > 0 && piece + 1 == pieces_of(operation, payload)) return statistics;
+  if (is_statistics(operation, payload, piece)) return wire_bytes_.statistics_of(payload);
   if (in_buckets(operation, payload)) return world_.cluster.buckets[piece].bytes;
   const CompressedForm* const form = compressed_form(payload);
   const std::uint64_t second = form ? form->second : 0;
   return piece == 0 ? wire_bytes_.main_of(payload) - second : second;
 }
 
-double Reduction::spared_per_byte(const Payload& payload, std::size_t members) const {
-  const auto bytes = static_cast<double>(wire_bytes_.main_of(payload));
-  if (!compressed_form(payload) || bytes == 0) return 0;
-  const double whole = bytes + wire_bytes_.spared_of(payload);
+double Reduction::spared_per_byte(const Operation& operation, const Payload& payload, std::size_t piece, std::size_t members) const {
+  if (is_statistics(operation, payload, piece)) return 0;
+  auto bytes = static_cast<double>(wire_bytes_.main_of(payload));
+  double whole = bytes + wire_bytes_.spared_of(payload);
+  bool compressed = compressed_form(payload);
+  if (in_buckets(operation, payload)) {
+    bytes = static_cast<double>(world_.cluster.buckets[piece].bytes);
+    whole = world_.cluster.buckets[piece].compressed_share * static_cast<double>(world_.cluster.model_bytes);
+    compressed = whole > 0;
+  }
+  if (!compressed || bytes == 0) return 0;
   // A rank sends (p - 1) / p of 2 n bytes to reduce them, or p - 1 times n to gather them.
   return (world_.cluster.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
 }
@@ -103,15 +113,26 @@ Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads
   return all;
 }
 
-Time Reduction::decoding(const Operation& operation, const Payload& payload, std::size_t members) const {
-  const Time once = coding_.span(operation.node().self(), payload);
-  if (once == Time() || members < 2) return Time();
+double Reduction::coded_share(const Operation& operation, const Payload& payload, std::size_t piece) const {
+  if (is_statistics(operation, payload, piece)) return 0;
+  if (in_buckets(operation, payload)) return world_.cluster.buckets[piece].compressed_share;
+  const CompressedForm* const form = compressed_form(payload);
+  return form && form->second > 0 && piece == 0 ? 0 : Coding::share_of(payload);
+}
+
+Time Reduction::decoding(const Operation& operation, double share, std::size_t members) const {
+  if (share == 0 || members < 2) return Time();
+  const Time once = coding_.span(operation.node().self(), share);
   const bool gathered = world_.cluster.gathers || gathers(operation);
   return gathered ? Time::from_ticks(once.ticks() * static_cast<std::int64_t>(members - 1)) : once;
 }
 
+void Reduction::decode(const Operation& operation, Time decoding) {
+  if (decoding > Time()) coding_.run(operation.node().self(), decoding);
+}
+
 void Reduction::hand_over(Operation& operation, Time decoding) {
-  if (decoding == Time()) return operation.complete();
+  if (decoding == Time() && !coding_.busy(operation.node().self())) return operation.complete();
   if (operation.kind() == Operation::Kind::averaged_gradient)
     static_cast<AveragedGradientOperation&>(operation).coding = CodingStage::decoding;
   else

@@ -45,10 +45,13 @@ class Reduction {
   Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office);
   static bool gathers(const Operation& operation) { return operation.kind() == Operation::Kind::all_gather; }
   std::size_t pieces_of(const Operation& operation, const Payload& payload) const;
+  bool is_statistics(const Operation& operation, const Payload& payload, std::size_t piece) const;
   std::uint64_t bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const;
   /// What compression takes off each byte that so many members send: an all-reduce of what is whole, around a ring, would have sent the
   /// rest. 0: nothing is compressed.
-  double spared_per_byte(const Payload& payload, std::size_t members) const;
+  double spared_per_byte(const Operation& operation, const Payload& payload, std::size_t piece, std::size_t members) const;
+  /// What share of all parameters is compressed in that piece; 0: none.
+  double coded_share(const Operation& operation, const Payload& payload, std::size_t piece) const;
   /// Of the fabric, by rank in the schedule: the members, then the servers.
   std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
   std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;
@@ -57,9 +60,11 @@ class Reduction {
   /// What arrives of each, with what it has contributed.
   using Parts = std::shared_ptr<const std::vector<Payload>>;
   Parts gathered(const std::vector<const Payload*>& parts) const;
-  /// The operation's result is there; it takes it when it has decoded what `members` workers have sent it. Before the result is put in the
-  /// operation's payload: the time of decoding.
-  Time decoding(const Operation& operation, const Payload& payload, std::size_t members) const;
+  /// In which the operation's worker decodes what `members` workers have sent it of such a share.
+  Time decoding(const Operation& operation, double share, std::size_t members) const;
+  /// A piece is there, and others are to come.
+  void decode(const Operation& operation, Time decoding);
+  /// The result is there: the operation takes it when its worker has decoded that, too.
   void hand_over(Operation& operation, Time decoding);
   void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 

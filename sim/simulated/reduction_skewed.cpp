@@ -77,7 +77,8 @@ void ReductionSkewed::open(const Slot& slot) {
   Piece& piece = pieces_.emplace_back();
   piece.last = slot.piece + 1 == pieces_of(*slot.operation, *slot.payload);
   piece.statistics = piece.last && wire_bytes_.statistics_of(*slot.payload) > 0;
-  piece.spared_per_byte = piece.statistics ? 0 : spared_per_byte(*slot.payload, count());
+  piece.spared_per_byte = spared_per_byte(*slot.operation, *slot.payload, slot.piece, count());
+  piece.coded_share = coded_share(*slot.operation, *slot.payload, slot.piece);
   piece.unfinished = schedule.ranks();
   const std::uint64_t number = run_.open(schedule, ranks_);
   ++opened_;
@@ -103,15 +104,20 @@ void ReductionSkewed::arrived(CollectiveRank from, CollectiveRank to, std::uint6
 void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
   Piece& now_done = piece(collective);
   const bool last = now_done.last;
+  const double coded = now_done.coded_share;
   --now_done.unfinished;
   while (!pieces_.empty() && pieces_.front().unfinished == 0) pieces_.pop_front();
   if (rank >= count()) return;
   Slot& slot = slots_[rank];
   slot.running = false;
   ++slot.piece;
-  if (!last) return begin_next(static_cast<Rank>(rank));
+  const Time decoding = this->decoding(*slot.operation, coded, count());
+  if (!last) {
+    decode(*slot.operation, decoding);
+    return begin_next(static_cast<Rank>(rank));
+  }
   if (without_result_ == 0) average();
-  give_result(slot, rank == 0);
+  give_result(slot, rank == 0, decoding);
   if (queued_.empty() || queued_[rank].empty()) return;
   const std::uint64_t begun = slot.begun;
   slot = queued_[rank].front();
@@ -135,9 +141,8 @@ void ReductionSkewed::average() {
   ++averaged_;
 }
 
-void ReductionSkewed::give_result(Slot& slot, bool first) {
+void ReductionSkewed::give_result(Slot& slot, bool first, Time decoding) {
   Operation& operation = *slot.operation;
-  const Time decoding = this->decoding(operation, *slot.payload, count());
   *slot.payload = first ? result_ : result_of_others_;
   slot = {.begun = slot.begun};
   if (--without_result_ == 0) {

@@ -39,7 +39,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   /// Under way, in the order of beginning: what all workers' n-th piece is.
   struct Piece {
     bool last = false, statistics = false;
-    double spared_per_byte = 0;
+    double spared_per_byte = 0, coded_share = 0;
     std::size_t unfinished = 0;  // ranks, servers too
   };
 
@@ -52,7 +52,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   void posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
   void arrived(CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
   void done(std::uint64_t collective, CollectiveRank rank) override;
-  void give_result(Slot& slot, bool first);
+  void give_result(Slot& slot, bool first, Time decoding);
 
   std::vector<Slot> slots_;                // [workers]
   std::vector<std::vector<Slot>> queued_;  // [workers]: behind these, in order; empty until a worker joins twice

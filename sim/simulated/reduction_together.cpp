@@ -141,7 +141,8 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   const std::uint64_t bytes = bytes_of_piece(*first.operation, *first.payload, piece);
   const bool last = piece + 1 == pieces_of(*first.operation, *first.payload);
   const bool statistics = last && wire_bytes_.statistics_of(*first.payload) > 0;
-  const double spared = statistics ? 0 : spared_per_byte(*first.payload, members_.size());
+  const double spared = spared_per_byte(*first.operation, *first.payload, piece, members_.size());
+  coded_share_ = coded_share(*first.operation, *first.payload, piece);
   std::vector<std::uint64_t> blocks = blocks_of(piece);
   busy_ = true;
   last_ = last;
@@ -230,7 +231,10 @@ void ReductionTogether::finish(std::size_t member) {
     under_way_ -= plan_->received[member];
     books_.end_flight(rank);
   }
-  if (last_) give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
+  if (last_)
+    give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
+  else if (const Operation* const operation = joining_[place_of(rank)].operation)
+    decode(*operation, decoding(*operation, coded_share_, members_.size()));
   if (--unfinished_ == 0) piece_done();
 }
 
@@ -259,7 +263,7 @@ void ReductionTogether::put_result(const Slot& slot, const Result& result) {
 void ReductionTogether::give_result(Slot& slot, const Result& result) {
   const Slot waiting = std::exchange(slot, Slot());
   if (!waiting.operation) return;
-  const Time decoding = this->decoding(*waiting.operation, *waiting.payload, members_.size());
+  const Time decoding = this->decoding(*waiting.operation, coded_share_, members_.size());
   put_result(waiting, result);
   hand_over(*waiting.operation, decoding);
 }

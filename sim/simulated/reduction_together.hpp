@@ -70,6 +70,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::size_t next_piece_ = 0;
   std::uint32_t begun_ = 0;  // collectives whose last piece has begun: the number of joining_
   bool busy_ = false;        // a piece is under way
+  double coded_share_ = 0;   // of all parameters, in that piece
 
  private:
   /// What a piece of that size over those ranks takes; kept, since the same ones come again and again.

@@ -33,7 +33,8 @@ Gradient Algebra::vote(const std::vector<Gradient>& parts) const {
 }
 
 const Rule& Algebra::all_reduce_rule(const Gradient& part) const {
-  const bool sums = form_of(part) && part->fragment().whole() && !plan_.compression->gathered;
+  // Of buckets each is packed by itself; their sums are those of the vectors.
+  const bool sums = form_of(part) && part->fragment().whole() && !plan_.compression->gathered && plan_.compression->bounds.empty();
   return sums ? rules::compressed_mean : all_reduce_rule();
 }
 

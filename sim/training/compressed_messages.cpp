@@ -24,6 +24,17 @@ void require_whole(const Participant& node, const Gradient& gradient) {
                                "fragments: 1, or another training.compression");
 }
 
+/// Of a fragment, or of the buckets of a whole vector: how many pieces, the length that their bounds are given for, the bounds, and the
+/// compressor.
+std::vector<double> pieces_of(const Compression& compression, const Fragment& fragment) {
+  const auto index = static_cast<double>(fragment.index);
+  if (!fragment.whole()) return {1, static_cast<double>(fragment.count), index, index + 1, compression.name};
+  std::vector<double> scalars = {static_cast<double>(compression.bounds.size() - 1), static_cast<double>(compression.bounds_end)};
+  scalars.insert(scalars.end(), compression.bounds.begin(), compression.bounds.end());
+  scalars.push_back(compression.name);
+  return scalars;
+}
+
 }  // namespace
 
 std::vector<double> Participant::compression_scalars(const std::vector<double>& scalars, std::uint64_t version) {
@@ -65,12 +76,12 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   std::vector<Handle> inputs = {all};
   if (residual_) inputs.push_back(*residual_);
   std::vector<double> scalars = compression_scalars(compression->scalars, gradient->version());
+  const bool in_buckets = fragment.whole() && !compression->bounds.empty();
   Handle sent;
-  if (fragment.whole()) {
+  if (fragment.whole() && !in_buckets) {
     sent = lineage().elementwise(*compression->rule, inputs, scalars);
   } else {
-    const auto index = static_cast<double>(fragment.index);
-    std::vector<double> in_pieces = {1, static_cast<double>(fragment.count), index, index + 1, compression->name};
+    std::vector<double> in_pieces = pieces_of(*compression, fragment);
     in_pieces.insert(in_pieces.end(), scalars.begin(), scalars.end());
     sent = lineage().elementwise(*compression->in_pieces, inputs, in_pieces);
   }
@@ -79,7 +90,9 @@ Gradient Participant::outgoing(const Gradient& gradient) {
     residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, inputs));
   }
   Gradient out = algebra().replaced(gradient, sent);
-  const std::uint64_t bytes = fragment.whole() ? compression->bytes : compression->fragment_bytes(fragment);
+  const std::uint64_t bytes = in_buckets         ? compression->bucket_bytes
+                              : fragment.whole() ? compression->bytes
+                                                 : compression->fragment_bytes(fragment);
   out.edit().more.edit().compressed = CompressedForm{bytes, std::move(scalars)};
   return out;
 }

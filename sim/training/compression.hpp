@@ -26,6 +26,10 @@ struct Compression {
   std::uint64_t second_bytes = 0;  // of `bytes`, those that a second all-reduce moves
   /// (q_1, …, q_p) -> the direction that a server may answer, in as many bytes, where all compress at the same weights; null: none.
   const Rule* vote = nullptr;
+  /// Of a gradient that goes into an all-reduce in buckets: where each begins, and the end, ascending, in a vector of so many parameters; and
+  /// the bytes of all. Empty: it goes in one piece.
+  std::vector<std::uint64_t> bounds;
+  std::uint64_t bounds_end = 0, bucket_bytes = 0;
   /// The rule on pieces, each alone: how many, the length that their bounds are given for, the bounds, `name`, then `scalars`.
   const Rule* in_pieces = nullptr;
   double name = 0;  // the compressor's, as a number

@@ -66,7 +66,7 @@ struct WireBytes {
 /// True: it goes in the buckets of a gradient, if the cluster cuts those; else it goes in one piece.
 inline bool goes_in_buckets(const Payload& payload) {
   const auto* gradient = std::get_if<Gradient>(&payload);
-  return gradient && (*gradient)->fragment().whole() && !(*gradient)->more.get().compressed;
+  return gradient && (*gradient)->fragment().whole();
 }
 
 }  // namespace straggler

@@ -42,6 +42,29 @@ TEST_CASE("an all-gather of p messages: each worker encodes one and decodes p - 
   }
 }
 
+TEST_CASE("buckets: each is encoded when backward has it, and decoded while the next one moves") {
+  // Of 2-16-4 from the end: 68 values, of which 17 travel, then 48, of which 12 do. All 116 are encoded in 20 ms. Backward has the first
+  // bucket when it is through the second layer: of a batch's time a third is forward, of the rest the layer's share of FLOPs is 64 / 96.
+  const int p = 3;
+  const double alpha = 2e-3, first = (p - 1) * (alpha + 8 * 17 / 1e6), second = (p - 1) * (alpha + 8 * 12 / 1e6);
+  const double decode_first = (p - 1) * coding * 68 / 116, decode_second = (p - 1) * coding * 48 / 116;
+  const auto end_of = [&](const char* collective, const char* fidelity) {
+    const Result result = run_timing(
+        cluster(p), {"cluster.network.link={bandwidth: 1MB/s, latency: 1ms}", "training.compression={kind: top_k, fraction: 0.25}",
+                     "devices.node.compress=23200B/s", "training.scheme={kind: ssgd, via: all_reduce}",
+                     std::string("cluster.network.collective={bucket: 100B") + collective + fidelity + "}"});
+    check_books(result, true, false);
+    return result.record.end.seconds() / updates;
+  };
+  for (const char* fidelity : {"", ", fidelity: stepwise", ", fidelity: stepwise, start: as_they_come"}) {
+    CAPTURE(fidelity);
+    CHECK(about(end_of("", fidelity), batch + coding + first + std::max(second, decode_first) + decode_second));
+    const double there = batch * (1.0 / 3 + 2.0 / 3 * 64 / 96) + coding * 68 / 116 + first;  // before the second is encoded
+    const double decoded = std::max(batch + coding + second, there + decode_first);
+    CHECK(about(end_of(", overlap: true", fidelity), decoded + decode_second));
+  }
+}
+
 TEST_CASE("by a server: a worker encodes what it sends, the servers decode it, each its shard, one message after the other") {
   const double up = latency + compressed / bandwidth, down = latency + whole / bandwidth;
   for (const int servers : {1, 2}) {

@@ -62,7 +62,10 @@ TEST_CASE("every compressor: pieces are compressed each as a vector of its own, 
         const auto cut = [&, first = begin, last = end](const Floats& all) {
           return Floats(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last));
         };
-        const Floats q = apply(entry.rule->name, piece, feedback ? std::vector<Floats>{cut(v), cut(e)} : std::vector<Floats>{cut(v)}, own);
+        std::vector<double> scalars = own;  // each piece after the first has a draw of its own
+        if (entry.draws != Draws::none && begin == 400) scalars.back() = draw_number(static_cast<std::uint64_t>(own.back()), 1);
+        const std::vector<Floats> given = feedback ? std::vector<Floats>{cut(v), cut(e)} : std::vector<Floats>{cut(v)};
+        const Floats q = apply(entry.rule->name, piece, given, scalars);
         std::ranges::copy(q, expected.begin() + static_cast<std::ptrdiff_t>(begin));
       }
       const std::vector<Floats> inputs = feedback ? std::vector<Floats>{v, e} : std::vector<Floats>{v};

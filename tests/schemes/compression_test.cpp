@@ -86,6 +86,34 @@ TEST_CASE("a compressed gradient moves 8 k bytes to a server, whose answers are 
   CHECK(sent_by_workers(priced.record) == updates * 8 * 10'000);
 }
 
+TEST_CASE("each bucket of a gradient is compressed as a vector of its own") {
+  // Of 2-16-4 from the end: 4 + 64 values are a bucket of 100 bytes or more, then 16 + 32.
+  const std::uint64_t last = 68, first = 48;
+  const std::vector<std::string> in_buckets = with(by_all_reduce, {"cluster.network.collective={bucket: 100B, overlap: true}", "workload.fuse=off"});
+  for (const double fraction : {0.01, 0.1, 0.25}) {
+    CAPTURE(fraction);
+    const auto kept = [&](std::uint64_t n) { return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(fraction * static_cast<double>(n)))); };
+    const Result result = run(cluster(3), with(in_buckets, {top_k_of(std::to_string(fraction))}));
+    CHECK(result.record.bytes_sent == updates * 3 * 2 * 8 * (kept(last) + kept(first)));
+    // An all-reduce of all around a ring would have sent 2 (p - 1) / p of it each.
+    CHECK(result.record.compression_ratio.value_or(0) ==
+          doctest::Approx(2.0 * 2 / 3 * whole_bytes / (2.0 * 8 * static_cast<double>(kept(last) + kept(first)))));
+    check_bytes(result);
+    CHECK(!same_weights(result, run(cluster(3), with(by_all_reduce, {top_k_of(std::to_string(fraction)), "workload.fuse=off"}))));
+  }
+  CHECK(same_weights(run(cluster(3), with(in_buckets, {top_k_of("1")})), run(cluster(3), in_buckets)));
+  // Every kind goes in them, if it cuts no matrices; what rounds value by value has the weights of one piece.
+  for (const CompressorEntry& entry : Registry<CompressorEntry>::instance().entries()) {
+    if (!entry.rule || entry.factors) continue;
+    CAPTURE(entry.name);
+    const std::string kind = "training.compression=" + entry.name;
+    const Result pieces = run(cluster(3), with(in_buckets, {kind}));
+    CHECK(pieces.record.compression_ratio.value_or(0) > 1);
+    if (entry.value_by_value) CHECK(same_weights(pieces, run(cluster(3), with(by_all_reduce, {kind, "workload.fuse=off"}))));
+    check_bytes(pieces, false, false);
+  }
+}
+
 TEST_CASE("shards of several servers share a compressed gradient's bytes") {
   const Result result = run_timing(cluster(2), with(by_server, {top_k_of("0.1"), "cluster.servers.count=3"}));
   CHECK(sent_by_workers(result.record) == updates * 2 * 8 * 12);
@@ -95,7 +123,7 @@ TEST_CASE("an all-reduce of compressed gradients is an all-gather: (p - 1)(alpha
   const double bandwidth = 125e6, alpha = 2 * 50e-6, batch_seconds = 0.1;
   const std::uint64_t k = 5'000;
   for (const char* collective : {"{fidelity: fluid}", "{fidelity: stepwise}", "{fidelity: stepwise, start: as_they_come}",
-                                 "{algorithm: ring, reduce_rate: 1MB/s}", "{bucket: 100kB, overlap: true}"}) {
+                                 "{algorithm: ring, reduce_rate: 1MB/s}"}) {
     for (const int p : {1, 2, 4, 7}) {
       CAPTURE(collective);
       CAPTURE(p);
