@@ -78,6 +78,7 @@ TEST_CASE("every compressor: messages of three networks have these bytes, and ar
     const Floats v = gradient_like(network.parameters, chance);
     for (const Compressor& compressor : all_compressors()) {
       CAPTURE(compressor.entry->name);
+      if (compressor.entry->factors) continue;  // its messages are of factors (powersgd_test.cpp)
       const std::vector<double> scalars = compressor.scalars_of(7);
       const Floats q = compressor(v, 7, tensors);
       const std::vector<std::byte> message = compressor.entry->encode(scalars, layout, q);
