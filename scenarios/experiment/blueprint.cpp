@@ -239,6 +239,10 @@ void Blueprint::resolve_training(const Scenario& scenario) {
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
   if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
     throw_error(scenario, "training.scheme", why);
+  if (const Parameters& of_scheme = training.scheme.parameters; of_scheme.has("clients") && of_scheme.count("clients") > workers)
+    throw_error(scenario, "training.scheme.clients",
+                "is " + std::to_string(of_scheme.count("clients")) + ", and there are " + std::to_string(workers) +
+                    "; take as many or fewer, or add workers");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   if (training.batch.global) {
     const auto batches = EvenSplit<std::int64_t>::of(*training.batch.global, workers);

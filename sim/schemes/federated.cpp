@@ -1,5 +1,7 @@
 #include "sim/schemes/federated.hpp"
 
+#include "sim/base/readable.hpp"
+
 namespace straggler {
 
 namespace {
@@ -25,7 +27,7 @@ std::vector<Parameter> share_parameters() {
            .range = Range::above_to(0, 1)},
           {.name = "clients",
            .type = ValueType::count,
-           .meaning = "that take part in a round, as a number; stands above fraction",
+           .meaning = "that take part in a round, as a number; overrides fraction",
            .range = Range::at_least(1)}};
 }
 
@@ -48,7 +50,7 @@ std::vector<Parameter> round_parameters(const std::string& refused) {
       optional_choice(late_choice, refused + "drop, the default: who is late works on for nothing; partial: a client trains for no longer "
                                              "than the deadline, and sends what it has"),
       {.name = "over_select",
-       .meaning = refused + "times as many clients are invited as count: the first ones do, the others work on for nothing",
+       .meaning = refused + "so many times the clients of a round are invited; the first to answer count, the others work on for nothing",
        .range = Range::between(1, 1e6)}};
 }
 
@@ -216,9 +218,8 @@ void FederatedRounds::Server::note_round(bool empty) {
   if (!empty) empty_rounds_ = 0;
   if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // somebody was asked
   if (empty_rounds_ == most_empty_rounds)
-    throw std::invalid_argument("training.scheme.deadline.time: nobody answered in " + std::to_string(most_empty_rounds) +
-                                " rounds, one after another, within " + std::to_string(rounds_.deadline_->seconds()) +
-                                " s; write a longer time, or late: partial");
+    throw UnsupportedOperation("nobody answered in " + std::to_string(most_empty_rounds) + " rounds, one after another, within deadline.time, " +
+                               readable_seconds(rounds_.deadline_->seconds()) + "; write a longer time, or late: partial");
 }
 
 Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights weights) {

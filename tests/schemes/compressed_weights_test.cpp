@@ -151,7 +151,7 @@ TEST_CASE("an all-reduce of weights is an all-gather of differences; fragments a
     const Result all = run_timing(cluster(p), with(by_all_reduce, {top_k_of("0.1")}));
     CHECK(all.record.bytes_sent == updates * workers * (workers - 1) * part);
     CHECK(*all.record.compression_ratio == doctest::Approx(2.0 * whole / (p * part)));
-    CHECK(all.record.bytes_sent * *all.record.compression_ratio ==
+    CHECK(static_cast<double>(all.record.bytes_sent) * *all.record.compression_ratio ==
           doctest::Approx(static_cast<double>(run_timing(cluster(p), by_all_reduce).record.bytes_sent)));
     const Result fragments = run_timing(cluster(p), with(in_fragments, {top_k_of("0.1")}));
     CHECK(fragments.record.bytes_sent == updates * workers * (workers - 1) * 8 * 6);  // round(0.1 * 58) = 6

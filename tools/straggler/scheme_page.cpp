@@ -79,7 +79,8 @@ void print_comparison(const std::vector<SchemeEntry>& all) {
   for (const std::string& family : family_choice.names())
     for (const SchemeEntry& scheme : all)
       if (family_choice.name_of(scheme.family) == family)
-        fmt::print("| [`{0}`](#{0}) | {1} | {2} | {3} | {4} |\n", scheme.name, scheme.waits, scheme.staleness.text, scheme.traffic.text,
+        fmt::print("| [`{0}`](#{0}) | {1} | {2} | {3} | {4} |\n", scheme.name, scheme.waits,
+                   scheme.staleness.text == "none" ? "no bound" : scheme.staleness.text, scheme.traffic.text,
                    needs_text(scheme));
 }
 
