@@ -105,15 +105,17 @@ std::vector<double> idle_of_groups(const fs::path& file, std::size_t groups) {
   try {
     const ResultTable table(file);
     if (table.large()) return {};
-    std::vector<double> shares(groups, 0), counts(groups, 0);
+    std::vector<double> shares(groups, 0), counts(groups, 0), computed(groups, 0), wasted(groups, 0);
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const auto number = [&](const char* column) { return table.number(row, column).value_or(0); };
       const auto of = static_cast<std::size_t>(number("group"));
       if (of >= groups || number("total_s") <= 0) continue;
       shares[of] += number("idle_s") / number("total_s");
+      computed[of] += number("compute_s") / number("total_s");
+      wasted[of] += number("wasted_s") / number("total_s");
       ++counts[of];
     }
-    for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? shares[g] / counts[g] : -1;
+    for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? idle_if_used(shares[g] / counts[g], computed[g], wasted[g]) : -1;
     return shares;
   } catch (const ResultsError&) {
     return {};

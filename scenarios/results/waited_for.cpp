@@ -4,6 +4,8 @@
 
 namespace straggler {
 
+double idle_if_used(double idle, double computed, double wasted) { return wasted > computed ? -1 : idle; }
+
 std::string waited_for(const Scenario& scenario, const std::vector<double>& idle) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
   if (idle.size() != groups.size()) return {};

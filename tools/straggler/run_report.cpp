@@ -85,7 +85,9 @@ std::vector<double> idle_of_groups(const RunRecord& record) {
   for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
     groups[record.worker_groups[worker]].push_back(record.workers[worker]);
   std::vector<double> idle;
-  for (const std::vector<WorkerRecord>& group : groups) idle.push_back(mean_share(group, Phase::idle).value_or(-1));
+  for (const std::vector<WorkerRecord>& group : groups)
+    idle.push_back(idle_if_used(mean_share(group, Phase::idle).value_or(-1), mean_share(group, Phase::compute).value_or(0),
+                                mean_share(group, Phase::wasted).value_or(0)));
   return idle;
 }
 
