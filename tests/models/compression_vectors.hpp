@@ -64,7 +64,7 @@ inline std::vector<Compressor> all_compressors() {
   return all;
 }
 
-/// Tensors of so many values each.
+/// One tensor for each of these sizes.
 inline std::vector<TensorInfo> tensors_of_sizes(const std::vector<std::size_t>& sizes) {
   std::vector<TensorInfo> tensors;
   std::size_t offset = 0;
