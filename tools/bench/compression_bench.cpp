@@ -49,14 +49,24 @@ struct Case {
     message = entry.encode(scalars, layout(), q);
   }
   VectorLayout layout() const { return {values, tensors()}; }
+  /// What a message is written of: q, or the factors that it is the product of.
   void apply() {
+    if (!entry.factors) return run(*entry.rule, {gradient().data()}, q);
+    left.resize(values);
+    right.resize(values);
+    run(*entry.factors->left, {gradient().data()}, q);
+    run(*entry.factors->orthogonal, {q.data()}, left);
+    run(*entry.factors->right, {gradient().data(), left.data()}, right);
+    for (std::size_t i = 0; i < values; ++i) q[i] = left[i] + right[i];
+  }
+  void run(const Rule& rule, const std::vector<const float*>& inputs, std::vector<float>& out) const {
     Extent extent{values};
     extent.tensors = tensors();
-    Registry<ElementwiseEntry>::instance().at(entry.rule->name).apply(select_kernels("auto"), extent, {gradient().data()}, scalars, q.data());
+    Registry<ElementwiseEntry>::instance().at(rule.name).apply(select_kernels("auto"), extent, inputs, scalars, out.data());
   }
   const CompressorEntry& entry;
   std::vector<double> scalars;
-  std::vector<float> q;
+  std::vector<float> q, left, right;
   std::vector<std::byte> message;
 };
 
