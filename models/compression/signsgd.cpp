@@ -81,7 +81,7 @@ std::vector<std::byte> encode(const std::vector<double>& scalars, const VectorLa
   std::vector<std::byte> message;
   const bool scaled = is_scaled(scalars);
   for_each_tensor(layout.tensors, q.size(), [&](std::size_t begin, std::size_t end) {
-    const float scale = scaled ? std::abs(q[begin]) : 1.0f;
+    const float scale = !scaled ? 1.0f : begin < end ? std::abs(q[begin]) : 0.0f;
     if (differ_in_magnitude(q.data() + begin, end - begin, scale) != 0) refuse_value("signsgd", begin);
     if (scaled) put_float(message, scale);
   });
