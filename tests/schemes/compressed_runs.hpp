@@ -1,5 +1,7 @@
 // What tests of compressed messages share.
 #pragma once
+#include <doctest/doctest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "models/compression/compressor.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
+#include "support/folder.hpp"
 #include "support/run.hpp"
 #include "support/schemes.hpp"
 
@@ -69,6 +72,33 @@ inline std::string text_with_compression(const SchemeVariant& variant) {
 /// 1, 3, or 4 where it cannot run with 3.
 inline int workers_for(const SchemeVariant& variant) {
   return variant.entry->only_workers ? 1 : fits(*variant.entry, variant.parameters, 3) ? 3 : 4;
+}
+
+/// Killed at the first checkpoint and resumed, it has the weights of an undisturbed run.
+inline void check_killed_and_resumed(const std::vector<std::string>& sets) {
+  struct Killed {};
+  const TemporaryFolder folder;
+  const Result undisturbed = run(cluster(3), sets);
+  RunOptions options;
+  CheckpointRequest request;
+  request.file = folder.path() / "run.checkpoint";
+  request.interval.updates = 4;
+  request.build = "this one";
+  request.tell = [](const CheckpointNote& note) {
+    if (note.what == CheckpointNote::What::written) throw Killed();
+  };
+  options.checkpoint = request;
+  CHECK_THROWS_AS(run(cluster(3), sets, options), Killed);
+  options.checkpoint->interval = {};
+  options.checkpoint->resume = true;
+  std::uint64_t from = 0;
+  options.checkpoint->tell = [&](const CheckpointNote& note) {
+    if (note.what == CheckpointNote::What::reached) from = note.version;
+  };
+  const Result resumed = run(cluster(3), sets, options);
+  CHECK(from == 4);
+  CHECK(same_weights(undisturbed, resumed));
+  CHECK(undisturbed.record.weights_key == resumed.record.weights_key);
 }
 
 }  // namespace straggler::test

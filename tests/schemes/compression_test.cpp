@@ -191,34 +191,11 @@ TEST_CASE("compressed runs with crashes keep their books, replay to the event, a
 }
 
 TEST_CASE("a compressed run that is killed goes on from its checkpoint to the same weights") {
-  struct Killed {};
-  const TemporaryFolder folder;
   for (const std::vector<std::string>& way : ways) {
     CAPTURE(way.front());
     const std::vector<std::string> sets =
         with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9", "devices.node.jitter={kind: gamma, shape: 2}"});
-    const Result undisturbed = run(cluster(3), sets);
-    RunOptions options;
-    CheckpointRequest request;
-    request.file = folder.path() / "run.checkpoint";
-    request.interval.updates = 4;
-    request.build = "this one";
-    request.tell = [](const CheckpointNote& note) {
-      if (note.what == CheckpointNote::What::written) throw Killed();
-    };
-    options.checkpoint = request;
-    CHECK_THROWS_AS(run(cluster(3), sets, options), Killed);
-    options.checkpoint->interval = {};
-    options.checkpoint->resume = true;
-    std::uint64_t from = 0;
-    options.checkpoint->tell = [&](const CheckpointNote& note) {
-      if (note.what == CheckpointNote::What::reached) from = note.version;
-    };
-    const Result resumed = run(cluster(3), sets, options);
-    CHECK(from == 4);
-    CHECK(same_weights(undisturbed, resumed));
-    CHECK(undisturbed.record.weights_key == resumed.record.weights_key);
-    std::filesystem::remove(request.file);
+    check_killed_and_resumed(sets);
   }
 }
 
