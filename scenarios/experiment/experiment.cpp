@@ -418,6 +418,9 @@ Explanation Experiment::explain() const {
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
     out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
+  const Parameters& compression = scenario.training.compression.parameters;
+  if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
+    out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");
   const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)

@@ -33,6 +33,19 @@ constexpr OtherName other_names[] = {
     {"localsteps", "training.scheme.steps"},
     {"hidden", "workload.model.hidden"},
     {"partition", "workload.data.partition"},
+    {"ratio", "training.compression.fraction"},
+    {"compressratio", "training.compression.fraction"},
+    {"compressionratio", "training.compression.fraction"},
+    {"sparsity", "training.compression.fraction"},
+    {"k", "training.compression.fraction"},
+    {"bits", "training.compression.levels"},  // of QSGD: 2^(bits - 1) - 1 levels
+    {"s", "training.compression.levels"},
+    {"r", "training.compression.rank"},
+    {"staleness", "training.scheme.slack"},  // of SSP
+    {"s", "training.scheme.slack"},
+    {"tau", "training.scheme.period"},  // of EASGD
+    {"numclients", "training.scheme.clients"},
+    {"clientsperround", "training.scheme.clients"},
     {"numworkers", "cluster.workers[0].count"},
     {"nworkers", "cluster.workers[0].count"},
 };
@@ -77,10 +90,42 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "pushsum", "sgp"},
     {KindGroup::scheme, "pushsumsgd", "sgp"},
     {KindGroup::scheme, "dasgd", ""},  // delayed averaging
-    {KindGroup::scheme, "dsgd", ""},   // decentralized
+    {KindGroup::scheme, "ps", "asgd"},  // a parameter server
+    {KindGroup::scheme, "parameterserver", "asgd"},
+    {KindGroup::scheme, "allreduce", "ssgd"},
+    {KindGroup::scheme, "ringallreduce", "ssgd"},
+    {KindGroup::scheme, "gossip", "dpsgd"},
+    {KindGroup::scheme, "dsgd", "dpsgd"},  // decentralized
+    {KindGroup::scheme, "decentralized", "dpsgd"},
+    {KindGroup::scheme, "fedsgd", "fedavg"},  // of one step
+    {KindGroup::scheme, "hsgd", "hierarchical"},
+    {KindGroup::scheme, "hierfavg", "hierarchical"},
+    {KindGroup::scheme, "choco", "dpsgd"},  // with compression
+    {KindGroup::scheme, "chocosgd", "dpsgd"},
     {KindGroup::scheme, "psgd", ""},   // parallel, one average at the end
     {KindGroup::scheme, "lsgd", ""},   // layered
     {KindGroup::scheme, "qsgd", ""},   // quantized
+    {KindGroup::compression, "fp32", "none"},
+    {KindGroup::compression, "float32", "none"},
+    {KindGroup::compression, "half", "fp16"},
+    {KindGroup::compression, "float16", "fp16"},
+    {KindGroup::compression, "bfloat16", "bf16"},
+    {KindGroup::compression, "randk", "random_k"},
+    {KindGroup::compression, "sign", "signsgd"},
+    {KindGroup::compression, "1bit", "signsgd"},
+    {KindGroup::compression, "onebit", "signsgd"},
+    {KindGroup::compression, "1bitsgd", "signsgd"},
+    {KindGroup::compression, "efsign", "signsgd"},  // with error_feedback
+    {KindGroup::compression, "efsignsgd", "signsgd"},
+    {KindGroup::compression, "majorityvote", "signsgd"},
+    {KindGroup::compression, "ternary", "terngrad"},
+    {KindGroup::compression, "lowrank", "powersgd"},
+    {KindGroup::compression, "dgc", "top_k"},  // deep gradient compression
+    {KindGroup::compression, "deepgradientcompression", "top_k"},
+    {KindGroup::compression, "sparse", "top_k"},
+    {KindGroup::compression, "int4", ""},
+    {KindGroup::compression, "fp8", ""},
+    {KindGroup::optimizer, "fedadam", ""},  // scheme fedopt with server_optimizer adam
     {KindGroup::optimizer, "momentum", "sgd"},
     {KindGroup::optimizer, "nesterov", "sgd"},
     {KindGroup::optimizer, "nadam", ""},
@@ -124,7 +169,7 @@ constexpr OtherKind other_kinds[] = {
 std::string bare(std::string_view key) {
   std::string out;
   for (const char c : key.substr(0, 32))
-    if (c != '_' && c != '-') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != '_' && c != '-' && c != ' ') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
 

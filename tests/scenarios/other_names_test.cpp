@@ -36,3 +36,27 @@ TEST_CASE("a key of another section is told with its place") {
   CHECK(check_slip(good, {"scale_with_workers: linear", "`momentum: 1", {"did you mean training.optimizer.momentum?"}}) == 1);
   CHECK(unknown_key("momentum", {"kind"}, "training.optimizer") == "unknown key 'momentum'; known: kind");
 }
+
+TEST_CASE("compressors are known by the names that papers and other programs have for them") {
+  const std::vector<std::string> known = {"bf16", "fp16", "int8", "none", "powersgd", "qsgd", "random_k", "signsgd", "terngrad", "top_k"};
+  const auto meant = [&](const char* name) { return unknown_kind(KindGroup::compression, "compression", name, known); };
+  CHECK(meant("float16").find("did you mean 'fp16'?") != std::string::npos);
+  CHECK(meant("bfloat16").find("did you mean 'bf16'?") != std::string::npos);
+  CHECK(meant("1-bit SGD").find("did you mean 'signsgd'?") != std::string::npos);
+  CHECK(meant("DGC").find("did you mean 'top_k'?") != std::string::npos);
+  CHECK(meant("rand_k").find("did you mean 'random_k'?") != std::string::npos);
+  // What Straggler has not: the nearest name is not meant.
+  CHECK(meant("int4").find("did you mean") == std::string::npos);
+  CHECK(unknown_key("ratio", {"kind", "fraction"}, "training.compression").find("did you mean 'fraction'?") != std::string::npos);
+  CHECK(unknown_key("bits", {"kind", "levels"}, "training.compression").find("did you mean 'levels'?") != std::string::npos);
+}
+
+TEST_CASE("a kind that is left out, empty, or a list is told with what would be right") {
+  const auto slip = [&](const char* instead, std::vector<const char*> words) {
+    return check_slip(good, {"  compression: {kind: none}", instead, std::move(words)});
+  };
+  CHECK(slip("  compression: {`fraction: 0.01}",
+             {"training.compression", "has no kind, and none, its default, does not know 'fraction'; write the kind that is meant: top_k"}) == 1);
+  CHECK(slip("  compression: `null", {"is empty; write the name of a compression, or {kind: NAME} with its parameters; known: none, top_k"}) == 1);
+  CHECK(slip("  compression: `[top_k]", {"is a list; write the name of a compression"}) == 1);
+}
