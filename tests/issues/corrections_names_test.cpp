@@ -87,7 +87,8 @@ TEST_CASE("synchronous SGD is found by its other names") {
 TEST_CASE("an algorithm that Straggler lacks is not corrected to another one") {
   for (const char* scheme : {"stochastic_gradient_push", "gradient-push", "push_sum"})
     check_meant("training.scheme=" + std::string(scheme), "'sgp'");
-  for (const char* scheme : {"dasgd", "dsgd", "lsgd", "psgd"}) check_no_suggestion("training.scheme=" + std::string(scheme));
+  for (const char* scheme : {"dsgd", "gossip"}) check_meant("training.scheme=" + std::string(scheme), "'dpsgd'");
+  for (const char* scheme : {"dasgd", "lsgd", "psgd"}) check_no_suggestion("training.scheme=" + std::string(scheme));
   for (const char* optimizer : {"nadam", "radam", "adamax", "amsgrad", "madgrad", "larc", "lamb", "sgdr", "asgd"})
     check_no_suggestion("training.optimizer={kind: " + std::string(optimizer) + ", learning_rate: 0.1}");
   // Slips of the pen are corrected as before.
