@@ -71,7 +71,11 @@ class Facts {
 
 class RunPage {
  public:
-  explicit RunPage(const fs::path& folder) : folder_(folder), summary_(folder / "summary.json") {
+  RunPage(const fs::path& folder, const Scenario* scenario) : folder_(folder), summary_(folder / "summary.json") {
+    if (scenario != nullptr) {
+      scenario_ = *scenario;
+      return;
+    }
     try {
       scenario_ = read_scenario(folder / "scenario.yaml");
     } catch (const std::runtime_error&) {  // of another version: less is said
@@ -330,6 +334,6 @@ class RunPage {
 
 }  // namespace
 
-std::string run_page(const fs::path& folder) { return RunPage(folder).html(); }
+std::string run_page(const fs::path& folder, const Scenario* scenario) { return RunPage(folder, scenario).html(); }
 
 }  // namespace straggler

@@ -5,7 +5,9 @@
 
 namespace straggler {
 
-/// The whole page. `folder` holds what `run` wrote. Throws ResultsError.
-std::string run_page(const std::filesystem::path& folder);
+struct Scenario;
+
+/// The whole page. `folder` holds what `run` wrote; `scenario`: that of its scenario.yaml, where it is known already. Throws ResultsError.
+std::string run_page(const std::filesystem::path& folder, const Scenario* scenario = nullptr);
 
 }  // namespace straggler

@@ -8,12 +8,8 @@
 
 namespace straggler {
 
-namespace {
-constexpr std::size_t buffer_bytes = 1 << 18;
-}
-
 OutFile::OutFile(const std::filesystem::path& path, std::string shown, std::string_view header)
-    : shown_(shown.empty() ? path.string() : std::move(shown)), buffer_(buffer_bytes) {
+    : shown_(shown.empty() ? path.string() : std::move(shown)), buffer_(new char[buffer_bytes]) {
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(errno);
   write(header);
@@ -25,16 +21,16 @@ OutFile::~OutFile() {
 
 void OutFile::write(std::string_view text) {
   while (!text.empty()) {
-    if (used_ == buffer_.size()) flush();
-    const std::size_t part = std::min(text.size(), buffer_.size() - used_);
-    std::memcpy(buffer_.data() + used_, text.data(), part);
+    if (used_ == buffer_bytes) flush();
+    const std::size_t part = std::min(text.size(), buffer_bytes - used_);
+    std::memcpy(buffer_.get() + used_, text.data(), part);
     used_ += part;
     text.remove_prefix(part);
   }
 }
 
 void OutFile::flush() {
-  const char* at = buffer_.data();
+  const char* at = buffer_.get();
   while (used_ > 0) {
     const ssize_t written = ::write(descriptor_, at, used_);
     if (written < 0 && errno == EINTR) continue;

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace straggler {
 
@@ -43,21 +43,22 @@ class OutFile {
   /// Where the next bytes go, with space for `row_limit` of them; `advance` says how far they went.
   static constexpr std::size_t row_limit = 1024;
   char* row() {
-    if (buffer_.size() - used_ < row_limit) flush();
-    return buffer_.data() + used_;
+    if (buffer_bytes - used_ < row_limit) flush();
+    return buffer_.get() + used_;
   }
-  void advance(const char* end) { used_ = static_cast<std::size_t>(end - buffer_.data()); }
+  void advance(const char* end) { used_ = static_cast<std::size_t>(end - buffer_.get()); }
 
   /// Everything is with the operating system afterwards.
   void close();
 
  private:
+  static constexpr std::size_t buffer_bytes = 1 << 18;
   void flush();
   [[noreturn]] void fail(int error) const;
 
   int descriptor_ = -1;
   std::string shown_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // [buffer_bytes], not written before it is used: a small file touches few of its pages
   std::size_t used_ = 0;
   fmt::memory_buffer line_;
 };

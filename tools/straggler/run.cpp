@@ -237,7 +237,7 @@ class Run {
     RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
     info.recomputed = experiment.recomputed();
     write_file(folder, "run.json", run_json(info));
-    write_file(folder, "report.html", run_page(folder.temporary("")));
+    write_file(folder, "report.html", run_page(folder.temporary(""), &scenario_));
   }
 
   /// Nothing is left to go on from, unless the run was broken off.

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <stdexcept>
 #include <unordered_map>
+
+#include "models/kernels/onednn/late_dnnl.hpp"
 
 // Of the OpenMP runtime that oneDNN is linked with (g++'s header is not in every compiler's path).
 extern "C" {

@@ -1,0 +1,57 @@
+// The functions of oneDNN's C interface that its C++ interface calls here, taken from the library when they are first called: whoever
+// computes nothing does not load it. Included in place of dnnl.hpp; a function that is missing below does not link.
+#pragma once
+#include <oneapi/dnnl/dnnl.h>
+
+#include <type_traits>
+
+#include "sim/base/late_library.hpp"
+
+namespace straggler::onednn {
+inline const LateLibrary library(STRAGGLER_DNNL, "libdnnl2");
+}
+
+// A macro's own name stays as it is inside of what it stands for.
+#define STRAGGLER_LATE(name)                                                                                        \
+  ([] {                                                                                                             \
+    static auto* const late = ::straggler::onednn::library.function<std::remove_reference_t<decltype(::name)>>(#name); \
+    return late;                                                                                                    \
+  }())
+#define dnnl_convolution_backward_data_desc_init STRAGGLER_LATE(dnnl_convolution_backward_data_desc_init)
+#define dnnl_convolution_backward_weights_desc_init STRAGGLER_LATE(dnnl_convolution_backward_weights_desc_init)
+#define dnnl_convolution_forward_desc_init STRAGGLER_LATE(dnnl_convolution_forward_desc_init)
+#define dnnl_engine_create STRAGGLER_LATE(dnnl_engine_create)
+#define dnnl_engine_destroy STRAGGLER_LATE(dnnl_engine_destroy)
+#define dnnl_inner_product_backward_data_desc_init STRAGGLER_LATE(dnnl_inner_product_backward_data_desc_init)
+#define dnnl_inner_product_backward_weights_desc_init STRAGGLER_LATE(dnnl_inner_product_backward_weights_desc_init)
+#define dnnl_inner_product_forward_desc_init STRAGGLER_LATE(dnnl_inner_product_forward_desc_init)
+#define dnnl_memory_create STRAGGLER_LATE(dnnl_memory_create)
+#define dnnl_memory_desc_equal STRAGGLER_LATE(dnnl_memory_desc_equal)
+#define dnnl_memory_desc_get_size STRAGGLER_LATE(dnnl_memory_desc_get_size)
+#define dnnl_memory_desc_init_by_strides STRAGGLER_LATE(dnnl_memory_desc_init_by_strides)
+#define dnnl_memory_desc_init_by_tag STRAGGLER_LATE(dnnl_memory_desc_init_by_tag)
+#define dnnl_memory_destroy STRAGGLER_LATE(dnnl_memory_destroy)
+#define dnnl_pooling_backward_desc_init STRAGGLER_LATE(dnnl_pooling_backward_desc_init)
+#define dnnl_pooling_forward_desc_init STRAGGLER_LATE(dnnl_pooling_forward_desc_init)
+#define dnnl_post_ops_append_sum STRAGGLER_LATE(dnnl_post_ops_append_sum)
+#define dnnl_post_ops_create STRAGGLER_LATE(dnnl_post_ops_create)
+#define dnnl_post_ops_destroy STRAGGLER_LATE(dnnl_post_ops_destroy)
+#define dnnl_primitive_attr_create STRAGGLER_LATE(dnnl_primitive_attr_create)
+#define dnnl_primitive_attr_destroy STRAGGLER_LATE(dnnl_primitive_attr_destroy)
+#define dnnl_primitive_attr_set_post_ops STRAGGLER_LATE(dnnl_primitive_attr_set_post_ops)
+#define dnnl_primitive_attr_set_scratchpad_mode STRAGGLER_LATE(dnnl_primitive_attr_set_scratchpad_mode)
+#define dnnl_primitive_create STRAGGLER_LATE(dnnl_primitive_create)
+#define dnnl_primitive_desc_destroy STRAGGLER_LATE(dnnl_primitive_desc_destroy)
+#define dnnl_primitive_desc_iterator_create STRAGGLER_LATE(dnnl_primitive_desc_iterator_create)
+#define dnnl_primitive_desc_iterator_destroy STRAGGLER_LATE(dnnl_primitive_desc_iterator_destroy)
+#define dnnl_primitive_desc_iterator_fetch STRAGGLER_LATE(dnnl_primitive_desc_iterator_fetch)
+#define dnnl_primitive_desc_query STRAGGLER_LATE(dnnl_primitive_desc_query)
+#define dnnl_primitive_desc_query_md STRAGGLER_LATE(dnnl_primitive_desc_query_md)
+#define dnnl_primitive_destroy STRAGGLER_LATE(dnnl_primitive_destroy)
+#define dnnl_primitive_execute STRAGGLER_LATE(dnnl_primitive_execute)
+#define dnnl_reorder_primitive_desc_create STRAGGLER_LATE(dnnl_reorder_primitive_desc_create)
+#define dnnl_set_max_cpu_isa STRAGGLER_LATE(dnnl_set_max_cpu_isa)
+#define dnnl_stream_create STRAGGLER_LATE(dnnl_stream_create)
+#define dnnl_stream_destroy STRAGGLER_LATE(dnnl_stream_destroy)
+
+#include <oneapi/dnnl/dnnl.hpp>
