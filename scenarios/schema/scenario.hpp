@@ -140,6 +140,7 @@ struct CollectiveSpec {
   Start start = Start::together;       // as_they_come: stepwise only
   std::optional<double> eager_up_to;   // bytes of messages that leave before their receiver has come; none: all; as_they_come only
   std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
+  double launch = 0;                   // seconds to start a collective, on each rank
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
   std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
   bool overlap = false;                // buckets leave as backward makes them ready

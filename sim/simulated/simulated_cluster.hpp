@@ -77,6 +77,7 @@ struct SimulatedCluster {
   bool as_they_come = false;                // stepwise, each rank from when it comes
   std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
   double reduce_seconds_per_byte = 0;
+  Time collective_launch;       // of each rank, before its part of a collective
   std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
   bool overlap = false;         // a bucket leaves when backward has it
 
