@@ -60,9 +60,9 @@ struct Blueprint {
   std::vector<std::unique_ptr<Availability>> availability;           // [groups], null: always; empty: all are there, always
   CollectiveShape shape;
   std::uint64_t reduced_bytes = 0;  // of the largest message that is all-reduced
-  UniformLinks uniform;         // as between the first worker and the first on another host
-  std::vector<Bucket> buckets;  // of a gradient; empty: one
-  DataInfo data;                // the training size without what is held out
+  UniformLinks uniform;             // as between the first worker and the first on another host
+  std::vector<Bucket> buckets;      // of a gradient; empty: one
+  DataInfo data;                    // the training size without what is held out
   Augmentation augment;
   StreamSizes streams;
   TrainingPlan plan;

@@ -114,10 +114,10 @@ struct WorkerGroup {
 };
 
 struct ServerSpec {
-  std::int64_t count = 0;        // 0: no servers
-  std::optional<double> update;  // bytes of parameters per second; none: free
+  std::int64_t count = 0;          // 0: no servers
+  std::optional<double> update;    // bytes of parameters per second; none: free
   std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
-  double per_message = 0;        // seconds of the server's time for each message it takes or sends
+  double per_message = 0;          // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own
   bool operator==(const ServerSpec&) const = default;

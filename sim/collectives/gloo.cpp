@@ -1,9 +1,9 @@
-// Gloo's all-reduce, which PyTorch's backend of that name takes: a ring, at any size. A rank's chunk of n/p bytes goes in at least two segments
-// of 1 MiB at most. Facts of github.com/facebookincubator/gloo, gloo/allreduce.cc and .h of commit cc441984: without an option for it
-// the algorithm is the ring, and maxSegmentSize is 1 MiB.
+// Gloo's all-reduce, which PyTorch's backend of that name takes: a ring, at any size. A rank's chunk of n/p bytes goes in at least two
+// segments of 1 MiB at most. Facts of github.com/facebookincubator/gloo, gloo/allreduce.cc and .h of commit cc441984: without an option for
+// it the algorithm is the ring, and maxSegmentSize is 1 MiB.
 //   T = 2(p-1) α + 2((p-1)/p) n β + ((p-1)/p) n γ, with 2k(p-1) messages of a rank, k = max(2, ⌈n / (p · 1 MiB)⌉)
-// The segments of a chunk are under way together here. In Gloo two are, and the next chunk's first may follow before the last has arrived: where
-// α is about the time of a segment, that hides up to a third of T.
+// The segments of a chunk are under way together here. In Gloo two are, and the next chunk's first may follow before the last has arrived:
+// where α is about the time of a segment, that hides up to a third of T.
 #include <algorithm>
 
 #include "sim/base/registry.hpp"
@@ -63,7 +63,9 @@ CollectiveEntry entry() {
     return 2 * (p - 1) * links.alpha + (p - 1) / p * bytes * (2 * links.beta + links.gamma);
   };
   made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,
-                 const Parameters&) -> std::unique_ptr<CollectiveSchedule> { return std::make_unique<SegmentedRing>(bytes, shape.workers); };
+                 const Parameters&) -> std::unique_ptr<CollectiveSchedule> {
+    return std::make_unique<SegmentedRing>(bytes, shape.workers);
+  };
   return made;
 }
 const Register<CollectiveEntry> registered(entry());

@@ -75,7 +75,8 @@ struct MessageRun::Inside {
     boost::container::small_vector<LinkId, 4> links;
   };
 
-  /// As an event: its first round, the end of its arithmetic, or its end where it waits for nothing. What every round needs lies in one cache line.
+  /// As an event: its first round, the end of its arithmetic, or its end where it waits for nothing. What every round needs lies in one
+  /// cache line.
   struct alignas(64) Rank final : Event {
     void happen() override { collective->run->resumed(*this); }
     CollectiveRank id() const { return static_cast<CollectiveRank>(this - collective->ranks.get()); }

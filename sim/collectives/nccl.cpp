@@ -1,8 +1,8 @@
 // NCCL: a ring, a tree or NVLS with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
 // (nccl_tuning.hpp). The library's latencies come on top of those of the links, as its own model adds those of network cards.
 //
-// NCCL cuts a message so finely that it pays latencies once and keeps links full meanwhile. So the rounds here are steps of latency, and the
-// bytes that a link carries are spread evenly over them:
+// NCCL cuts a message so finely that it pays latencies once and keeps links full meanwhile. So the rounds here are steps of latency, and
+// the bytes that a link carries are spread evenly over them:
 //   ring in one host, or with one rank on each: 2(p-1) rounds of n/p bytes
 //   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
 //   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
@@ -90,14 +90,12 @@ class OverHosts : public Schedule {
         inside_round_(Time::from_seconds(line.inside_round)),
         between_round_(Time::from_seconds(line.between_round)) {}
   std::size_t rounds() const override { return 2 * ends_ + between_; }
-  Time round_cost(std::size_t round) const override {
-    return round < ends_ || round >= ends_ + between_ ? inside_round_ : between_round_;
-  }
+  Time round_cost(std::size_t round) const override { return round < ends_ || round >= ends_ + between_ ? inside_round_ : between_round_; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
     if (round >= ends_ && round < ends_ + between_) return between(rank, round - ends_, out);
-    const bool up = round < ends_, before = member(rank) > 0, behind = has_next(rank);
+    const bool up = round<ends_, before = member(rank)> 0, behind = has_next(rank);
     if (up ? before : behind) send(out, up ? previous(rank) : next(rank), 0);
     if (up ? behind : before) receive(out, 0, false);
   }

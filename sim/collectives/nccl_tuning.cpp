@@ -29,9 +29,9 @@ struct Constants {
   ByAlgorithm base, nvlink, pcie, network;  // us
   // By protocol: powers of two from 64 B on. The tree's bandwidth at medium sizes; 1 beyond the last.
   std::vector<std::vector<double>> tree_correction;
-  double tree_share;             // of the bus's bandwidth
-  double tree_ll, tree_ll128_one_host, tree_ll128_hosts;  // of the tree's
-  double ring_ll, ring_ll128;    // of the bus's
+  double tree_share;                                                                                         // of the bus's bandwidth
+  double tree_ll, tree_ll128_one_host, tree_ll128_hosts;                                                     // of the tree's
+  double ring_ll, ring_ll128;                                                                                // of the bus's
   double channel_ring_ll128[generations], channel_tree_ll128[generations][3], channel_tree[generations][3];  // GB/s; 1, 2, more hosts
 };
 
@@ -151,7 +151,7 @@ double tree_correction(const Message& message, std::size_t protocol) {
 
 double ring_share(const Message& message, std::size_t protocol) {
   const Settings& settings = message.settings;
-  const double most_ll = message.one_host()           ? ll_most_one_host[settings.gpu]
+  const double most_ll = message.one_host()            ? ll_most_one_host[settings.gpu]
                          : message.chains.hosts() == 2 ? ll_most_two_hosts
                                                        : ll_most_hosts;
   if (protocol == 0) return settings.recent ? limited(settings.constants.ring_ll, most_ll, message.beta()) : settings.constants.ring_ll;
@@ -284,35 +284,36 @@ std::string NcclLine::name() const {
 }
 
 std::vector<Parameter> nccl_parameters() {
-  return {{.name = "version",
-           .type = ValueType::choice,
-           .fallback = "2.30",
-           .meaning = "of NCCL's tuning constants",
-           .choices = {"2.8", "2.30"}},
-          {.name = "gpu",
-           .type = ValueType::choice,
-           .fallback = "ampere",
-           .meaning = "generation: limits of LL and LL128, share of NVLS",
-           .choices = {"volta", "ampere", "hopper", "blackwell"}},
-          {.name = "inside",
-           .type = ValueType::choice,
-           .fallback = "nvlink",
-           .meaning = "of hosts; over PCIe NCCL does not take LL128 by itself",
-           .choices = {"nvlink", "pcie"}},
-          {.name = "nvls",
-           .type = ValueType::boolean,
-           .fallback = "false",
-           .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host"},
-          {.name = "channels",
-           .type = ValueType::count,
-           .meaning = "of NCCL, each with a limit of its bandwidth; default: no such limits",
-           .range = Range::between(1, 64)},
-          {.name = "algorithm", .type = ValueType::choice, .fallback = "any", .meaning = "as NCCL_ALGO", .choices = {"any", "tree", "ring"}},
-          {.name = "protocol",
-           .type = ValueType::choice,
-           .fallback = "any",
-           .meaning = "as NCCL_PROTO",
-           .choices = {"any", "LL", "LL128", "Simple"}}};
+  return {
+      {.name = "version",
+       .type = ValueType::choice,
+       .fallback = "2.30",
+       .meaning = "of NCCL's tuning constants",
+       .choices = {"2.8", "2.30"}},
+      {.name = "gpu",
+       .type = ValueType::choice,
+       .fallback = "ampere",
+       .meaning = "generation: limits of LL and LL128, share of NVLS",
+       .choices = {"volta", "ampere", "hopper", "blackwell"}},
+      {.name = "inside",
+       .type = ValueType::choice,
+       .fallback = "nvlink",
+       .meaning = "of hosts; over PCIe NCCL does not take LL128 by itself",
+       .choices = {"nvlink", "pcie"}},
+      {.name = "nvls",
+       .type = ValueType::boolean,
+       .fallback = "false",
+       .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host"},
+      {.name = "channels",
+       .type = ValueType::count,
+       .meaning = "of NCCL, each with a limit of its bandwidth; default: no such limits",
+       .range = Range::between(1, 64)},
+      {.name = "algorithm", .type = ValueType::choice, .fallback = "any", .meaning = "as NCCL_ALGO", .choices = {"any", "tree", "ring"}},
+      {.name = "protocol",
+       .type = ValueType::choice,
+       .fallback = "any",
+       .meaning = "as NCCL_PROTO",
+       .choices = {"any", "LL", "LL128", "Simple"}}};
 }
 
 std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {

@@ -29,11 +29,11 @@ struct HostChains {
 struct NcclLine {
   NcclAlgorithm algorithm;
   NcclProtocol protocol;
-  double start = 0;         // base latency
-  double inside_round = 0;  // of the library, for a step inside a host
-  double between_round = 0; // the same for a step between hosts, with the steps inside hosts that it brings with it
+  double start = 0;          // base latency
+  double inside_round = 0;   // of the library, for a step inside a host
+  double between_round = 0;  // the same for a step between hosts, with the steps inside hosts that it brings with it
   double wire_factor = 1;
-  double seconds = 0;       // on these links, with the arithmetic
+  double seconds = 0;        // on these links, with the arithmetic
   std::string name() const;  // "tree, LL128"
 };
 

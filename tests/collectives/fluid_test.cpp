@@ -268,7 +268,8 @@ TEST_CASE("auto takes what is fastest") {
       for (std::uint64_t bytes = 4; bytes <= 1u << 30; bytes *= 64) {
         double least = 1e99;
         for (const CollectiveEntry& entry : collectives())
-          if (!entry.library && entry.unfit(shape).empty()) least = std::min(least, world.stepwise(*make_schedule(entry, bytes, shape, uniform), costs));
+          if (!entry.library && entry.unfit(shape).empty())
+            least = std::min(least, world.stepwise(*make_schedule(entry, bytes, shape, uniform), costs));
         const CollectiveEntry& best = cheapest_collective(bytes, shape, uniform, costs, *world.transport);
         CHECK(best.unfit(shape).empty());
         CHECK(world.stepwise(*make_schedule(best, bytes, shape, uniform), costs) <= 1.01 * least);

@@ -1,4 +1,5 @@
-// Libraries that choose among algorithms: NCCL's lines and where they cross, Open MPI's rule, Gloo's ring; and what starting a collective costs.
+// Libraries that choose among algorithms: NCCL's lines and where they cross, Open MPI's rule, Gloo's ring; and what starting a collective
+// costs.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +16,7 @@ using namespace straggler;
 namespace {
 
 constexpr double us = 1e-6;
-constexpr double latency = 1e-6, bandwidth = 12.5e9;             // of a card's link: a message crosses two
+constexpr double latency = 1e-6, bandwidth = 12.5e9;                 // of a card's link: a message crosses two
 constexpr double inside_latency = 0.3e-6, inside_bandwidth = 100e9;  // of the whole way inside a host
 const Nic card{bandwidth, bandwidth, Time::from_seconds(latency)};
 const UniformLinks links{2 * latency, 1 / bandwidth, 0, inside_latency, 1 / inside_bandwidth};
@@ -47,7 +48,8 @@ Measured measure(const std::string& name, std::size_t hosts, std::size_t per_hos
 
 // Once more, independently of the code: src/graph/tuning.cc of NCCL 2.8, by protocol (LL, LL128, Simple), in us.
 const std::vector<std::string> protocols = {"LL", "LL128", "Simple"};
-const double ring_base[] = {3.6, 10.0, 8.4}, ring_nvlink[] = {0.47, 1.9, 3.4}, ring_pcie[] = {1.0, 2.5, 5.7}, ring_network[] = {2.7, 4.0, 9.6};
+const double ring_base[] = {3.6, 10.0, 8.4}, ring_nvlink[] = {0.47, 1.9, 3.4}, ring_pcie[] = {1.0, 2.5, 5.7},
+             ring_network[] = {2.7, 4.0, 9.6};
 const double tree_base[] = {4.4, 4.4, 0}, tree_nvlink[] = {0.52, 1.2, 28}, tree_network[] = {5.0, 8.5, 50};
 const double ring_share[] = {0.25, 0.92, 1};
 // The tree's bandwidth has a factor by size: that of 1 MiB (2^14 lines of 64 B) and of 128 B (2^1).
@@ -71,8 +73,8 @@ TEST_CASE("nccl, rings in one host: base + 2(p-1)(step + link) + 2(p-1)/p n / (s
           CAPTURE(protocols[protocol]);
           CAPTURE(bytes);
           const double steps = 2.0 * static_cast<double>(p - 1), n = static_cast<double>(bytes);
-          const double expected = us * (ring_base[protocol] + steps * (nvlink ? ring_nvlink : ring_pcie)[protocol]) + steps * inside_latency +
-                                  steps / static_cast<double>(p) * n / (inside_bandwidth * ring_share[protocol]);
+          const double expected = us * (ring_base[protocol] + steps * (nvlink ? ring_nvlink : ring_pcie)[protocol]) +
+                                  steps * inside_latency + steps / static_cast<double>(p) * n / (inside_bandwidth * ring_share[protocol]);
           const Measured times = measure("nccl", 1, p, bytes, forced("ring", protocols[protocol], nvlink ? "nvlink" : "pcie"));
           check_close(times.formula, expected, 1e-12);
           check_close(times.stepwise, expected, 0.001);
@@ -95,8 +97,9 @@ TEST_CASE("nccl, rings over hosts: 2(m-1) steps between them, the others along t
         const double step_inside = ring_nvlink[protocol] * (protocol == 0 ? 1.8 : 1);
         const double share = protocol == 1 && per_host == 1 ? 0.7 : ring_share[protocol];
         // With one rank on each host all steps go over the network.
-        const double steps = per_host == 1 ? 2 * (p - 1) * (us * ring_network[protocol] + 2 * latency)
-                                           : between * (us * ring_network[protocol] + 2 * latency) + inside * (us * step_inside + inside_latency);
+        const double steps = per_host == 1
+                                 ? 2 * (p - 1) * (us * ring_network[protocol] + 2 * latency)
+                                 : between * (us * ring_network[protocol] + 2 * latency) + inside * (us * step_inside + inside_latency);
         const double expected = us * ring_base[protocol] + steps + 2 * (p - 1) / p * n / (bandwidth * share);
         const Measured times = measure("nccl", hosts, per_host, bytes, forced("ring", protocols[protocol]));
         check_close(times.formula, expected, 1e-12);
@@ -129,8 +132,8 @@ TEST_CASE("nccl, trees: chains up and down inside a host, two binary trees betwe
         check_close(times.stepwise, expected, 0.001);
         check_close(times.fluid, expected, 0.01);
       }
-      // Hosts of one rank: in all inner nodes of a tree, which is a leaf of the other, half of the message goes up and to two children, and up
-      // in the other; of two hosts each is root of one tree, with one child.
+      // Hosts of one rank: in all inner nodes of a tree, which is a leaf of the other, half of the message goes up and to two children, and
+      // up in the other; of two hosts each is root of one tree, with one child.
       for (const std::size_t m : {2u, 4u, 8u, 16u, 32u}) {
         const double sent = m == 2 ? 1 : 2, levels = std::log2(static_cast<double>(m));
         const double expected = us * tree_base[protocol] + 2 * levels * (us * tree_network[protocol] + 2 * latency) +
@@ -204,7 +207,8 @@ TEST_CASE("nccl 2.30: latencies of posting, a ring of single ranks, and the limi
   // Hosts of one: the network's step is that of the tree, 5 us; half of the card's bandwidth is below the limit of 20.4 GB/s.
   check_close(seconds(8, 1, n, ring_ll), us * (6.6 + 14 * 5.0) + 14 * 2 * latency + 1.75 * n / (bandwidth / 2), 1e-12);
   // Hosts of two: a step inside costs 1 us of posting, not 0.6.
-  check_close(seconds(2, 2, n, ring_ll), us * (6.6 + 4 * 1.0 + 2 * 2.7) + 4 * inside_latency + 2 * 2 * latency + 1.5 * n / (bandwidth / 2), 1e-12);
+  check_close(seconds(2, 2, n, ring_ll), us * (6.6 + 4 * 1.0 + 2 * 2.7) + 4 * inside_latency + 2 * 2 * latency + 1.5 * n / (bandwidth / 2),
+              1e-12);
   // A channel's limit: 20 GB/s with LL128 on Ampere.
   const Parameters two_channels{{"algorithm", std::string("ring")}, {"protocol", std::string("LL128")}, {"channels", std::int64_t{2}}};
   check_close(seconds(1, 8, n, two_channels), us * (14 + 14 * 1.9) + 14 * inside_latency + 1.75 * n / 40e9, 1e-12);
@@ -255,18 +259,30 @@ TEST_CASE("openmpi takes its algorithm by ranks and bytes, and runs as that one"
     const char* algorithm;
   };
   // Both sides of bounds of the rule. A ring of fewer elements than ranks is recursive doubling.
-  const std::vector<Case> cases = {{3, 4095, "recursive_doubling"},   {3, 4096, "ring"},
-                                   {3, 8192, "recursive_doubling"},   {3, 16'384, "ring"},
-                                   {3, 262'143, "ring"},              {3, 262'144, "halving_doubling"},
-                                   {4, 12, "recursive_doubling"},     {4, 8191, "recursive_doubling"},
-                                   {4, 8192, "halving_doubling"},     {8, 8191, "recursive_doubling"},
-                                   {16, 4095, "recursive_doubling"},  {16, 4096, "halving_doubling"},
-                                   {31, 60, "recursive_doubling"},    {32, 128, "halving_doubling"},
-                                   {64, 262'143, "recursive_doubling"}, {64, 262'144, "halving_doubling"},
-                                   {128, 131'071, "binomial_tree"},   {128, 131'072, "recursive_doubling"},
-                                   {256, 4095, "binomial_tree"},      {256, 4096, "halving_doubling"},
-                                   {512, 2048, "recursive_doubling"}, {2048, 4000, "recursive_doubling"},
-                                   {2048, 16'384, "halving_doubling"}, {4096, 16'383, "recursive_doubling"},
+  const std::vector<Case> cases = {{3, 4095, "recursive_doubling"},
+                                   {3, 4096, "ring"},
+                                   {3, 8192, "recursive_doubling"},
+                                   {3, 16'384, "ring"},
+                                   {3, 262'143, "ring"},
+                                   {3, 262'144, "halving_doubling"},
+                                   {4, 12, "recursive_doubling"},
+                                   {4, 8191, "recursive_doubling"},
+                                   {4, 8192, "halving_doubling"},
+                                   {8, 8191, "recursive_doubling"},
+                                   {16, 4095, "recursive_doubling"},
+                                   {16, 4096, "halving_doubling"},
+                                   {31, 60, "recursive_doubling"},
+                                   {32, 128, "halving_doubling"},
+                                   {64, 262'143, "recursive_doubling"},
+                                   {64, 262'144, "halving_doubling"},
+                                   {128, 131'071, "binomial_tree"},
+                                   {128, 131'072, "recursive_doubling"},
+                                   {256, 4095, "binomial_tree"},
+                                   {256, 4096, "halving_doubling"},
+                                   {512, 2048, "recursive_doubling"},
+                                   {2048, 4000, "recursive_doubling"},
+                                   {2048, 16'384, "halving_doubling"},
+                                   {4096, 16'383, "recursive_doubling"},
                                    {4096, 32'768, "halving_doubling"}};
   const CollectiveEntry& openmpi = collective("openmpi");
   for (const Case& each : cases) {
@@ -274,7 +290,8 @@ TEST_CASE("openmpi takes its algorithm by ranks and bytes, and runs as that one"
     CAPTURE(each.bytes);
     const CollectiveShape shape{each.ranks, 0, {}};
     CHECK(openmpi.choice(static_cast<double>(each.bytes), shape, links, {}) == each.algorithm);
-    const auto own = make_schedule(openmpi, each.bytes, shape, links), other = make_schedule(collective(each.algorithm), each.bytes, shape, links);
+    const auto own = make_schedule(openmpi, each.bytes, shape, links),
+               other = make_schedule(collective(each.algorithm), each.bytes, shape, links);
     CHECK(own->rounds() == other->rounds());
     CHECK(own->bytes_sent(0) == other->bytes_sent(0));
     CHECK(openmpi.seconds(1e6, shape, links, {}) > 0);
@@ -308,7 +325,8 @@ TEST_CASE("auto never takes a library, and wrong settings of one are told") {
   for (const CollectiveEntry& entry : collectives()) CHECK(entry.library == (entry.choice != nullptr));
   World world(machines(2, 8));
   const CollectiveShape shape = shape_of(machines(2, 8));
-  for (std::uint64_t bytes = 4; bytes <= 1u << 30; bytes *= 16) CHECK(!cheapest_collective(bytes, shape, links, {}, *world.transport).library);
+  for (std::uint64_t bytes = 4; bytes <= 1u << 30; bytes *= 16)
+    CHECK(!cheapest_collective(bytes, shape, links, {}, *world.transport).library);
   const auto told = [](Parameters given) -> std::string {
     try {
       settings(std::move(given));
