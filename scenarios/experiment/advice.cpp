@@ -44,6 +44,7 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
   add("algorithm", given.algorithm != plain.algorithm);
   add("fidelity", given.fidelity != plain.fidelity);
   add("reduce_rate", given.reduce_rate.has_value());
+  add("launch", given.launch != plain.launch);
   if (keys.empty()) return;
   out.push_back(fmt::format("cluster.network.collective.{} {} not used: {} {}", fmt::join(keys, ", "), keys.size() == 1 ? "is" : "are",
                             scenario.training.scheme.name,

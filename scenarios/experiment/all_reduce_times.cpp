@@ -26,6 +26,7 @@ class Alone final : private Arrival {
     costs_.reduce_seconds_per_byte = cluster.reduce_seconds_per_byte;
     costs_.per_message = cluster.per_message;
     costs_.per_byte = cluster.handling_seconds_per_byte;
+    costs_.launch = cluster.collective_launch;
     costs_.cores = cores_ ? &*cores_ : nullptr;
   }
 
@@ -57,6 +58,9 @@ class Alone final : private Arrival {
 
 struct AllReduceTimes::Inside {
   explicit Inside(const Scenario& scenario) : blueprint(scenario, "auto"), cluster(blueprint.cluster(scenario)) {}
+  Parameters parameters(const CollectiveEntry& entry) const {
+    return complete(entry.parameters, cluster.all_reduce == &entry ? cluster.all_reduce_parameters : Parameters());
+  }
   Blueprint blueprint;
   SimulatedCluster cluster;
 };
@@ -73,11 +77,14 @@ std::size_t AllReduceTimes::hosts() const {
   return all.empty() ? shape().workers : std::set<std::uint32_t>(all.begin(), all.end()).size();
 }
 
+std::string AllReduceTimes::choice(const CollectiveEntry& entry, std::uint64_t bytes) const {
+  if (!entry.choice) return {};
+  return entry.choice(static_cast<double>(bytes), inside_->cluster.shape, inside_->cluster.uniform, inside_->parameters(entry));
+}
+
 Time AllReduceTimes::time(const CollectiveEntry& entry, std::uint64_t bytes) const {
   const SimulatedCluster& cluster = inside_->cluster;
-  const bool named = cluster.all_reduce == &entry;
-  const Parameters parameters = complete(entry.parameters, named ? cluster.all_reduce_parameters : Parameters());
-  const auto schedule = entry.make(bytes, cluster.shape, cluster.uniform, parameters);
+  const auto schedule = entry.make(bytes, cluster.shape, cluster.uniform, inside_->parameters(entry));
   Alone alone(cluster);
   return cluster.stepwise ? alone.stepwise(*schedule) : alone.fluid(*schedule);
 }

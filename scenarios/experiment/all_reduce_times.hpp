@@ -28,6 +28,8 @@ class AllReduceTimes {
   /// From the start until the last rank is done. The entry fits the shape; its parameters are the scenario's if that names it, else the
   /// defaults.
   Time time(const CollectiveEntry& entry, std::uint64_t bytes) const;
+  /// What a library takes for such a message; empty: the entry is none.
+  std::string choice(const CollectiveEntry& entry, std::uint64_t bytes) const;
 
  private:
   struct Inside;

@@ -32,6 +32,8 @@ struct RootPart {
   bool operator==(const RootPart& other) const { return place == std::string_view(other.place) && key == other.key; }
 };
 
+struct CollectiveTime;
+
 struct Blueprint {
   const SchemeEntry* scheme_entry = nullptr;
   const DataEntry* data_entry = nullptr;
@@ -57,9 +59,10 @@ struct Blueprint {
   std::vector<Rank> first_of_group;                                  // [groups]: worker
   std::vector<std::unique_ptr<Availability>> availability;           // [groups], null: always; empty: all are there, always
   CollectiveShape shape;
-  UniformLinks uniform;         // as between the first worker and the first on another host
-  std::vector<Bucket> buckets;  // of a gradient; empty: one
-  DataInfo data;                // the training size without what is held out
+  std::uint64_t reduced_bytes = 0;  // of the largest message that is all-reduced
+  UniformLinks uniform;             // as between the first worker and the first on another host
+  std::vector<Bucket> buckets;      // of a gradient; empty: one
+  DataInfo data;                    // the training size without what is held out
   Augmentation augment;
   StreamSizes streams;
   TrainingPlan plan;
@@ -92,6 +95,10 @@ struct Blueprint {
   std::vector<std::filesystem::path> data_files(const Scenario& scenario) const;
   /// Names what load_data gives, without loading it.
   Key data_content(const Scenario& scenario) const;
+  /// The all-reduce's name, and what a library takes for each bucket: "nccl: ring, Simple (2 buckets); tree, LL128 (1 bucket)".
+  std::string described_collective(const Scenario& scenario) const;
+  /// As Experiment::collective_times.
+  std::vector<CollectiveTime> collective_times(const Scenario& scenario) const;
   /// What the back end is told.
   SimulatedCluster cluster(const Scenario& scenario) const;
   /// Memory of this machine that a run takes, in bytes, estimated: timing alone, and with the math.
@@ -134,6 +141,7 @@ struct Blueprint {
   void require_one_host(const Scenario& scenario) const;
   void compress_buckets();
   void resolve_collective(const Scenario& scenario);
+  Parameters collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const;
   void check_stepwise(const Scenario& scenario) const;
   void check_memory(const Scenario& scenario) const;
   std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;

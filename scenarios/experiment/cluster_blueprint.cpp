@@ -326,6 +326,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.as_they_come = spec.network.collective.start == CollectiveSpec::Start::as_they_come;
   if (spec.network.collective.eager_up_to) out.eager_most = static_cast<std::uint64_t>(*spec.network.collective.eager_up_to);
   out.reduce_seconds_per_byte = inverse(spec.network.collective.reduce_rate);
+  out.collective_launch = Time::from_seconds(spec.network.collective.launch);
   out.buckets = buckets;
   out.overlap = spec.network.collective.overlap;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);

@@ -3,6 +3,7 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/collectives/fluid.hpp"
@@ -83,6 +84,26 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
           "together, or the faults slow and link");
 }
 
+namespace {
+
+/// What an all-reduce alone takes is asked of.
+struct IdleNetwork {
+  IdleNetwork(const Blueprint& blueprint, const Scenario& scenario)
+      : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario)) {
+    const NetworkSpec& spec = scenario.cluster.network;
+    costs.reduce_seconds_per_byte = blueprint.uniform.gamma;
+    costs.per_message = Time::from_seconds(spec.protocol.per_message);
+    costs.per_byte = inverse(spec.protocol.copy_rate);
+    costs.launch = Time::from_seconds(spec.collective.launch);
+  }
+  EventQueue queue;
+  Network network;
+  Transport transport;
+  CollectiveCosts costs;
+};
+
+}  // namespace
+
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
@@ -101,13 +122,13 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
   // Of two all-reduces one after the other, the larger one.
-  std::uint64_t bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
+  reduced_bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
   // Factors are of whole matrices: they go in one piece.
   if (spec.bucket && !(compression && compression->factors)) {
     buckets = filled_buckets(scenario, cost, number_bytes());
     if (compression) compress_buckets();
-    bytes = 0;
-    for (const Bucket& bucket : buckets) bytes = std::max(bytes, bucket.bytes);
+    reduced_bytes = 0;
+    for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
   }
   if (spec.algorithm != "auto") {
     all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
@@ -115,14 +136,52 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
     return;
   }
-  EventQueue queue;
-  Network network(queue);
-  Transport transport(*fabric, network, *sharing, segments_of(scenario));
-  CollectiveCosts costs;
-  costs.reduce_seconds_per_byte = uniform.gamma;
-  costs.per_message = Time::from_seconds(scenario.cluster.network.protocol.per_message);
-  costs.per_byte = inverse(scenario.cluster.network.protocol.copy_rate);
-  all_reduce = &cheapest_collective(bytes, shape, uniform, costs, transport);
+  IdleNetwork idle(*this, scenario);
+  all_reduce = &cheapest_collective(reduced_bytes, shape, uniform, idle.costs, idle.transport);
+}
+
+/// Those of the scenario if it names the entry, else the defaults.
+Parameters Blueprint::collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  return complete(entry.parameters, spec.algorithm == entry.name ? spec.parameters : Parameters());
+}
+
+std::vector<CollectiveTime> Blueprint::collective_times(const Scenario& scenario) const {
+  std::vector<CollectiveTime> times;
+  if (!all_reduce || gathers()) return times;
+  IdleNetwork idle(*this, scenario);
+  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
+    if (!entry.unfit(shape).empty()) continue;
+    const Parameters parameters = collective_parameters(scenario, entry);
+    const auto bytes = static_cast<double>(reduced_bytes);
+    times.push_back({entry.name, collective_seconds(entry, parameters, reduced_bytes, shape, uniform, idle.costs, idle.transport),
+                     entry.choice ? entry.choice(bytes, shape, uniform, parameters) : std::string()});
+  }
+  std::ranges::stable_sort(times, {}, &CollectiveTime::seconds);
+  return times;
+}
+
+std::string Blueprint::described_collective(const Scenario& scenario) const {
+  if (!all_reduce) return "none";
+  if (!all_reduce->choice) return all_reduce->name;
+  const Parameters parameters = collective_parameters(scenario, *all_reduce);
+  std::vector<std::pair<std::string, std::size_t>> choices;  // and for how many buckets
+  const auto add = [&](std::uint64_t bytes) {
+    const std::string choice = all_reduce->choice(static_cast<double>(bytes), shape, uniform, parameters);
+    const auto known = std::ranges::find(choices, choice, &std::pair<std::string, std::size_t>::first);
+    if (known == choices.end())
+      choices.emplace_back(choice, 1);
+    else
+      ++known->second;
+  };
+  if (buckets.empty()) add(reduced_bytes);
+  for (const Bucket& bucket : buckets) add(bucket.bytes);
+  std::string text = all_reduce->name + ": ";
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    text += (c == 0 ? "" : "; ") + choices[c].first;
+    if (choices.size() > 1) text += " (" + std::to_string(choices[c].second) + (choices[c].second == 1 ? " bucket)" : " buckets)");
+  }
+  return text;
 }
 
 }  // namespace straggler

@@ -334,6 +334,10 @@ PartitionFacts Experiment::Implementation::partition_facts() const {
   return facts;
 }
 
+std::vector<CollectiveTime> Experiment::collective_times() const {
+  return implementation_->blueprint.collective_times(implementation_->scenario);
+}
+
 Explanation Experiment::explain() const {
   const Scenario& scenario = implementation_->scenario;
   const Blueprint& blueprint = implementation_->blueprint;
@@ -380,7 +384,8 @@ Explanation Experiment::explain() const {
   out.learns = blueprint.has_data();
   if (out.learns) out.partition = implementation_->partition_facts();
   out.classes = blueprint.data.classes;
-  out.collective = blueprint.all_reduce ? blueprint.all_reduce->name : "none";
+  out.collective = blueprint.described_collective(scenario);
+  out.reduced_bytes = blueprint.reduced_bytes;
   out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
   out.message_bytes = blueprint.model_bytes;
   if (blueprint.compression) {

@@ -39,6 +39,13 @@ struct RunFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What an all-reduce by an algorithm takes.
+struct CollectiveTime {
+  std::string name;
+  double seconds = 0;
+  std::string choice;  // of a library: what it takes for this message ("tree, LL128"); else empty
+};
+
 /// What `straggler check` prints.
 struct Explanation {
   struct Group {
@@ -54,6 +61,7 @@ struct Explanation {
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
+  std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none is
   std::string aggregators;           // how many, for whom and where; empty: none
   std::string compression;           // what a message does to gradients and weights; empty: nothing
   std::size_t compressed_bytes = 0;  // of a worker's message, beside message_bytes of what is sent whole
@@ -101,6 +109,9 @@ class Experiment {
   const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;
+  /// Of all algorithms that fit: an all-reduce of Explanation::reduced_bytes alone on the network, as one flow, fastest first. Empty: the
+  /// scheme has none.
+  std::vector<CollectiveTime> collective_times() const;
   /// The network of hosts as GraphML or DOT, by the ending. Throws DataError.
   void write_graph(const std::string& path) const;
 

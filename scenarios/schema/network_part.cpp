@@ -249,6 +249,12 @@ Part<CollectiveSpec> collective_part() {
                                            .range = any_rate(),
                                            .meaning = "reduction arithmetic of an all-reduce, bytes per second",
                                            .otherwise = "free"}),
+      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.launch > 0; },
+                                 field(&CollectiveSpec::launch, {.name = "launch",
+                                                                 .type = ValueType::time,
+                                                                 .range = any_time(),
+                                                                 .meaning = "to start a collective, on each rank, once for every bucket "
+                                                                            "([model.md](model.md#all-reduce))"})),
       field(&CollectiveSpec::bucket, {.name = "bucket",
                                       .type = ValueType::bytes,
                                       .range = Range::between(1, 1e15),

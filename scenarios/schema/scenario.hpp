@@ -114,10 +114,10 @@ struct WorkerGroup {
 };
 
 struct ServerSpec {
-  std::int64_t count = 0;        // 0: no servers
-  std::optional<double> update;  // bytes of parameters per second; none: free
+  std::int64_t count = 0;          // 0: no servers
+  std::optional<double> update;    // bytes of parameters per second; none: free
   std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
-  double per_message = 0;        // seconds of the server's time for each message it takes or sends
+  double per_message = 0;          // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own
   bool operator==(const ServerSpec&) const = default;
@@ -140,6 +140,7 @@ struct CollectiveSpec {
   Start start = Start::together;       // as_they_come: stepwise only
   std::optional<double> eager_up_to;   // bytes of messages that leave before their receiver has come; none: all; as_they_come only
   std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
+  double launch = 0;                   // seconds to start a collective, on each rank
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
   std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
   bool overlap = false;                // buckets leave as backward makes them ready

@@ -29,6 +29,10 @@ struct UniformLinks {
 struct CollectiveEntry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters;
+  /// It stands for a library, which chooses among algorithms for each message: `auto` leaves it out.
+  bool library = false;
+  /// Of a library: what it takes for a message ("tree, LL128").
+  std::function<std::string(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&)> choice = {};
   /// Seconds by the formula of docs/model.md.
   std::function<double(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&)> seconds;
   /// Whether `seconds` is exact for this shape; else it is an approximation that stepwise need not meet.

@@ -1,8 +1,9 @@
-// What moving one message of a collective costs beside its flow.
+// What starting a collective, and moving one of its messages, costs beside the flows.
 #pragma once
 #include <cstdint>
 
 #include "sim/cluster/core_pool.hpp"
+#include "sim/collectives/schedule.hpp"
 #include "sim/engine/time.hpp"
 
 namespace straggler {
@@ -13,8 +14,13 @@ struct CollectiveCosts {
   Time per_message;
   double per_byte = 0;        // seconds
   CorePool* cores = nullptr;  // that do this for all ranks; null: each has its own
+  Time launch = {};           // of each rank, before its first round
   Time handling(std::uint64_t bytes) const {
     return per_byte > 0 ? per_message + Time::from_seconds(per_byte * static_cast<double>(bytes)) : per_message;
+  }
+  /// From the beginning of a rank's part until its first round. A collective without rounds is never launched.
+  Time before_first_round(const CollectiveSchedule& schedule) const {
+    return schedule.rounds() > 0 ? launch + schedule.start_cost() : Time();
   }
   bool handles() const { return per_message > Time() || per_byte > 0; }
   /// When a processor that is free from `ready` on has handled the message.

@@ -67,6 +67,7 @@ void CriticalPath::add(const Stretch& stretch) {
 
 void CriticalPath::collect(std::size_t round) {
   const double per_message = costs_.per_message.seconds();
+  const double library = schedule_.round_cost(round).seconds(), wire_factor = schedule_.wire_factor();
   for (std::size_t r = 0; r < schedule_.ranks(); ++r) {
     const auto rank = static_cast<CollectiveRank>(r);
     schedule_.part(rank, round, part_);
@@ -74,11 +75,11 @@ void CriticalPath::collect(std::size_t round) {
     sending_[rank] = per_message * static_cast<double>(part_.sends.size());
     const double arithmetic = Time::from_seconds(static_cast<double>(part_.reduced_bytes) * costs_.reduce_seconds_per_byte).seconds();
     const double receiving =
-        per_message * static_cast<double>(part_.receives) + costs_.per_byte * static_cast<double>(part_.received_bytes);
+        per_message * static_cast<double>(part_.receives) + costs_.per_byte * static_cast<double>(part_.received_bytes) + library;
     participants_.push_back({rank, receiving, arithmetic});
     for (const RoundPart::Send& send : part_.sends) {
       sending_[rank] += costs_.per_byte * static_cast<double>(send.bytes);
-      transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes), carriage_);
+      transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes) * wire_factor, carriage_);
       messages_.push_back({rank, send.to, hops_.size(), 0, carriage_.before.seconds(), carriage_.after.seconds(), carriage_.bytes,
                            carriage_.most_bytes_per_second});
       if (carriage_.bytes > 0) put_on_links(carriage_, static_cast<double>(send.bytes));

@@ -63,7 +63,7 @@ class CriticalPath {
   };
   struct Participant {
     CollectiveRank rank;
-    double receiving, arithmetic;  // seconds: of its processor for all messages to it, and after them
+    double receiving, arithmetic;  // seconds: of its processor and its library for all messages to it, and after them
   };
 
   std::uint32_t place(CollectiveRank rank) const { return ranks_.empty() ? rank : ranks_[rank]; }

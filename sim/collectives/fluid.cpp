@@ -41,14 +41,6 @@ void add_links(const std::vector<CriticalPath::LinkLoad>& loads, bool contention
   plan.capped = plan.most_bytes_per_second < narrowest * (1 - 1e-9);
 }
 
-double seconds_of(const CollectiveEntry& entry, std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
-                  const CollectiveCosts& costs, Transport& transport) {
-  constexpr std::size_t planned_ranks = 65'536;
-  const Parameters parameters = complete(entry.parameters, {});
-  if (shape.workers + shape.servers > planned_ranks) return entry.seconds(static_cast<double>(bytes), shape, links, parameters);
-  return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport).seconds();
-}
-
 }  // namespace
 
 double FluidPlan::seconds() const { return latency.seconds() + (bytes > 0 ? bytes / most_bytes_per_second : 0) + arithmetic.seconds(); }
@@ -67,9 +59,18 @@ FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& 
   });
   const bool contention = transport.contention();
   split(path.longest(), !contention || busiest == loads.end() ? nullptr : &*busiest, plan);
+  plan.latency = plan.latency + costs.before_first_round(schedule);
   if (plan.bytes > 0) add_links(loads, contention, plan);
   if (path.weight() > 0) plan.weight = path.weight();
   return plan;
+}
+
+double collective_seconds(const CollectiveEntry& entry, const Parameters& parameters, std::uint64_t bytes, const CollectiveShape& shape,
+                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport) {
+  constexpr std::size_t planned_ranks = 65'536;
+  if (shape.workers + shape.servers > planned_ranks)
+    return costs.launch.seconds() + entry.seconds(static_cast<double>(bytes), shape, links, parameters);
+  return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport).seconds();
 }
 
 const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
@@ -77,8 +78,8 @@ const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const Collective
   const CollectiveEntry* cheapest = nullptr;
   double least = infinity;
   for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
-    if (!entry.unfit(shape).empty()) continue;
-    const double seconds = seconds_of(entry, bytes, shape, links, costs, transport);
+    if (entry.library || !entry.unfit(shape).empty()) continue;
+    const double seconds = collective_seconds(entry, complete(entry.parameters, {}), bytes, shape, links, costs, transport);
     if (cheapest && seconds >= least * (1 - 1e-9)) continue;  // a tie, or rounding
     cheapest = &entry;
     least = seconds;

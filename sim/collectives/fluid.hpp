@@ -36,8 +36,12 @@ struct FluidPlan {
 FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& costs, Transport& transport,
                      std::span<const std::uint32_t> ranks = {});
 
-/// The entry that is fastest for this size on these links, by fluid_plan (by formula with `links` above 65,536 ranks).
-/// Considers those that fit the shape; ties go to the first by name.
+/// Seconds of one all-reduce with these parameters (complete), by fluid_plan; by formula with `links` above 65,536 ranks.
+double collective_seconds(const CollectiveEntry& entry, const Parameters& parameters, std::uint64_t bytes, const CollectiveShape& shape,
+                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport);
+
+/// The entry that is fastest for this size on these links, by collective_seconds.
+/// Considers those that fit the shape, but no libraries; ties go to the first by name.
 const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
                                            const CollectiveCosts& costs, Transport& transport);
 

@@ -75,7 +75,8 @@ struct MessageRun::Inside {
     boost::container::small_vector<LinkId, 4> links;
   };
 
-  /// As an event: the end of its arithmetic, or its end where it waits for nothing. What every round needs lies in one cache line.
+  /// As an event: its first round, the end of its arithmetic, or its end where it waits for nothing. What every round needs lies in one
+  /// cache line.
   struct alignas(64) Rank final : Event {
     void happen() override { collective->run->resumed(*this); }
     CollectiveRank id() const { return static_cast<CollectiveRank>(this - collective->ranks.get()); }
@@ -88,6 +89,7 @@ struct MessageRun::Inside {
     bool met_early = false;        // `early` is not empty
     Message* last_held = nullptr;  // to it, until it comes to their rounds: a ring, the first one comes after the last one
     std::uint64_t reduced_bytes = 0;
+    Time library;  // that this round costs
     EarlyMessages early;
   };
 
@@ -97,6 +99,7 @@ struct MessageRun::Inside {
     const CollectiveSchedule* schedule = nullptr;
     std::span<const std::uint32_t> places;
     std::int32_t rounds = 0;
+    double wire_factor = 1;
     std::size_t unfinished = 0;
     std::size_t room = 0;
     std::unique_ptr<Rank[]> ranks;  // [room]
@@ -137,6 +140,7 @@ struct MessageRun::Inside {
     collective.schedule = &schedule;
     collective.places = places;
     collective.rounds = static_cast<std::int32_t>(schedule.rounds());
+    collective.wire_factor = schedule.wire_factor();
     collective.unfinished = schedule.ranks();
     if (collective.room < schedule.ranks()) {
       collective.room = schedule.ranks();
@@ -155,7 +159,7 @@ struct MessageRun::Inside {
 
   Collective& to_begin(std::uint64_t number, CollectiveRank id) {
     const auto found = std::find_if(under_way.begin(), under_way.end(), [number](const auto& each) { return each->number == number; });
-    if (found == under_way.end() || (*found)->ranks[id].round >= 0)
+    if (found == under_way.end() || (*found)->ranks[id].round >= 0 || (*found)->ranks[id].scheduled())
       throw std::logic_error("rank " + std::to_string(id) + " begins its part of a collective that is over, or for a second time");
     return **found;
   }
@@ -163,15 +167,23 @@ struct MessageRun::Inside {
   void begin(std::uint64_t number, CollectiveRank id) {
     Collective& collective = to_begin(number, id);
     beginning = true;
-    go_on(collective.ranks[id]);
+    launch(collective.ranks[id]);
     beginning = false;
   }
 
   void begin_all(std::uint64_t number) {
     Collective& collective = to_begin(number, 0);
     beginning = true;
-    for (std::size_t rank = 0; rank < collective.schedule->ranks(); ++rank) go_on(collective.ranks[rank]);
+    for (std::size_t rank = 0; rank < collective.schedule->ranks(); ++rank) launch(collective.ranks[rank]);
     beginning = false;
+  }
+
+  void launch(Rank& rank) {
+    const Time before = costs.before_first_round(*rank.collective->schedule);
+    if (before > Time())
+      queue.after(before, rank);
+    else
+      go_on(rank);
   }
 
   bool waits(const Rank& rank) const { return rank.sending > 0 || rank.receiving > 0; }
@@ -184,10 +196,14 @@ struct MessageRun::Inside {
       if (early > part.receives) throw_unexpected(rank, rank.round);
       rank.receiving = part.receives - early;
       if (costs.reduce_seconds_per_byte != 0) rank.reduced_bytes = part.reduced_bytes;
+      if (!part.sends.empty() || part.receives > 0)
+        rank.library = rank.collective->schedule->round_cost(static_cast<std::size_t>(rank.round));
+      else
+        rank.library = Time();
       rank.sending = 0;
       for (const RoundPart::Send& send : part.sends) start(rank, send);
       if (rank.last_held) release_held(rank);
-      if (waits(rank) || spends_arithmetic(rank)) return;
+      if (waits(rank) || ends_round(rank)) return;
     }
     if (beginning)
       queue.after(Time(), rank);
@@ -297,7 +313,7 @@ struct MessageRun::Inside {
     if (!plain) return let_shaped_flow(message);
     if (!connection.routed) route(connection, message);
     message.latency = connection.latency;
-    message.flow = network.start({connection.links.data(), connection.links.size()}, static_cast<double>(message.bytes), Time(), message);
+    message.flow = network.start({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
   }
   void let_shaped_flow(Message& message) {
     plan(message);
@@ -311,8 +327,9 @@ struct MessageRun::Inside {
     connection.links.assign(carriage.links.begin(), carriage.links.end());
   }
   void plan(const Message& message) {
-    transport.plan(place(message, message.from), place(message, message.to), static_cast<double>(message.bytes), carriage);
+    transport.plan(place(message, message.from), place(message, message.to), wire_bytes(message), carriage);
   }
+  static double wire_bytes(const Message& message) { return static_cast<double>(message.bytes) * message.collective->wire_factor; }
 
   void left(Message& message) {
     if (!together) {
@@ -369,14 +386,16 @@ struct MessageRun::Inside {
   // A rank's way
 
   void advance(Rank& rank) {
-    if (!waits(rank) && !spends_arithmetic(rank)) go_on(rank);
+    if (!waits(rank) && !ends_round(rank)) go_on(rank);
   }
 
-  bool spends_arithmetic(Rank& rank) {
-    if (costs.reduce_seconds_per_byte == 0 || rank.reduced_bytes == 0) return false;
-    const Time arithmetic = Time::from_seconds(static_cast<double>(rank.reduced_bytes) * costs.reduce_seconds_per_byte);
-    if (arithmetic == Time()) return false;
-    queue.after(arithmetic, rank);
+  /// Its arithmetic and what the library spends; false: they take no time.
+  bool ends_round(Rank& rank) {
+    Time span = rank.library;
+    if (costs.reduce_seconds_per_byte != 0 && rank.reduced_bytes != 0)
+      span = span + Time::from_seconds(static_cast<double>(rank.reduced_bytes) * costs.reduce_seconds_per_byte);
+    if (span == Time()) return false;
+    queue.after(span, rank);
     return true;
   }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/time.hpp"
+
 namespace straggler {
 
 /// A member of a schedule, by its place in it. Not a Rank (sim/base/rank.hpp): a schedule for some of the ranks numbers these from 0, and
@@ -46,6 +48,12 @@ class CollectiveSchedule {
   virtual void part(CollectiveRank rank, std::size_t round, RoundPart& out) const = 0;
   /// Covers all rounds, in order.
   virtual std::vector<Stretch> stretches() const = 0;
+  /// What a library spends of its own, on every rank alike: once, before a rank's first round; and in a round, after the messages of each
+  /// rank that has any in it. Rounds of one stretch cost the same.
+  virtual Time start_cost() const { return Time(); }
+  virtual Time round_cost(std::size_t /*round*/) const { return Time(); }
+  /// Bytes on the wire for each byte of payload: a library's flags, and the share of a link that it leaves unused.
+  virtual double wire_factor() const { return 1; }
   /// Payload over all rounds; the default adds up part(). Long schedules know better.
   virtual std::uint64_t bytes_sent(CollectiveRank rank) const;
   virtual std::uint64_t bytes_received(CollectiveRank rank) const;

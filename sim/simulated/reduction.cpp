@@ -13,6 +13,7 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
   costs_.reduce_seconds_per_byte = world.cluster.reduce_seconds_per_byte;
   costs_.per_message = world.cluster.per_message;
   costs_.per_byte = world.cluster.handling_seconds_per_byte;
+  costs_.launch = world.cluster.collective_launch;
   costs_.cores = post_office.processors().shared_cores();
 }
 

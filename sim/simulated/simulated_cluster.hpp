@@ -49,8 +49,8 @@ struct SimulatedCluster {
   std::vector<double> coding_seconds_per_byte;  // [workers] to encode or decode a vector of that size; empty: free everywhere
   double server_coding_seconds_per_byte = 0;    // of servers, each of its shard, and of aggregators
   bool coding_costs() const { return !coding_seconds_per_byte.empty(); }
-  std::uint64_t model_bytes = 0;                // on the wire: one gradient or one model
-  std::uint64_t statistics_bytes = 0;           // of running statistics, which follow each gradient or model; 0: they stay
+  std::uint64_t model_bytes = 0;         // on the wire: one gradient or one model
+  std::uint64_t statistics_bytes = 0;    // of running statistics, which follow each gradient or model; 0: they stay
   std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
   Time per_message;                      // of processor time, on each side
   double handling_seconds_per_byte = 0;  // the same, for each byte
@@ -77,6 +77,7 @@ struct SimulatedCluster {
   bool as_they_come = false;                // stepwise, each rank from when it comes
   std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
   double reduce_seconds_per_byte = 0;
+  Time collective_launch;       // of each rank, before its part of a collective
   std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
   bool overlap = false;         // a bucket leaves when backward has it
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "books.hpp"
@@ -178,6 +179,51 @@ TEST_CASE("every collective algorithm: bytes by formula, the same in both fideli
       CHECK(std::abs(fluid - stepwise) < 0.01 * stepwise);
     }
   }
+}
+
+TEST_CASE("each bucket is launched, in every fidelity, and a library chooses for each") {
+  const std::vector<std::string> sets = {"workload.cost={model: resnet18}", "cluster.network.link={bandwidth: 10Gbps, latency: 50us}"};
+  const int updates = 10;
+  const auto end = [&](const std::string& collective) {
+    std::vector<std::string> with = sets;
+    with.push_back("cluster.network.collective=" + collective);
+    return run_timing(cluster(4), with).record.end.seconds();
+  };
+  const double launch = 300e-6;
+  for (const std::string how : {"fidelity: fluid", "fidelity: stepwise", "fidelity: stepwise, start: as_they_come"}) {
+    CAPTURE(how);
+    const std::string whole = "{algorithm: ring, " + how, cut = "{algorithm: ring, bucket: 25MiB, first_bucket: 1MiB, " + how;
+    CHECK(std::abs(end(whole + ", launch: 300us}") - end(whole + "}") - updates * launch) < 1e-7);
+    CHECK(std::abs(end(cut + ", launch: 300us}") - end(cut + "}") - updates * 3 * launch) < 1e-7);
+  }
+  // The buckets of a ResNet-18 follow one another, each as fast as its own size alone.
+  std::vector<std::string> with = sets;
+  with.push_back("cluster.network.collective={algorithm: nccl, bucket: 25MiB, first_bucket: 20KiB}");
+  const Experiment experiment(read_scenario_text(cluster(4), "test.yaml", with), {});
+  const Explanation explained = experiment.explain();
+  REQUIRE(explained.bucket_bytes.size() >= 2);
+  const CollectiveEntry& nccl = Registry<CollectiveEntry>::instance().at("nccl");
+  const UniformLinks links{100e-6, 8 / 10e9};
+  const Parameters parameters = complete(nccl.parameters, {});
+  double seconds = 0;
+  std::set<std::string> choices;
+  for (const std::uint64_t bytes : explained.bucket_bytes) {
+    const std::string choice = nccl.choice(static_cast<double>(bytes), {4, 0, {}}, links, parameters);
+    CHECK(explained.collective.find(choice) != std::string::npos);
+    choices.insert(choice);
+    seconds += nccl.seconds(static_cast<double>(bytes), {4, 0, {}}, links, parameters);
+  }
+  CHECK(choices.size() == 2);
+  std::vector<std::string> free = sets;
+  free.push_back("cluster.network.link={bandwidth: 1000000Gbps, latency: 0s}");
+  free.push_back("cluster.network.collective={algorithm: ring}");
+  const double computing = run_timing(cluster(4), free).record.end.seconds();
+  CHECK(std::abs(run_timing(cluster(4), with).record.end.seconds() - computing - updates * seconds) < 0.01 * updates * seconds);
+  // All algorithms that fit are told, fastest first.
+  const std::vector<CollectiveTime> times = experiment.collective_times();
+  CHECK(times.size() == Registry<CollectiveEntry>::instance().entries().size());
+  for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i - 1].seconds <= times[i].seconds);
+  for (const CollectiveTime& each : times) CHECK(each.choice.empty() == !Registry<CollectiveEntry>::instance().at(each.name).library);
 }
 
 TEST_CASE("a hierarchical all-reduce whose hosts are no longer alike goes on as a ring") {

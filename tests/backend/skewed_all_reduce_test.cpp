@@ -96,7 +96,8 @@ TEST_CASE("every algorithm, every way of sending, with jitter, buckets and overl
         const Result skewed = run_timing(cluster(5), sets);
         CHECK(skewed.record.outcome == Outcome::completed);
         CHECK(skewed.record.updates == 10);
-        check_books(skewed, true, entry.name != "hierarchical");
+        // NCCL's protocols put more bytes on the wire than they carry.
+        check_books(skewed, true, entry.name != "hierarchical" && entry.name != "nccl");
         check_same(skewed, run_timing(cluster(5), sets));
         const std::string buckets = more.find("bucket") == std::string::npos ? "" : more;
         sets.back() = "cluster.network.collective={algorithm: " + entry.name + ", fidelity: stepwise" + buckets + "}";

@@ -131,9 +131,9 @@ TEST_CASE("without bytes there is latency only, and alone there is nothing") {
 }
 
 TEST_CASE("on unequal links one flow takes as long as all messages") {
-  // Exact for most; the pieces of the double tree overtake one another, and shards of unequal servers do not end together.
+  // Exact for most; the pieces of double trees overtake one another, and shards of unequal servers do not end together.
   for (const CollectiveEntry& entry : collectives()) {
-    const bool loose = entry.name == "double_binary_tree" || entry.name == "parameter_server";
+    const bool loose = entry.name == "double_binary_tree" || entry.name == "parameter_server" || entry.name == "nccl";
     double largest = 0;
     for (const std::size_t p : {2, 3, 5, 8, 12, 16, 23, 33}) {
       for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -268,7 +268,8 @@ TEST_CASE("auto takes what is fastest") {
       for (std::uint64_t bytes = 4; bytes <= 1u << 30; bytes *= 64) {
         double least = 1e99;
         for (const CollectiveEntry& entry : collectives())
-          if (entry.unfit(shape).empty()) least = std::min(least, world.stepwise(*make_schedule(entry, bytes, shape, uniform), costs));
+          if (!entry.library && entry.unfit(shape).empty())
+            least = std::min(least, world.stepwise(*make_schedule(entry, bytes, shape, uniform), costs));
         const CollectiveEntry& best = cheapest_collective(bytes, shape, uniform, costs, *world.transport);
         CHECK(best.unfit(shape).empty());
         CHECK(world.stepwise(*make_schedule(best, bytes, shape, uniform), costs) <= 1.01 * least);

@@ -133,4 +133,38 @@ TEST_CASE("wrong arguments of allreduce get one line") {
   }
 }
 
+TEST_CASE("check tells what a library takes, and what every algorithm would") {
+  const Workplace place;
+  place.write("small.yaml", small_cluster + R"(
+workload: {model: {kind: mlp, hidden: [16]}, data: {kind: coordinates, samples: 1200, test_samples: 300}}
+training: {scheme: ssgd, batch: {per_worker: 20}, optimizer: {kind: sgd, learning_rate: 0.5}, stop: {epochs: 1}}
+)");
+  const std::string sets = " --set cluster.network.collective.algorithm=nccl";
+  const auto lines = place.shell("straggler check small.yaml" + sets), typed = place.shell("straggler check small.yaml --json" + sets);
+  REQUIRE_MESSAGE(lines.code == 0, lines.err);
+  const nlohmann::json all = nlohmann::json::parse(typed.out);
+  const std::string told = all["all_reduce"];
+  CHECK(told.starts_with("nccl: "));
+  CHECK(has(lines.out, "all-reduce        " + told + "\n"));
+  CHECK(all["all_reduce_bytes"] == all["message_bytes"]);
+  double last = 0;
+  std::size_t libraries = 0;
+  for (const nlohmann::json& each : all["all_reduce_alone"]) {
+    CHECK(has(lines.out, "\n    " + each["name"].get<std::string>() + " "));
+    CHECK(each["alone_s"] >= last);
+    last = each["alone_s"];
+    if (each["choice"].is_null()) continue;
+    ++libraries;
+    if (each["name"] == "nccl") CHECK("nccl: " + each["choice"].get<std::string>() == told);
+  }
+  CHECK(libraries == 3);
+  const auto wrong = place.shell("straggler check small.yaml --set cluster.network.collective.algorithm=ncl");
+  CHECK(wrong.code == 2);
+  CHECK(has(wrong.err, "did you mean 'nccl'?"));
+  const auto table = place.shell("straggler allreduce --ranks 4 --sizes 4B..256MiB --algorithms nccl,openmpi");
+  CHECK(has(table.out, "# nccl takes "));
+  CHECK(has(table.out, " from 4 B; "));
+  CHECK(has(table.out, "# openmpi takes recursive_doubling from 4 B; halving_doubling from 8192 B\n"));
+}
+
 }  // namespace allreduce_test

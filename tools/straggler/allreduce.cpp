@@ -161,6 +161,20 @@ void print_left_out(const AllReduceTimes& times) {
     if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) fmt::print("# left out: {}, which {}\n", entry.name, lacks);
 }
 
+/// From which size on a library takes what.
+void print_choices(const AllReduceTimes& times, const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows) {
+  for (const CollectiveEntry* entry : algorithms) {
+    if (!entry->library) continue;
+    std::string text, last;
+    for (const Row& row : rows) {
+      const std::string choice = times.choice(*entry, row.bytes);
+      if (choice != last) text += fmt::format("{}{} from {} B", text.empty() ? "" : "; ", choice, row.bytes);
+      last = choice;
+    }
+    fmt::print("# {} takes {}\n", entry->name, text);
+  }
+}
+
 int execute_allreduce(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
@@ -185,6 +199,7 @@ int execute_allreduce(const std::vector<std::string>& given) {
     for (const CollectiveEntry* entry : algorithms) row.times.push_back(times.time(*entry, row.bytes));
     rows.push_back(std::move(row));
   }
+  print_choices(times, algorithms, rows);
   const auto ranks = static_cast<double>(times.shape().workers);
   for (std::size_t first = 0; first < algorithms.size(); first += side_by_side)
     print_table(algorithms, rows, first, std::min(first + side_by_side, algorithms.size()), ranks);
@@ -206,7 +221,7 @@ const Command allreduce_command{
     "What it assumes:\n"
     "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common "
     "start\n"
-    "  of all ranks until the last of them has the result; a launch of a kernel takes none. algbw = size / time and\n"
+    "  of all ranks until the last of them has the result; its start takes collective.launch. algbw = size / time and\n"
     "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a "
     "second.\n"
     "  Nothing else is on the links. Without --scenario a host has one link of 100 Gbps and 5 us to a switch that does not limit, and its\n"

@@ -166,8 +166,17 @@ void print_compression(const Explanation& explanation, const std::optional<Updat
                                   readable_seconds(times->compressed)));
 }
 
-void print(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
-           const std::vector<std::string>& warnings) {
+/// A line an algorithm, under the one that the scenario takes.
+void print_collective(const Explanation& explanation, const std::vector<CollectiveTime>& times) {
+  line("all-reduce", explanation.collective);
+  if (times.empty()) return;
+  line("  of", fmt::format("{} alone, as one flow:", readable_bytes(static_cast<double>(explanation.reduced_bytes))));
+  for (const CollectiveTime& each : times)
+    fmt::print("    {:<20} {:>9}{}\n", each.name, readable_seconds(each.seconds), each.choice.empty() ? "" : "  " + each.choice);
+}
+
+void print(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
+           const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings) {
   line("scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line("scheme",
        explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
@@ -175,7 +184,7 @@ void print(const Scenario& scenario, const Explanation& explanation, const std::
   print_segments(scenario, explanation);
   print_topology(explanation);
   line("a route", explanation.route_example);
-  line("all-reduce", explanation.collective);
+  print_collective(explanation, collectives);
   if (!explanation.aggregators.empty()) line("aggregators", explanation.aggregators);
   print_data(scenario, explanation);
   if (explanation.learns) line("parameters", readable_count(explanation.parameters));
@@ -230,10 +239,11 @@ int execute_check(const std::vector<std::string>& given) {
   const Explanation explanation = experiment.explain();
   const std::vector<std::string> warnings = warnings_of(explanation, options.timing_only);
   const std::optional<UpdateTimes> times = update_times(scenario);
+  const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json"))
-    fmt::print("{}", check_json(scenario, explanation, times, warnings));
+    fmt::print("{}", check_json(scenario, explanation, collectives, times, warnings));
   else
-    print(scenario, explanation, times, warnings);
+    print(scenario, explanation, collectives, times, warnings);
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }

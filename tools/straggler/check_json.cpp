@@ -92,10 +92,17 @@ Json layers_of(const Explanation& explanation) {
   return layers;
 }
 
+Json collectives_of(const std::vector<CollectiveTime>& times) {
+  Json all = Json::array();
+  for (const CollectiveTime& each : times)
+    all.push_back({{"name", each.name}, {"alone_s", each.seconds}, {"choice", text_or_null(each.choice)}});
+  return all;
+}
+
 }  // namespace
 
-std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
-                       const std::vector<std::string>& warnings) {
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
+                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings) {
   Json json{{"name", scenario.name},
             {"seed", scenario.seed},
             {"scheme", explanation.scheme},
@@ -108,6 +115,8 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["segments"] = segments_of(scenario);
   json["topology"] = topology_of(explanation);
   json["all_reduce"] = text_or_null(explanation.collective);
+  json["all_reduce_bytes"] = explanation.reduced_bytes;
+  json["all_reduce_alone"] = collectives_of(collectives);
   json["aggregators"] = text_or_null(explanation.aggregators);
   json["data"] = data_of(scenario, explanation);
   json["epoch_samples"] = explanation.train_samples > 0 ? Json(explanation.train_samples) : Json();

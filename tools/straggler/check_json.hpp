@@ -10,7 +10,7 @@
 namespace straggler::cli {
 
 /// What `check` prints as lines and tables, typed: times in seconds, sizes in bytes, rates in bytes per second.
-std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::optional<UpdateTimes>& times,
-                       const std::vector<std::string>& warnings);
+std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
+                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings);
 
 }  // namespace straggler::cli

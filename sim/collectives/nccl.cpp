@@ -1,0 +1,272 @@
+// NCCL: a ring, a tree or NVLS with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
+// (nccl_tuning.hpp). The library's latencies come on top of those of the links, as its own model adds those of network cards.
+//
+// NCCL cuts a message so finely that it pays latencies once and keeps links full meanwhile. So the rounds here are steps of latency, and
+// the bytes that a link carries are spread evenly over them:
+//   ring in one host, or with one rank on each: 2(p-1) rounds of n/p bytes
+//   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
+//   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
+//   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
+//   NVLS: everybody's n/p to everybody, twice; the switch adds up and multiplies
+// Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
+#include <bit>
+
+#include "sim/base/registry.hpp"
+#include "sim/collectives/chunks.hpp"
+#include "sim/collectives/collective.hpp"
+#include "sim/collectives/double_tree.hpp"
+#include "sim/collectives/nccl_tuning.hpp"
+#include "sim/collectives/ring_steps.hpp"
+
+namespace straggler::collectives::nccl {
+namespace {
+
+void send(RoundPart& out, CollectiveRank to, std::uint64_t bytes) { out.sends.push_back({to, bytes}); }
+
+void receive(RoundPart& out, std::uint64_t bytes, bool added) {
+  ++out.receives;
+  out.received_bytes += bytes;
+  if (added) out.reduced_bytes += bytes;
+}
+
+class Schedule : public CollectiveSchedule {
+ public:
+  Schedule(const HostChains& chains, const NcclLine& line) : chains_(chains), line_(line), place_(chains_.workers()) {
+    for (std::size_t at = 0; at < place_.size(); ++at) place_[chains_.members[at]] = at;
+  }
+  std::size_t ranks() const override { return chains_.workers(); }
+  Time start_cost() const override { return Time::from_seconds(line_.start); }
+  double wire_factor() const override { return line_.wire_factor; }
+
+ protected:
+  std::size_t host_of(CollectiveRank rank) const { return chains_.host_of[rank]; }
+  std::size_t member(CollectiveRank rank) const { return place_[rank] - chains_.first[host_of(rank)]; }  // its place in the host's chain
+  bool has_next(CollectiveRank rank) const { return member(rank) + 1 < chains_.size(host_of(rank)); }
+  CollectiveRank next(CollectiveRank rank) const { return chains_.members[place_[rank] + 1]; }
+  CollectiveRank previous(CollectiveRank rank) const { return chains_.members[place_[rank] - 1]; }
+  CollectiveRank head(std::size_t host) const { return chains_.members[chains_.first[host]]; }
+
+  HostChains chains_;
+  NcclLine line_;
+  std::vector<std::size_t> place_;  // [ranks] in chains_.members
+};
+
+/// In one host, or with one rank on each host.
+class PlainRing final : public Schedule {
+ public:
+  PlainRing(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : Schedule(chains, line),
+        steps_(bytes, chains_.workers()),
+        round_(Time::from_seconds(chains_.hosts() == 1 ? line.inside_round : line.between_round)) {}
+  std::size_t rounds() const override { return 2 * steps_.steps(); }
+  Time round_cost(std::size_t) const override { return round_; }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    const std::size_t at = place_[rank], before = steps_.previous(at);
+    const bool scatters = round < steps_.steps();
+    const std::size_t step = scatters ? round : round - steps_.steps();
+    send(out, chains_.members[steps_.next(at)], scatters ? steps_.scattered(at, step) : steps_.gathered(at, step));
+    receive(out, scatters ? steps_.scattered(before, step) : steps_.gathered(before, step), scatters);
+  }
+
+  std::vector<Stretch> stretches() const override {
+    if (steps_.steps() == 0) return {};
+    return {{0, steps_.steps()}, {steps_.steps(), steps_.steps()}};
+  }
+
+ private:
+  RingSteps steps_;
+  Time round_;
+};
+
+/// Rounds between hosts, and before and behind them those along the chains inside: up to the first member, and down from it.
+class OverHosts : public Schedule {
+ public:
+  OverHosts(const HostChains& chains, const NcclLine& line, std::size_t between)
+      : Schedule(chains, line),
+        ends_(chains_.most - 1),
+        between_(between),
+        inside_round_(Time::from_seconds(line.inside_round)),
+        between_round_(Time::from_seconds(line.between_round)) {}
+  std::size_t rounds() const override { return 2 * ends_ + between_; }
+  Time round_cost(std::size_t round) const override { return round < ends_ || round >= ends_ + between_ ? inside_round_ : between_round_; }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    if (round >= ends_ && round < ends_ + between_) return between(rank, round - ends_, out);
+    const bool up = round<ends_, before = member(rank)> 0, behind = has_next(rank);
+    if (up ? before : behind) send(out, up ? previous(rank) : next(rank), 0);
+    if (up ? behind : before) receive(out, 0, false);
+  }
+
+  std::vector<Stretch> stretches() const override {
+    std::vector<Stretch> all;
+    if (ends_ > 0) all.push_back({0, ends_});
+    add_between(ends_, all);
+    if (ends_ > 0) all.push_back({ends_ + between_, ends_});
+    return all;
+  }
+
+ protected:
+  virtual void between(CollectiveRank rank, std::size_t round, RoundPart& out) const = 0;
+  virtual void add_between(std::size_t first, std::vector<Stretch>& all) const { all.push_back({first, between_}); }
+
+ private:
+  std::size_t ends_, between_;
+  Time inside_round_, between_round_;
+};
+
+class RingOverHosts final : public OverHosts {
+ public:
+  RingOverHosts(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : OverHosts(chains, line, 2 * (chains.hosts() - 1)),
+        steps_(chains_.hosts() - 1),
+        half_((bytes / ranks()) * (ranks() - 1) + (bytes % ranks() * (ranks() - 1) + ranks() - 1) / ranks(), steps_) {}
+
+ private:
+  void between(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    const bool scatters = round < steps_;
+    const std::uint64_t bytes = half_.size(scatters ? round : round - steps_);
+    if (has_next(rank)) send(out, next(rank), bytes);
+    if (member(rank) > 0) return receive(out, bytes, scatters);
+    const std::size_t hosts = chains_.hosts(), host = host_of(rank);
+    send(out, head((host + 1) % hosts), bytes);
+    receive(out, bytes, scatters);
+  }
+  void add_between(std::size_t first, std::vector<Stretch>& all) const override {
+    all.push_back({first, steps_});
+    all.push_back({first + steps_, steps_});
+  }
+
+  std::size_t steps_;  // of each half
+  Chunks half_;
+};
+
+/// In one host the chain alone.
+class Tree final : public OverHosts {
+ public:
+  Tree(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : OverHosts(chains, line, 2 * height(chains.hosts())),
+        tree_(chains_.hosts()),
+        halves_(bytes, DoubleTree::trees),
+        pieces_{Chunks(halves_.size(0), 2 * height(chains_.hosts())), Chunks(halves_.size(1), 2 * height(chains_.hosts()))},
+        both_trees_(bytes, 2 * height(chains_.hosts())) {}
+
+ private:
+  static std::size_t height(std::size_t hosts) { return static_cast<std::size_t>(std::bit_width(hosts)) - 1; }
+
+  void between(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    const std::uint64_t both = both_trees_.size(round);
+    if (has_next(rank)) {
+      send(out, next(rank), both);
+      receive(out, both, true);
+    }
+    if (member(rank) > 0) {
+      send(out, previous(rank), both);
+      return receive(out, both, false);
+    }
+    for (std::size_t t = 0; t < DoubleTree::trees; ++t) {
+      const std::uint64_t bytes = pieces_[t].size(round);
+      const DoubleTree::Node node = tree_.node(t, static_cast<CollectiveRank>(host_of(rank)));
+      if (node.level < tree_.height()) {
+        send(out, head(node.parent), bytes);
+        receive(out, bytes, false);
+      }
+      for (std::size_t c = 0; c < node.children; ++c) {
+        send(out, head(node.child[c].rank), bytes);
+        receive(out, bytes, true);
+      }
+    }
+  }
+
+  DoubleTree tree_;
+  Chunks halves_;
+  Chunks pieces_[DoubleTree::trees];
+  Chunks both_trees_;  // along the chains
+};
+
+class Chain final : public Schedule {
+ public:
+  Chain(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : Schedule(chains, line), pieces_(bytes, rounds()), round_(Time::from_seconds(line.inside_round)) {}
+  std::size_t rounds() const override { return 2 * (ranks() - 1); }
+  Time round_cost(std::size_t) const override { return round_; }
+  std::vector<Stretch> stretches() const override { return {{0, rounds()}}; }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    const std::uint64_t bytes = pieces_.size(round);
+    if (has_next(rank)) {
+      send(out, next(rank), bytes);
+      receive(out, bytes, true);
+    }
+    if (member(rank) == 0) return;
+    send(out, previous(rank), bytes);
+    receive(out, bytes, false);
+  }
+
+ private:
+  Chunks pieces_;
+  Time round_;
+};
+
+class Nvls final : public Schedule {
+ public:
+  Nvls(std::uint64_t bytes, const HostChains& chains, const NcclLine& line) : Schedule(chains, line), shares_(bytes, ranks()) {}
+  std::size_t rounds() const override { return 2; }
+  std::vector<Stretch> stretches() const override { return {{0, 1}, {1, 1}}; }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    for (std::size_t other = 0; other < ranks(); ++other) {
+      if (other == rank) continue;
+      send(out, static_cast<CollectiveRank>(other), shares_.size(round == 0 ? other : rank));
+      receive(out, shares_.size(round == 0 ? rank : other), round == 0);
+    }
+  }
+
+ private:
+  Chunks shares_;
+};
+
+std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
+                                         const Parameters& parameters) {
+  const HostChains chains(shape);
+  if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{});
+  const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters);
+  const bool one_host = chains.hosts() == 1;
+  switch (line.algorithm) {
+    case NcclAlgorithm::nvls:
+      return std::make_unique<Nvls>(bytes, chains, line);
+    case NcclAlgorithm::tree:
+      if (one_host) return std::make_unique<Chain>(bytes, chains, line);
+      return std::make_unique<Tree>(bytes, chains, line);
+    case NcclAlgorithm::ring:
+      break;
+  }
+  if (one_host || chains.most == 1) return std::make_unique<PlainRing>(bytes, chains, line);
+  return std::make_unique<RingOverHosts>(bytes, chains, line);
+}
+
+CollectiveEntry entry() {
+  CollectiveEntry nccl;
+  nccl.name = "nccl";
+  nccl.summary = "as NCCL chooses for each message: ring, tree or NVLS, protocol LL, LL128 or Simple";
+  nccl.reference = "NVIDIA/nccl, src/graph/tuning.cc";
+  nccl.parameters = nccl_parameters();
+  nccl.library = true;
+  nccl.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
+    return shape.workers < 2 ? std::string("nothing") : nccl_choice(bytes, HostChains(shape), links, parameters).name();
+  };
+  nccl.seconds = [](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
+    return shape.workers < 2 ? 0 : nccl_choice(bytes, HostChains(shape), links, parameters).seconds;
+  };
+  nccl.exact = [](const CollectiveShape& shape) { return shape.workers <= 2; };
+  nccl.make = make;
+  return nccl;
+}
+const Register<CollectiveEntry> registered(entry());
+
+}  // namespace
+}  // namespace straggler::collectives::nccl

@@ -1,0 +1,358 @@
+// Facts of github.com/NVIDIA/nccl, src/graph/tuning.cc, as figures:
+//   2.8: commit 01afd20a, about NCCL 2.8 to 2.9.  2.30: commit 5067397c, NCCL 2.30.7.
+// Per algorithm and protocol: a base latency, a latency of a step (NVLink, PCIe, network), and a share of the bus's bandwidth. The steps:
+// a ring over p GPUs takes 2(p-1), of them 2(m-1) between the m hosts; a tree 2(g-1) along the chains of g GPUs inside hosts and
+// 2⌊lg m⌋ between them; NVLS has one latency for the whole.
+// Not taken over: NVLS over several hosts and NVLSTree, CollNet, PAT; limits of a channel unless `channels` says how many there are.
+#include "sim/collectives/nccl_tuning.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "sim/collectives/double_tree.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t algorithms = 2, protocols = 3, generations = 4;  // tree, ring; LL, LL128, Simple; Volta, Ampere, Hopper, Blackwell
+constexpr double us = 1e-6, gb = 1e9;
+
+using ByProtocol = double[protocols];
+using ByAlgorithm = ByProtocol[algorithms];
+
+struct Constants {
+  ByAlgorithm base, nvlink, pcie, network;  // us
+  // By protocol: powers of two from 64 B on. The tree's bandwidth at medium sizes; 1 beyond the last.
+  std::vector<std::vector<double>> tree_correction;
+  double tree_share;                                                                                         // of the bus's bandwidth
+  double tree_ll, tree_ll128_one_host, tree_ll128_hosts;                                                     // of the tree's
+  double ring_ll, ring_ll128;                                                                                // of the bus's
+  double channel_ring_ll128[generations], channel_tree_ll128[generations][3], channel_tree[generations][3];  // GB/s; 1, 2, more hosts
+};
+
+const Constants& constants_2_8() {
+  static const Constants constants{
+      .base = {{4.4, 4.4, 0}, {3.6, 10.0, 8.4}},
+      .nvlink = {{0.52, 1.2, 28}, {0.47, 1.9, 3.4}},
+      .pcie = {{1.0, 1.9, 28}, {1.0, 2.5, 5.7}},
+      .network = {{5.0, 8.5, 50}, {2.7, 4.0, 9.6}},
+      .tree_correction = {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1},
+                          {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, 1},
+                          {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .5, .5, .6, .6, .7, .8, .9}},
+      .tree_share = 0.9,
+      .tree_ll = 1 / 3.8,
+      .tree_ll128_one_host = 7.0 / 9,
+      .tree_ll128_hosts = 0.915,
+      .ring_ll = 1.0 / 4,
+      .ring_ll128 = 0.92,
+      .channel_ring_ll128 = {16.7, 16.7, 16.7, 16.7},
+      .channel_tree_ll128 = {{infinity, infinity, infinity},
+                             {infinity, infinity, infinity},
+                             {infinity, infinity, infinity},
+                             {infinity, infinity, infinity}},
+      .channel_tree = {{infinity, infinity, infinity},
+                       {infinity, infinity, infinity},
+                       {infinity, infinity, infinity},
+                       {infinity, infinity, infinity}},
+  };
+  return constants;
+}
+
+const Constants& constants_2_30() {
+  static const Constants constants{
+      .base = {{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}},
+      .nvlink = {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}},
+      .pcie = {{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}},
+      .network = {{5.0, 8.5, 14}, {2.7, 4.0, 14.0}},
+      .tree_correction = {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
+                          {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
+                          {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}},
+      .tree_share = 0.92,
+      .tree_ll = 1 / 3.8,
+      .tree_ll128_one_host = 7.0 / 9,
+      .tree_ll128_hosts = 120.0 / 128,
+      .ring_ll = 0.5,
+      .ring_ll128 = 0.92,
+      .channel_ring_ll128 = {20, 20, 36.7, 40},
+      .channel_tree_ll128 = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}},
+      .channel_tree = {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}},
+  };
+  return constants;
+}
+
+// From here on of 2.30 alone. GB/s that LL reaches at most: in one host by the GPU; on two, and on more, as with Intel's processors.
+constexpr double ll_most_one_host[generations] = {39.0, 87.7, 141.0, 282.0};
+constexpr double ll_most_two_hosts = 39.0, ll_most_hosts = 20.4;
+constexpr double nvls_share[generations] = {0, 0, 0.85, 0.74};
+constexpr double nvls_latency = 25;
+// A step inside a host costs a ring over hosts at least what posting to the network does.
+constexpr double posting = 1.0, posting_simple = 3.0;
+
+/// A choice's place among those of its parameter.
+std::size_t choice_of(const Parameters& parameters, const char* name) {
+  const std::vector<Parameter> all = nccl_parameters();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Parameter& each) { return each.name == name; });
+  const auto at = std::find(found->choices.begin(), found->choices.end(), parameters.text(name));
+  return static_cast<std::size_t>(at - found->choices.begin());
+}
+
+struct Settings {
+  explicit Settings(const Parameters& parameters)
+      : recent(choice_of(parameters, "version") == 1),
+        constants(recent ? constants_2_30() : constants_2_8()),
+        gpu(choice_of(parameters, "gpu")),
+        nvlink(choice_of(parameters, "inside") == 0),
+        nvls(parameters.flag("nvls")),
+        algorithm(choice_of(parameters, "algorithm")),
+        protocol(choice_of(parameters, "protocol")),
+        channels(parameters.has("channels") ? static_cast<double>(parameters.count("channels")) : 0) {}
+  bool recent;
+  const Constants& constants;
+  std::size_t gpu;
+  bool nvlink, nvls;
+  std::size_t algorithm, protocol;  // 0: any; else one more than the enumerator's place in `choices`
+  double channels;                  // 0: not known
+};
+
+/// What the lines of one message have in common.
+struct Message {
+  double bytes;
+  const HostChains& chains;
+  const UniformLinks& links;
+  const Settings& settings;
+  double workers() const { return static_cast<double>(chains.workers()); }
+  double hosts() const { return static_cast<double>(chains.hosts()); }
+  double inside_steps() const { return 2 * (workers() - 1) - 2 * (hosts() - 1); }  // of a ring
+  bool one_host() const { return chains.hosts() == 1; }
+  bool alone_on_hosts() const { return chains.most == 1; }
+  std::size_t few_hosts() const { return std::min<std::size_t>(chains.hosts(), 3) - 1; }
+  /// Seconds a byte of the narrowest link.
+  double beta() const { return one_host() ? links.intra_beta : std::max(links.beta, links.intra_beta); }
+};
+
+/// At most so many GB/s; 0 or infinity GB/s, or unknown links: no limit.
+double limited(double share, double most, double beta) {
+  if (beta <= 0 || most <= 0 || std::isinf(most)) return share;
+  return std::min(share, most * gb * beta);
+}
+
+double tree_correction(const Message& message, std::size_t protocol) {
+  const std::uint64_t lines = static_cast<std::uint64_t>(message.bytes) >> 6;
+  const std::vector<double>& factors = message.settings.constants.tree_correction[protocol];
+  if (lines == 0) return 1;
+  const auto power = static_cast<std::size_t>(std::bit_width(lines)) - 1;
+  return power < factors.size() ? factors[power] : 1;
+}
+
+double ring_share(const Message& message, std::size_t protocol) {
+  const Settings& settings = message.settings;
+  const double most_ll = message.one_host()            ? ll_most_one_host[settings.gpu]
+                         : message.chains.hosts() == 2 ? ll_most_two_hosts
+                                                       : ll_most_hosts;
+  if (protocol == 0) return settings.recent ? limited(settings.constants.ring_ll, most_ll, message.beta()) : settings.constants.ring_ll;
+  if (protocol == 2) return 1;
+  const bool lonely = !settings.recent && message.workers() < 2 * message.hosts();
+  return limited(lonely ? 0.7 : settings.constants.ring_ll128, settings.channels * settings.constants.channel_ring_ll128[settings.gpu],
+                 message.beta());
+}
+
+double tree_share(const Message& message, std::size_t protocol) {
+  const Settings& settings = message.settings;
+  const Constants& constants = settings.constants;
+  double most = 0;
+  if (!settings.recent) {
+    const bool wide = protocol == 1 && settings.gpu > 0;
+    most = message.chains.hosts() > 2 ? (wide ? 105 : 80) : (wide ? 130 : 110);
+  } else if (settings.channels > 0) {
+    most = settings.channels * constants.channel_tree[settings.gpu][message.few_hosts()];
+  }
+  double share = limited(constants.tree_share, most, message.beta());
+  if (protocol == 0) share *= constants.tree_ll;
+  if (protocol == 0 && settings.recent)
+    share = limited(share,
+                    message.one_host()            ? ll_most_one_host[settings.gpu]
+                    : message.chains.hosts() == 2 ? ll_most_two_hosts
+                                                  : ll_most_hosts,
+                    message.beta());
+  if (protocol == 1) {
+    share *= message.one_host() ? constants.tree_ll128_one_host : constants.tree_ll128_hosts;
+    if (settings.channels > 0)
+      share = limited(share, settings.channels * constants.channel_tree_ll128[settings.gpu][message.few_hosts()], message.beta());
+  }
+  return share * tree_correction(message, protocol);
+}
+
+NcclLine ring_line(const Message& message, std::size_t protocol) {
+  const Settings& settings = message.settings;
+  const Constants& constants = settings.constants;
+  const std::size_t ring = static_cast<std::size_t>(NcclAlgorithm::ring), tree = static_cast<std::size_t>(NcclAlgorithm::tree);
+  double inside = (settings.nvlink ? constants.nvlink : constants.pcie)[ring][protocol];
+  double between = constants.network[ring][protocol];
+  if (settings.recent && !message.one_host()) {
+    inside = std::max(inside, protocol == 2 ? posting_simple : posting);
+    if (message.workers() == message.hosts()) between = constants.network[tree][protocol];
+  } else if (!message.one_host() && protocol == 0) {
+    inside *= 1.8;
+  }
+  double plateau = 1;
+  if (protocol == 2 && !message.one_host()) {
+    if (settings.recent && message.bytes / (std::max(settings.channels, 2.0) * message.workers()) >= 64)
+      plateau = settings.gpu == 0 ? 1.9 : 1.4;
+    else if (!settings.recent && message.bytes >= message.workers() / 16 * 65536)
+      plateau = 1.9;
+  }
+  NcclLine line{.algorithm = NcclAlgorithm::ring, .protocol = static_cast<NcclProtocol>(protocol)};
+  line.start = plateau * us * constants.base[ring][protocol];
+  line.inside_round = plateau * us * inside;
+  line.between_round = plateau * us * between;
+  line.wire_factor = 1 / ring_share(message, protocol);
+  const UniformLinks& links = message.links;
+  const double volume = 2 * (message.workers() - 1) / message.workers() * message.bytes;
+  line.seconds = line.start + volume * line.wire_factor * message.beta() + volume / 2 * links.gamma;
+  if (message.one_host()) {
+    line.seconds += 2 * (message.workers() - 1) * (line.inside_round + links.intra_alpha);
+  } else if (message.alone_on_hosts()) {
+    line.seconds += 2 * (message.workers() - 1) * (line.between_round + links.alpha);
+  } else {
+    const double ends = 2 * (static_cast<double>(message.chains.most) - 1), rounds = 2 * (message.hosts() - 1);
+    line.between_round += std::max(0.0, message.inside_steps() - ends) / rounds * (line.inside_round + links.intra_alpha);
+    line.seconds += ends * (line.inside_round + links.intra_alpha) + rounds * (line.between_round + links.alpha);
+  }
+  return line;
+}
+
+NcclLine tree_line(const Message& message, std::size_t protocol) {
+  const Constants& constants = message.settings.constants;
+  const std::size_t tree = static_cast<std::size_t>(NcclAlgorithm::tree);
+  NcclLine line{.algorithm = NcclAlgorithm::tree, .protocol = static_cast<NcclProtocol>(protocol)};
+  line.start = us * constants.base[tree][protocol];
+  line.inside_round = us * (message.settings.nvlink ? constants.nvlink : constants.pcie)[tree][protocol];
+  line.between_round = us * constants.network[tree][protocol];
+  line.wire_factor = 1 / tree_share(message, protocol);
+  const UniformLinks& links = message.links;
+  const std::size_t most = message.chains.most;
+  const double chained = most > 2 ? 2 : most == 2 ? 1 : 0;  // messages that the busiest member of a chain sends
+  double bytes_seconds = chained * links.intra_beta, added = most > 1 ? 1 : 0;
+  line.seconds = line.start + 2 * (static_cast<double>(most) - 1) * (line.inside_round + links.intra_alpha);
+  if (!message.one_host()) {
+    const TreeLoad load = nccl_tree_load(message.chains.hosts());
+    const auto height = static_cast<double>(std::bit_width(message.chains.hosts()) - 1);
+    bytes_seconds = std::max(bytes_seconds, static_cast<double>(load.sent) / 2 * links.beta);
+    added += static_cast<double>(load.added) / 2;
+    line.seconds += 2 * height * (line.between_round + links.alpha);
+  }
+  line.seconds += message.bytes * (line.wire_factor * bytes_seconds + added * links.gamma);
+  return line;
+}
+
+/// NCCL has its bus bandwidth at 2 · share times that of a ring; reduction is the switch's.
+NcclLine nvls_line(const Message& message) {
+  const Settings& settings = message.settings;
+  NcclLine line{.algorithm = NcclAlgorithm::nvls, .protocol = NcclProtocol::simple};
+  line.start = us * nvls_latency;
+  const double of_channels = settings.channels > 1 ? (settings.channels - 1) / settings.channels : 1;
+  line.wire_factor = 1 / (2 * nvls_share[settings.gpu] * of_channels);
+  const double volume = 2 * (message.workers() - 1) / message.workers() * message.bytes;
+  line.seconds =
+      line.start + 2 * message.links.intra_alpha + volume * line.wire_factor * message.links.intra_beta + volume / 2 * message.links.gamma;
+  return line;
+}
+
+}  // namespace
+
+HostChains::HostChains(const CollectiveShape& shape) : host_of(shape.workers) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> hosts;
+  for (std::size_t rank = 0; rank < shape.workers; ++rank) hosts[shape.host(rank)].push_back(static_cast<std::uint32_t>(rank));
+  first.push_back(0);
+  for (const auto& [name, ranks] : hosts) {
+    for (const std::uint32_t rank : ranks) host_of[rank] = first.size() - 1;
+    members.insert(members.end(), ranks.begin(), ranks.end());
+    first.push_back(members.size());
+    most = std::max(most, ranks.size());
+  }
+}
+
+std::string NcclLine::name() const {
+  static const char* const algorithm_names[] = {"tree", "ring", "NVLS"};
+  static const char* const protocol_names[] = {"LL", "LL128", "Simple"};
+  return std::string(algorithm_names[static_cast<std::size_t>(algorithm)]) + ", " + protocol_names[static_cast<std::size_t>(protocol)];
+}
+
+std::vector<Parameter> nccl_parameters() {
+  return {
+      {.name = "version",
+       .type = ValueType::choice,
+       .fallback = "2.30",
+       .meaning = "of NCCL's tuning constants",
+       .choices = {"2.8", "2.30"}},
+      {.name = "gpu",
+       .type = ValueType::choice,
+       .fallback = "ampere",
+       .meaning = "generation: limits of LL and LL128, share of NVLS",
+       .choices = {"volta", "ampere", "hopper", "blackwell"}},
+      {.name = "inside",
+       .type = ValueType::choice,
+       .fallback = "nvlink",
+       .meaning = "of hosts; over PCIe NCCL does not take LL128 by itself",
+       .choices = {"nvlink", "pcie"}},
+      {.name = "nvls",
+       .type = ValueType::boolean,
+       .fallback = "false",
+       .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host"},
+      {.name = "channels",
+       .type = ValueType::count,
+       .meaning = "of NCCL, each with a limit of its bandwidth; default: no such limits",
+       .range = Range::between(1, 64)},
+      {.name = "algorithm", .type = ValueType::choice, .fallback = "any", .meaning = "as NCCL_ALGO", .choices = {"any", "tree", "ring"}},
+      {.name = "protocol",
+       .type = ValueType::choice,
+       .fallback = "any",
+       .meaning = "as NCCL_PROTO",
+       .choices = {"any", "LL", "LL128", "Simple"}}};
+}
+
+std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {
+  const Settings settings(parameters);
+  const Message message{bytes, chains, links, settings};
+  std::vector<NcclLine> lines;
+  for (std::size_t algorithm = 0; algorithm < algorithms; ++algorithm) {
+    if (settings.algorithm != 0 && settings.algorithm != algorithm + 1) continue;
+    for (std::size_t protocol = 0; protocol < protocols; ++protocol) {
+      if (settings.protocol != 0 ? settings.protocol != protocol + 1 : protocol == 1 && !settings.nvlink) continue;
+      lines.push_back(algorithm == 0 ? tree_line(message, protocol) : ring_line(message, protocol));
+    }
+  }
+  const bool simple = settings.protocol == 0 || settings.protocol == 3;
+  if (settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() && nvls_share[settings.gpu] > 0)
+    lines.push_back(nvls_line(message));
+  return lines;
+}
+
+NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {
+  const std::vector<NcclLine> lines = nccl_lines(bytes, chains, links, parameters);
+  return *std::min_element(lines.begin(), lines.end(),
+                           [](const NcclLine& a, const NcclLine& b) { return a.seconds < b.seconds * (1 - 1e-12); });
+}
+
+TreeLoad nccl_tree_load(std::size_t hosts) {
+  const DoubleTree tree(hosts);
+  TreeLoad load;
+  for (std::size_t host = 0; host < hosts; ++host) {
+    std::size_t sent = 0, added = 0;
+    for (std::size_t t = 0; t < DoubleTree::trees; ++t) {
+      const DoubleTree::Node node = tree.node(t, static_cast<CollectiveRank>(host));
+      sent += node.children + (node.level < tree.height() ? 1 : 0);
+      added += node.children;
+    }
+    load.sent = std::max(load.sent, sent);
+    load.added = std::max(load.added, added);
+  }
+  return load;
+}
+
+}  // namespace straggler

@@ -1,0 +1,55 @@
+// NCCL's model of its own all-reduce: which algorithm and protocol it takes for a message, and what that costs beside the links.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/base/parameters.hpp"
+#include "sim/collectives/collective.hpp"
+
+namespace straggler {
+
+enum class NcclAlgorithm { tree, ring, nvls };
+enum class NcclProtocol { ll, ll128, simple };
+
+/// Hosts of a shape, and where their workers are.
+struct HostChains {
+  explicit HostChains(const CollectiveShape& shape);
+  std::size_t hosts() const { return first.size() - 1; }
+  std::size_t size(std::size_t host) const { return first[host + 1] - first[host]; }
+  std::size_t workers() const { return members.size(); }
+  std::vector<std::uint32_t> members;  // [workers]: ranks, host after host, both in ascending order
+  std::vector<std::size_t> first;      // [hosts + 1]: where the members of a host begin
+  std::vector<std::size_t> host_of;    // [workers]: by rank, the number of its host
+  std::size_t most = 0;                // workers of the largest host
+};
+
+/// One algorithm with one protocol, for messages of one size: start + Σ rounds (round + latency of a link) + bytes of its busiest link
+/// times wire_factor. Seconds.
+struct NcclLine {
+  NcclAlgorithm algorithm;
+  NcclProtocol protocol;
+  double start = 0;          // base latency
+  double inside_round = 0;   // of the library, for a step inside a host
+  double between_round = 0;  // the same for a step between hosts, with the steps inside hosts that it brings with it
+  double wire_factor = 1;
+  double seconds = 0;        // on these links, with the arithmetic
+  std::string name() const;  // "tree, LL128"
+};
+
+/// What the parameters of the collective `nccl` are.
+std::vector<Parameter> nccl_parameters();
+
+/// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
+/// `parameters` complete.
+std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
+/// The fastest; ties go to the first.
+NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
+
+/// Of the double binary tree over hosts, in halves of the message: the most that a host sends, and the most that a host adds up.
+struct TreeLoad {
+  std::size_t sent = 0, added = 0;
+};
+TreeLoad nccl_tree_load(std::size_t hosts);
+
+}  // namespace straggler
