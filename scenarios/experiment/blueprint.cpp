@@ -94,7 +94,10 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, Va
   resolve_streams(scenario);
 }
 
-Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set) : Blueprint(scenario, kernel_set, Values{}) {
+Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes)
+    : Blueprint(scenario, kernel_set, Values{}) {
+  what_if = changes;
+  plan.newest_weights = what_if.newest_weights;
   resolve_training(scenario);
   resolve_compression(scenario);
   resolve_cluster(scenario);

@@ -14,6 +14,7 @@
 #include "models/safetensors/model_weights.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/what_if.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/fabric.hpp"
@@ -42,6 +43,7 @@ struct Blueprint {
   const CompressorEntry* compressor = nullptr;  // `none`: gradients travel as they are
   const Kernels* kernels = nullptr;
   std::filesystem::path base;  // where relative paths start
+  WhatIf what_if;
 
   std::unique_ptr<Scheme> scheme;
   std::unique_ptr<Model> model;  // null: there is no data, so that nothing learns
@@ -85,7 +87,7 @@ struct Blueprint {
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
   std::size_t state_vectors() const;
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
-  Blueprint(const Scenario& scenario, const std::string& kernel_set);
+  Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes = {});
   /// Only what values are named by (root_key), of no cluster. Throws as the constructor does.
   static Blueprint of_values(const Scenario& scenario, const std::string& kernel_set) { return Blueprint(scenario, kernel_set, Values{}); }
   /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
@@ -148,6 +150,8 @@ struct Blueprint {
   std::shared_ptr<const Fabric> make_fabric(const Scenario& scenario) const;
   void resolve_aggregators(const Scenario& scenario);
   Placement placement(const Scenario& scenario) const;
+  /// Between workers of one host, where that takes time.
+  std::optional<Placement::Intra> intra(const Scenario& scenario) const;
   ComputePlan compute_plan(const Scenario& scenario) const;
   std::vector<Fault> faults(const Scenario& scenario) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;

@@ -1,6 +1,7 @@
 // The cluster's part of a blueprint: who lives where, how they are connected, what befalls them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "scenarios/experiment/at_place.hpp"
@@ -28,6 +29,12 @@ std::string nearest_link(const std::string& name, const Fabric& fabric) {
 
 }  // namespace
 
+std::optional<Placement::Intra> Blueprint::intra(const Scenario& scenario) const {
+  const auto& given = scenario.cluster.network.intra;
+  if (!given) return std::nullopt;
+  return Placement::Intra{what_if.links.bandwidth(given->up), what_if.links.latency(Time::from_seconds(given->latency))};
+}
+
 /// Ranks that share a host come one after the other, in their group's order; everybody else has a host of its own.
 Placement Blueprint::placement(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
@@ -36,7 +43,7 @@ Placement Blueprint::placement(const Scenario& scenario) const {
   out.servers = static_cast<std::size_t>(spec.servers.count);
   out.aggregators = index_of(plan.aggregation.count());
   out.half_duplex = spec.network.half_duplex;
-  if (spec.network.intra) out.intra = {spec.network.intra->up, Time::from_seconds(spec.network.intra->latency)};
+  out.intra = intra(scenario);
   const bool shared = shares_hosts(spec) || aggregators_share;
   out.nics.reserve(out.workers + out.servers + out.aggregators);
   const std::vector<std::int64_t> taken = spec.seats_taken();
@@ -87,8 +94,9 @@ std::shared_ptr<const Fabric> Blueprint::make_fabric(const Scenario& scenario) c
   const NetworkSpec& network = scenario.cluster.network;
   return at_place(scenario, "cluster.network.topology", [&] {
     const double core = std::min(network.link.up, network.link.down);
-    return std::make_shared<const Fabric>(Registry<TopologyEntry>::instance().at(network.topology.name), network.topology.parameters,
-                                          placement(scenario), core, Time::from_seconds(network.link.latency));
+    const TopologyEntry& given = Registry<TopologyEntry>::instance().at(network.topology.name);
+    return std::make_shared<const Fabric>(what_if.links.any() ? with_changed_links(given, what_if.links) : given,
+                                          network.topology.parameters, placement(scenario), core, Time::from_seconds(network.link.latency));
   });
 }
 
@@ -142,6 +150,7 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   const Kind& kind = spec.network.sharing;
   sharing =
       at_place(scenario, "cluster.network.sharing", [&] { return Registry<SharingEntry>::instance().at(kind.name).make(kind.parameters); });
+  if (what_if.no_contention) sharing = without_contention(std::move(sharing));
 }
 
 void Blueprint::resolve_availability(const Scenario& scenario) {
@@ -188,8 +197,9 @@ void Blueprint::resolve_client_seconds(const Scenario& scenario) {
       const double each = split.overhead + split.per_sample * static_cast<double>(batch);
       const double computing = batches * each * group.slowdown * (row ? row->slowdown : 1);
       const LinkSpec& link = link_of(spec, group, i);
-      plan.client_seconds.push_back(
-          static_cast<float>(computing + static_cast<double>(model_bytes) * (1 / link.up + 1 / link.down) + 2 * link.latency));
+      const double moving = 1 / what_if.links.bandwidth(link.up) + 1 / what_if.links.bandwidth(link.down);
+      const double latency = what_if.links.latency(Time::from_seconds(link.latency)).seconds();
+      plan.client_seconds.push_back(static_cast<float>(computing + static_cast<double>(model_bytes) * moving + 2 * latency));
     }
   }
 }
@@ -231,6 +241,7 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
 std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
   std::vector<TokenBucket> out;
+  if (what_if.no_contention || std::isinf(what_if.links.bandwidth_factor)) return out;  // nothing could drain them
   std::vector<bool> seen(fabric->hosts());
   const auto add = [&](Rank rank, const LinkSpec& link) {
     if (!link.burst || seen[fabric->host(rank)]) return;
@@ -240,7 +251,7 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
     seen[fabric->host(rank)] = true;
     for (const LinkId id : fabric->nic_links(rank)) {
       const double rate = fabric->bytes_per_second(id);
-      out.push_back({id, *link.burst, link.peak.value_or(default_peak(*link.burst, rate))});
+      out.push_back({id, *link.burst, link.peak ? what_if.links.bandwidth(*link.peak) : default_peak(*link.burst, rate)});
     }
   };
   for (std::size_t g = 0; g < spec.workers.size(); ++g)
@@ -257,6 +268,7 @@ std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) c
     return name.starts_with("server") ? plan.workers + number : number;
   };
   std::vector<BackgroundTraffic> out;
+  if (std::isinf(what_if.links.bandwidth_factor)) return out;  // nobody is in its way
   Route route;
   for (const BackgroundSpec& traffic : scenario.cluster.network.background) {
     fabric->route(rank_of(traffic.from), rank_of(traffic.to), route);
@@ -306,15 +318,19 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.message_cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
-  if (const auto& intra = spec.network.intra) {
-    out.memory_seconds_per_byte = inverse(intra->up);
-    out.memory_latency = Time::from_seconds(intra->latency);
+  if (const auto memory = intra(scenario)) {
+    out.memory_seconds_per_byte = 1 / memory->bytes_per_second;
+    out.memory_latency = memory->latency;
   }
   out.servers = servers;
   out.aggregators = plan.aggregation.count();
   out.first_aggregator = plan.aggregation.first_rank;
   out.server_update_seconds_per_byte = inverse(spec.servers.update);
   out.server_per_message = Time::from_seconds(spec.servers.per_message);
+  if (what_if.free_servers) {
+    out.free_servers = true;
+    out.server_update_seconds_per_byte = out.server_coding_seconds_per_byte = 0;
+  }
   out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;
   out.reduces = scheme_entry->all_reduces(scenario.training.scheme.parameters);
   out.all_reduce = all_reduce;

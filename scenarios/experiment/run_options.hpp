@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/executor/checkpointing.hpp"
+#include "scenarios/experiment/what_if.hpp"
 
 namespace straggler {
 
@@ -39,6 +40,7 @@ struct RunOptions {
   TrajectoryStore* store = nullptr;             // evaluations and values of other runs; null: none. Not used with a checkpoint
   SavingRule saving;                            // with a store
   DataCache* data = nullptr;                    // data sets of other runs; null: none
+  WhatIf what_if;
 };
 
 }  // namespace straggler

@@ -1,12 +1,11 @@
 #include "scenarios/experiment/update_times.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/compression/compressor.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/uncompressed.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -30,17 +29,6 @@ Scenario shortened(Scenario scenario) {
   stop.target_accuracy.reset();
   stop.on_target = StopSpec().on_target;
   scenario.training.evaluate = {};
-  return scenario;
-}
-
-Scenario uncompressed(Scenario scenario) {
-  scenario.training.compression = Kind{"none", {}};
-  Kind& scheme = scenario.training.scheme;
-  const ParameterTexts& refused = Registry<SchemeEntry>::instance().at(scheme.name).with_compression;
-  Parameters kept;
-  for (const auto& [name, value] : scheme.parameters.all())
-    if (std::ranges::none_of(refused, [&](const auto& each) { return each.first == name; })) kept.set(name, value);
-  scheme.parameters = std::move(kept);
   return scenario;
 }
 

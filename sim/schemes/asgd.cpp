@@ -71,7 +71,8 @@ class Asgd final : public Scheme {
       if (max_delay_ && staleness >= *max_delay_) {
         node.discard<Gradient>(arrived);
       } else {
-        const Gradient gradient = read ? compensated(node, arrived, weights, read->of(arrived)) : damped(node, arrived, staleness);
+        const Gradient gradient =
+            read ? compensated(node, arrived, weights, read->of(arrived)) : damped(node, arrived, Node::staleness(weights, arrived));
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
       }
@@ -92,7 +93,7 @@ class Asgd final : public Scheme {
 
   /// g + λ g⊙g⊙(w - w_read).
   Gradient compensated(Node& node, const Gradient& gradient, const Weights& weights, const Weights& read) const {
-    if (weights->version == read->version) return gradient;
+    if (weights->version == read->version || Node::staleness(weights, gradient) == 0) return gradient;
     const Algebra& algebra = node.algebra();
     const Handle drift = algebra.combination({{weights->value, 1}, {read->value, -1}});
     return algebra.corrected(gradient, {{algebra.product({gradient->value(), gradient->value(), drift}), lambda_}});

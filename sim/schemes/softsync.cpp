@@ -41,7 +41,7 @@ class Softsync final : public Scheme {
       if (parts.size() == count) {
         std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
         std::vector<Gradient> damped;
-        for (const Gradient& part : parts) damped.push_back(this->damped(node, part, weights->version - part->version()));
+        for (const Gradient& part : parts) damped.push_back(this->damped(node, part, Node::staleness(weights, part)));
         parts.clear();
         const Gradient mean = node.mean(damped);
         weights = co_await node.step(weights, mean);

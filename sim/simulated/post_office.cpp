@@ -306,8 +306,20 @@ void PostOffice::received(MailOperation& operation) {
 }
 
 void PostOffice::taken(const MailOperation& operation) {
+  if (workers_.plan().newest_weights) take_at_newest(operation);
   const Rank from = operation.message->from;
   if (workers_.change() && world_.is_worker(from)) heard_[pair_of(operation.node().self(), from)] = workers_.present_life(from).life;
+}
+
+/// A stale gradient's value is taken again at the latest version, which is the server's: between two updates it takes messages only.
+void PostOffice::take_at_newest(const MailOperation& operation) const {
+  auto* const gradient = std::get_if<Gradient>(&operation.message->payload);
+  if (!gradient || world_.is_worker(operation.message->to) || (*gradient)->value().empty()) return;
+  const Weights& latest = books_.recorder().latest();
+  if ((*gradient)->version() == latest->version) return;
+  std::optional<Gradient> again = operation.node().algebra().retaken(*gradient, latest);
+  if (!again) throw UnsupportedOperation("sends what cannot be taken again at other weights: it is no gradient of batches");
+  *gradient = std::move(*again);
 }
 
 Peer PostOffice::last_heard(Rank node, Rank worker) const {

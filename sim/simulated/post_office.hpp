@@ -93,6 +93,7 @@ class PostOffice {
   void hand_over(MessagePointer message);
   /// A message was given to a node's process, which sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
+  void take_at_newest(const MailOperation& operation) const;
   /// Handling a message that it was given, or decoding it.
   bool takes_time(const MailOperation& operation) const;
   /// The receive completes when its node's processor has handled the message.

@@ -19,12 +19,12 @@ void Processors::hold_servers(Time until) {
 }
 
 Time Processors::handled(Rank rank, std::uint64_t bytes, Time coding) {
-  const double per_byte = world_.cluster.handling_seconds_per_byte;
+  const double per_byte = seconds_per_byte(rank);
   Time span = handling(rank);
   if (per_byte > 0) span += Time::from_seconds(per_byte * static_cast<double>(bytes));
   Time& free = free_[place_of(rank)];
   const Time ready = std::max(free, world_.now());
-  return free = (shared_ ? shared_->run(ready, span) : ready + span) + coding;
+  return free = (shared_ && span > Time() ? shared_->run(ready, span) : ready + span) + coding;
 }
 
 }  // namespace straggler

@@ -17,7 +17,7 @@ class Processors {
 
   /// A message takes the rank's processor, or waits for it.
   bool occupies(Rank rank) const {
-    return handling(rank) > Time() || world_.cluster.handling_seconds_per_byte > 0 ||
+    return handling(rank) > Time() || seconds_per_byte(rank) > 0 ||
            ((codes_ || (server_may_be_held_ && !world_.is_worker(rank))) && free_[place_of(rank)] > world_.now());
   }
   /// The moment at which the rank's processor has handled a message of this many bytes too, and encoded or decoded it for so long.
@@ -39,7 +39,11 @@ class Processors {
   /// Of one message, beside that for its bytes: per_message of every rank, and that of a server or aggregator.
   Time handling(Rank rank) const {
     const SimulatedCluster& cluster = world_.cluster;
-    return world_.is_worker(rank) ? cluster.per_message : cluster.per_message + cluster.server_per_message;
+    if (world_.is_worker(rank)) return cluster.per_message;
+    return cluster.free_servers ? Time() : cluster.per_message + cluster.server_per_message;
+  }
+  double seconds_per_byte(Rank rank) const {
+    return world_.cluster.free_servers && !world_.is_worker(rank) ? 0 : world_.cluster.handling_seconds_per_byte;
   }
 
   const World& world_;

@@ -197,7 +197,18 @@ Gradient Algebra::add(const Gradient& sum, const Gradient& next) const {
   Gradient out = sum;
   const std::array<Handle, 2> terms{sum->value(), next->value()};
   GradientState& state = out.edit();
-  state.derive(lineage_.elementwise(rules::add, terms));
+  std::vector<Batch> batches, others;
+  if (plan_.newest_weights) {
+    batches = sum->summed_batches();
+    others = next->summed_batches();
+  }
+  Handle value = lineage_.elementwise(rules::add, terms);
+  if (batches.empty() || others.empty()) {
+    state.derive(std::move(value));
+  } else {
+    batches.insert(batches.end(), others.begin(), others.end());
+    state.sum_over(std::move(value), std::move(batches));
+  }
   GradientState::More& more = state.more.edit();
   more.samples = sum->samples() + next->samples();
   for (const Contribution& made : next->made()) {
@@ -345,6 +356,22 @@ std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights&
   gradient->add_batches(batches);
   if (batches.empty()) return std::nullopt;
   return lineage_.mean_gradient(weights->value, batches);
+}
+
+std::optional<Gradient> Algebra::retaken(const Gradient& gradient, const Weights& weights) const {
+  Handle value;
+  if (const std::optional<Handle> mean = taken_at(gradient, weights)) {
+    value = *mean;
+  } else {
+    for (const Batch& batch : gradient->summed_batches()) {
+      const Handle one = lineage_.gradient(weights->value, batch);
+      value = value.empty() ? one : lineage_.elementwise(rules::add, std::array{value, one});
+    }
+    if (value.empty()) return std::nullopt;
+  }
+  Gradient out = replaced(gradient, std::move(value));
+  out.edit().more.edit().newest = true;
+  return out;
 }
 
 }  // namespace straggler

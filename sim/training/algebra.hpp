@@ -76,6 +76,9 @@ class Algebra {
   Weights without_attached(Weights weights) const;
   /// Its derivation taken again at other weights; none if it is no mean over batches.
   std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights) const;
+  /// The same contribution, its value taken again at `weights`; it is marked as such (GradientState::More::newest). None if it is no mean
+  /// or sum of gradients of batches.
+  std::optional<Gradient> retaken(const Gradient& gradient, const Weights& weights) const;
 
   /// What arrives of a payload: a message carries weights in the precision of the run, and what was derived from them. Gradients are in it
   /// already, attached vectors are always sent whole, and what is compressed arrives as it is.

@@ -143,6 +143,11 @@ class Node final : public Participant {
   void discard(const T& contribution) {
     backend().discarded(self_, Payload(contribution));
   }
+  /// τ, as far as the gradient's value goes: updates from the weights that it was taken at to these.
+  static std::uint64_t staleness(const Weights& weights, const Gradient& gradient) {
+    const bool newest = gradient->more.there() && gradient->more.get().newest;
+    return newest ? 0 : weights->version - gradient->version();
+  }
   /// The contribution of a worker that took no step: no value, zero steps.
   Gradient no_gradient(const Weights& weights) const;
 

@@ -209,12 +209,13 @@ class GradientState : public pool::Pooled {
     Fragment fragment;
     std::optional<CompressedForm> compressed = std::nullopt;
     bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
+    bool newest = false;      // its value was taken again at the newest weights when it arrived (TrainingPlan::newest_weights)
     std::shared_ptr<const LowRank> product = nullptr;  // of these factors, as the result of an all-reduce
 
    private:
     friend class GradientState;
     std::vector<Batch> batches_;
-    enum class Derivation : std::uint8_t { other, mean_of_batches, one_batch } derivation_ = Derivation::other;
+    enum class Derivation : std::uint8_t { other, mean_of_batches, one_batch, sum_of_batches } derivation_ = Derivation::other;
   };
   Rarely<More> more;
 
@@ -242,6 +243,18 @@ class GradientState : public pool::Pooled {
     more.edit().batches_ = std::move(batches);
     more.edit().derivation_ = fused ? More::Derivation::one_batch : More::Derivation::mean_of_batches;
   }
+  /// The sum over batches of the gradient of each, each at weights of its own: it can be taken again as a sum, not as a mean.
+  void sum_over(Handle value, std::vector<Batch> batches) {
+    derive(std::move(value));
+    more.edit().batches_ = std::move(batches);
+    more.edit().derivation_ = More::Derivation::sum_of_batches;
+  }
+  /// The batches that it is the gradient of, or a sum over, one by one; empty: it is a mean, or follows otherwise.
+  std::vector<Batch> summed_batches() const {
+    std::vector<Batch> batches;
+    if (!more.there() || more.get().derivation_ == More::Derivation::sum_of_batches) add_all_batches(batches);
+    return batches;
+  }
   /// It has been summed as several vectors, in an order that its key names: it is not one large batch any more.
   void summed_apart() {
     if (more.there() && fusible()) more.edit().derivation_ = More::Derivation::mean_of_batches;
@@ -265,15 +278,18 @@ class GradientState : public pool::Pooled {
   bool of_weights() const { return more.there() && more.get().of_weights; }
   /// Appends the batches over which it is a mean, so that its derivation can be taken again at other weights. None if it is no such mean.
   void add_batches(std::vector<Batch>& to) const {
-    if (more.there())
-      to.insert(to.end(), more.get().batches_.begin(), more.get().batches_.end());
-    else if (steps > 0)
-      to.push_back({first_position, stream_, batch_samples});
+    if (!more.there() || more.get().derivation_ != More::Derivation::sum_of_batches) add_all_batches(to);
   }
   /// Its mean over batches is one large batch, or a single one: a mean of such gradients may be evaluated as one batch.
   bool fusible() const { return more.there() ? more.get().derivation_ == More::Derivation::one_batch : steps > 0; }
 
  private:
+  void add_all_batches(std::vector<Batch>& to) const {
+    if (more.there())
+      to.insert(to.end(), more.get().batches_.begin(), more.get().batches_.end());
+    else if (steps > 0)
+      to.push_back({first_position, stream_, batch_samples});
+  }
   /// What one worker's gradient says of itself moves to `more`.
   void keep_all_samples() {
     if (more.there()) return;

@@ -57,6 +57,8 @@ struct TrainingPlan {
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
   const Rule* rounding = nullptr;               // what a message does to weights; none: nothing
   const Compression* compression = nullptr;     // what a message does to a worker's gradients; none: nothing
+  /// What if nothing were stale: a server takes each gradient that arrives at its newest version, in whatever order they come.
+  bool newest_weights = false;
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
   std::int64_t batch_of(Rank worker) const { return EvenSplit<std::int64_t>{batch, larger_batches}.size(worker); }

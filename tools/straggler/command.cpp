@@ -14,10 +14,10 @@ namespace straggler::cli {
 namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
-  static const std::vector<const Command*> all{&init_command,     &run_command,      &sweep_command,     &race_command,
-                                               &compare_command,  &validate_command, &calibrate_command, &check_command,
-                                               &quantize_command, &words_command,    &store_command,     &report_command,
-                                               &list_command,     &schema_command,   &allreduce_command, &timeline_command};
+  static const std::vector<const Command*> all{&init_command,      &run_command,      &sweep_command,     &race_command,  &compare_command,
+                                               &explain_command,   &validate_command, &calibrate_command, &check_command, &quantize_command,
+                                               &words_command,     &store_command,    &report_command,    &list_command,  &schema_command,
+                                               &allreduce_command, &timeline_command};
   return all;
 }
 

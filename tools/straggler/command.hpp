@@ -25,9 +25,9 @@ struct Command {
   const char* notes = "";  // lines at the end of the help: what is assumed
 };
 
-extern const Command run_command, sweep_command, race_command, compare_command, validate_command, calibrate_command, check_command,
-    quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command, allreduce_command,
-    timeline_command;
+extern const Command run_command, sweep_command, race_command, compare_command, explain_command, validate_command, calibrate_command,
+    check_command, quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command,
+    allreduce_command, timeline_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 
-#include "models/kernels/kernels.hpp"
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
@@ -13,8 +11,6 @@
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
-#include "scenarios/schema/reader.hpp"
-#include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -25,6 +21,7 @@
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/progress.hpp"
 #include "tools/straggler/run_report.hpp"
+#include "tools/straggler/scenario_options.hpp"
 
 namespace straggler::cli {
 
@@ -50,11 +47,7 @@ po::options_description run_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-      "changes the scenario, as --set training.batch.per_worker=64; repeatable. A relative path in VALUE starts from the current folder "
-      "(one in the file: from the file's folder)");
-  add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
-  add("timing-only", "when things happen, without the math: no accuracies, no data files needed");
+  add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run: the same weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
@@ -65,7 +58,6 @@ po::options_description run_options() {
       "takes from this file what earlier runs and sweeps have computed of the same training, and leaves there what this one computes; "
       "results "
       "are the same (default: none)");
-  add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
       "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of what may be used)");
   add("force", "replaces what the folder holds, though it belongs to another scenario");
@@ -89,13 +81,7 @@ RunOptions run_options(const Arguments& arguments) {
   options.trace = arguments.flag("trace");
   options.threads = arguments.common().threads;
   options.memory_budget = memory_budget(arguments);
-  if (arguments.has("kernels")) {
-    options.kernels = arguments.get<std::string>("kernels");
-    std::vector<std::string> known{"auto"};
-    for (const std::string_view name : available_kernels()) known.emplace_back(name);
-    if (std::find(known.begin(), known.end(), options.kernels) == known.end())
-      throw UsageError(unknown_name("--kernels", options.kernels, known));
-  }
+  options.kernels = given_kernels(arguments);
   if (arguments.has("replay")) {
     options.replay = arguments.get<std::string>("replay");
     if (!fs::exists(*options.replay / "choices.csv"))
@@ -169,10 +155,7 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
 class Run {
  public:
   explicit Run(const Arguments& arguments) : options_(run_options(arguments)), common_(arguments.common()) {
-    std::vector<std::string> sets;
-    if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-    scenario_ = read_scenario(input_file(arguments.positional().front()), sets);
-    if (arguments.has("seed")) scenario_.seed = arguments.count("seed", 0);
+    scenario_ = read_given_scenario(arguments);
     request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
     request_.scenario_name = scenario_.name;
     request_.scenario_file = scenario_.file;

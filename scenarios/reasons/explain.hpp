@@ -1,0 +1,84 @@
+// Why a run takes as long as it does: the run, and the same work with one cause after the other removed.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reasons/interventions.hpp"
+
+namespace straggler {
+
+/// What a setting comes to. Times in seconds of simulated time.
+struct Figures {
+  double simulated_seconds = 0, samples_per_second = 0;
+  std::optional<double> time_to_target, final_test_accuracy;
+  std::uint64_t updates = 0;
+};
+
+struct CauseRow {
+  Cause cause = Cause::nothing;
+  std::optional<Figures> figures;       // none: there is no answer
+  std::optional<double> seconds_saved;  // of what is compared (Explained::by_target); none: no answer, or the target was missed
+  std::optional<double> share;          // of the run's own seconds
+  std::string note;                     // why there is nothing to save, or no answer; empty: an answer like any
+  bool absent = false;                  // the cause is not there
+};
+
+struct ChangeRow {
+  std::string change;
+  double input_share = 0;                            // how much more of it there is: 0.1
+  std::optional<Figures> figures;                    // none: it cannot be run
+  std::optional<double> rate_change, target_change;  // as shares: 0.05 is 5 % more
+  /// Relative change of the rate by relative change of the input.
+  std::optional<double> elasticity() const;
+  std::string note;
+};
+
+struct Explained {
+  std::string name, scheme;
+  bool timing_only = false;
+  bool by_target = false;      // compared by the time to the target; else by the seconds of the run
+  std::string work;            // a sentence: what all rows do alike
+  std::vector<CauseRow> rows;  // in the order of `Cause`
+  std::vector<ChangeRow> changes;
+  std::vector<std::string> warnings;
+  const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
+  /// What the rows' savings are shares of.
+  double seconds() const;
+};
+
+struct ExplainOptions {
+  RunOptions run;  // threads, kernels, timing_only, store (null: one in memory)
+  /// Told before each run: its number from 1, how many there are, and what it is. May be empty. Not called by several threads at once.
+  std::function<void(std::size_t number, std::size_t count, const std::string& what)> tell;
+  std::function<bool()> interrupted;  // may be empty; true ends all
+};
+
+/// Ended by ExplainOptions::interrupted.
+struct ExplainInterrupted {};
+
+/// Throws ScenarioErrors, DataError, RunFailed of the run itself; ExplainInterrupted. An intervention that cannot be run has a row that
+/// says so.
+Explained explain(const Scenario& scenario, const ExplainOptions& options);
+
+/// The files explain.csv and elasticities.csv. Times in seconds; an empty cell: there is no such number.
+std::string explain_csv(const Explained& explained);
+std::string elasticities_csv(const Explained& explained);
+/// What is printed: the two tables, then the sentences of explain_words().
+std::string explain_text(const Explained& explained);
+/// The same as one JSON object.
+std::string explain_json(const Explained& explained, const std::string& out);
+
+/// Causes that are there and have an answer, the one that costs most first. Unlimited bandwidth also ends contention: where sharing links
+/// costs more than half of what bandwidth does, contention comes before it. Staleness is ranked where a target is compared. Causes without
+/// which the run reaches a target that it misses come before all others.
+std::vector<const CauseRow*> ranked_causes(const Explained& explained);
+/// The first of them, if it costs at least 1 % of the time; null: computing is the bottleneck.
+const CauseRow* bottleneck(const Explained& explained);
+
+/// Sentences: the bottleneck, what would help most, and what would not help.
+std::vector<std::string> explain_words(const Explained& explained);
+
+}  // namespace straggler

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/reasons/explain.hpp"
+#include "scenarios/results/json.hpp"
+#include "scenarios/results/text.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+namespace {
+
+std::string cell(const std::optional<double>& value) { return value ? number_text(*value) : std::string(); }
+
+template <class Value>
+std::optional<double> of(const std::optional<Figures>& figures, Value Figures::*member) {
+  return figures ? std::optional<double>(figures.value().*member) : std::nullopt;
+}
+
+std::string seconds_cell(const std::optional<double>& seconds) { return seconds ? readable_seconds(*seconds) : "-"; }
+std::string number_cell(const std::optional<double>& value) { return value ? readable_number(*value) : "-"; }
+std::string score_cell(const std::optional<double>& value) { return value ? readable_score(*value) : "-"; }
+std::string share_cell(const std::optional<double>& share) { return share ? fmt::format("{:.1f} %", 100 * *share) : "-"; }
+std::string change_cell(const std::optional<double>& share) { return share ? fmt::format("{:+.1f} %", 100 * *share) : "-"; }
+
+std::string cause_table(const Explained& explained) {
+  const bool math = !explained.timing_only;
+  const bool target = std::ranges::any_of(explained.rows, [](const CauseRow& row) { return row.figures && row.figures->time_to_target; });
+  std::vector<std::vector<std::string>> rows{{"removed", "takes", "samples/s"}};
+  if (target) rows.front().emplace_back("to target");
+  if (math) rows.front().emplace_back("accuracy");
+  rows.front().insert(rows.front().end(), {"saves", "share"});
+  for (const CauseRow& row : explained.rows) {
+    std::vector<std::string> cells{name_of(row.cause), seconds_cell(of(row.figures, &Figures::simulated_seconds)),
+                                   number_cell(of(row.figures, &Figures::samples_per_second))};
+    if (target) cells.push_back(seconds_cell(row.figures ? row.figures->time_to_target : std::nullopt));
+    if (math) cells.push_back(score_cell(row.figures ? row.figures->final_test_accuracy : std::nullopt));
+    cells.push_back(seconds_cell(row.seconds_saved));
+    cells.push_back(share_cell(row.share));
+    rows.push_back(std::move(cells));
+  }
+  std::string table = aligned(rows, 1), out;
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < table.size(); ++line) {
+    const std::size_t end = table.find('\n', at);
+    out += table.substr(at, end - at);
+    if (line > 0 && !explained.rows[line - 1].note.empty()) out += "  " + explained.rows[line - 1].note;
+    out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string change_table(const Explained& explained) {
+  const bool target = std::ranges::any_of(explained.changes, [](const ChangeRow& row) { return row.target_change.has_value(); });
+  std::vector<std::vector<std::string>> rows{{"change", "samples/s", "rate"}};
+  if (target) rows.front().emplace_back("time to target");
+  for (const ChangeRow& row : explained.changes) {
+    rows.push_back({row.change, number_cell(of(row.figures, &Figures::samples_per_second)), change_cell(row.rate_change)});
+    if (target) rows.back().push_back(change_cell(row.target_change));
+  }
+  std::string out = aligned(rows, 1);
+  for (const ChangeRow& row : explained.changes)
+    if (!row.note.empty()) out += fmt::format("{}: {}\n", row.change, row.note);
+  return out;
+}
+
+Json figures_json(const std::optional<Figures>& figures) {
+  Json json;
+  json["simulated_s"] = json_or_null(of(figures, &Figures::simulated_seconds));
+  json["samples_per_second"] = json_or_null(of(figures, &Figures::samples_per_second));
+  json["time_to_target_s"] = json_or_null(figures ? figures->time_to_target : std::nullopt);
+  json["final_test_accuracy"] = json_or_null(figures ? figures->final_test_accuracy : std::nullopt);
+  return json;
+}
+
+}  // namespace
+
+std::string explain_csv(const Explained& explained) {
+  std::string out = "cause,simulated_seconds,samples_per_second,time_to_target_s,final_test_accuracy,seconds_saved,share\n";
+  for (const CauseRow& row : explained.rows)
+    out += fmt::format("{},{},{},{},{},{},{}\n", name_of(row.cause), cell(of(row.figures, &Figures::simulated_seconds)),
+                       cell(of(row.figures, &Figures::samples_per_second)), cell(row.figures ? row.figures->time_to_target : std::nullopt),
+                       cell(row.figures ? row.figures->final_test_accuracy : std::nullopt), cell(row.seconds_saved), cell(row.share));
+  return out;
+}
+
+std::string elasticities_csv(const Explained& explained) {
+  std::string out = "change,input_change,samples_per_second,rate_change,elasticity,time_to_target_s,time_to_target_change\n";
+  for (const ChangeRow& row : explained.changes)
+    out += fmt::format("{},{},{},{},{},{},{}\n", csv_text(row.change), number_text(row.input_share),
+                       cell(of(row.figures, &Figures::samples_per_second)), cell(row.rate_change), cell(row.elasticity()),
+                       cell(row.figures ? row.figures->time_to_target : std::nullopt), cell(row.target_change));
+  return out;
+}
+
+std::string explain_text(const Explained& explained) {
+  std::string out = fmt::format("{}, {}. {}\n\n{}\n{}\n", explained.name, explained.scheme, explained.work, cause_table(explained),
+                                change_table(explained));
+  for (const std::string& sentence : explain_words(explained)) out += sentence + "\n";
+  return out;
+}
+
+std::string explain_json(const Explained& explained, const std::string& out) {
+  Json json{{"name", explained.name},
+            {"scheme", explained.scheme},
+            {"timing_only", explained.timing_only},
+            {"compared", explained.by_target ? "time_to_target_s" : "simulated_s"},
+            {"work", explained.work}};
+  json["causes"] = Json::array();
+  for (const CauseRow& row : explained.rows) {
+    Json one{{"cause", name_of(row.cause)}};
+    one.update(figures_json(row.figures));
+    one["saved_s"] = json_or_null(row.seconds_saved);
+    one["share"] = json_or_null(row.share);
+    one["note"] = text_or_null(row.note);
+    json["causes"].push_back(std::move(one));
+  }
+  json["elasticities"] = Json::array();
+  for (const ChangeRow& row : explained.changes) {
+    Json one{{"change", row.change}, {"input_change", row.input_share}};
+    one["samples_per_second"] = json_or_null(of(row.figures, &Figures::samples_per_second));
+    one["rate_change"] = json_or_null(row.rate_change);
+    one["elasticity"] = json_or_null(row.elasticity());
+    one["time_to_target_s"] = json_or_null(row.figures ? row.figures->time_to_target : std::nullopt);
+    one["time_to_target_change"] = json_or_null(row.target_change);
+    one["note"] = text_or_null(row.note);
+    json["elasticities"].push_back(std::move(one));
+  }
+  const CauseRow* const first = bottleneck(explained);
+  json["bottleneck"] = first ? Json(name_of(first->cause)) : Json();
+  json["words"] = explain_words(explained);
+  json["warnings"] = explained.warnings;
+  json["out"] = out;
+  return json_document(json);
+}
+
+}  // namespace straggler

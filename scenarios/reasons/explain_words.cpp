@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/reasons/explain.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr double small_share = 0.01;  // what saves less is called nothing
+
+std::string share_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }
+
+/// Begins a sentence.
+std::string capital(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
+std::string takes(const Explained& explained) { return explained.by_target ? "the target is reached after" : "the same work takes"; }
+
+/// Seconds that are compared, of a row that has an answer.
+double taken(const Explained& explained, const CauseRow& row) {
+  return explained.by_target ? *row.figures->time_to_target : row.figures->simulated_seconds;
+}
+
+/// The run misses its target, and does not without this cause.
+bool reaches_what_was_missed(const Explained& explained, const CauseRow& row) {
+  return !explained.row(Cause::nothing).figures->time_to_target && row.figures && row.figures->time_to_target;
+}
+
+std::vector<std::string> names_of(const std::vector<const CauseRow*>& rows) {
+  std::vector<std::string> names;
+  for (const CauseRow* const row : rows) names.push_back(label_of(row->cause));
+  return names;
+}
+
+void say_bottleneck(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
+  const double seconds = explained.seconds();
+  const CauseRow& all = explained.row(Cause::all);
+  if (!bottleneck(explained)) {
+    out.push_back(fmt::format("The bottleneck is computing: none of the causes costs {} of the time.", share_text(small_share)));
+  } else if (const CauseRow& first = *rows.front(); reaches_what_was_missed(explained, first)) {
+    out.push_back(fmt::format("The bottleneck is {}: the run does not reach its target, and {} it does, after {}.", label_of(first.cause),
+                              words_of(first.cause), readable_seconds(*first.figures->time_to_target)));
+  } else {
+    out.push_back(fmt::format("The bottleneck is {}: {} {} {} instead of {}, {} less.", label_of(first.cause), words_of(first.cause),
+                              takes(explained), readable_seconds(taken(explained, first)), readable_seconds(seconds),
+                              share_text(*first.share)));
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < rows.size() && *rows[i]->share >= small_share; ++i)
+      others.push_back(fmt::format("{} ({})", label_of(rows[i]->cause), share_text(*rows[i]->share)));
+    if (!others.empty())
+      out.push_back(
+          fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
+    const CauseRow& bandwidth = explained.row(Cause::bandwidth);
+    if (first.cause == Cause::contention && bandwidth.share && *bandwidth.share > *first.share)
+      out.push_back(fmt::format("Unlimited bandwidth would save {} in all, of which sharing links is {}.",
+                                readable_seconds(*bandwidth.seconds_saved), share_text(*first.share / *bandwidth.share)));
+  }
+  if (all.share && seconds > 0 && *all.share >= small_share)
+    out.push_back(fmt::format("{}, {} {}: the rest, {}, is computing and what no cause here stands for.", capital(words_of(Cause::all)),
+                              takes(explained), readable_seconds(taken(explained, all)), share_text(1 - *all.share)));
+}
+
+void say_no_help(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
+  std::vector<const CauseRow*> useless, harmful;
+  for (const CauseRow* const row : rows) {
+    if (*row->share <= -small_share)
+      harmful.push_back(row);
+    else if (*row->share < small_share)
+      useless.push_back(row);
+  }
+  if (!useless.empty())
+    out.push_back(fmt::format("What would not help: {}; {} would save less than {}.", listed(names_of(useless)),
+                              useless.size() == 1 ? "its removal" : "the removal of each", share_text(small_share)));
+  for (const CauseRow* const row : harmful)
+    out.push_back(fmt::format("{} {} {} more.", capital(words_of(row->cause)), takes(explained), readable_seconds(-*row->seconds_saved)));
+  std::vector<std::string> absent;
+  for (const CauseRow& row : explained.rows)
+    if (row.absent) absent.emplace_back(row.note);
+  if (!absent.empty()) out.push_back(fmt::format("Not there: {}.", listed(absent)));
+}
+
+void say_accuracy(const Explained& explained, std::vector<std::string>& out) {
+  const CauseRow &own = explained.row(Cause::nothing), &fresh = explained.row(Cause::staleness);
+  if (explained.timing_only || fresh.absent || !fresh.figures || !fresh.figures->final_test_accuracy || !own.figures->final_test_accuracy)
+    return;
+  if (explained.by_target) return;  // both end where they reach the target
+  const double before = *own.figures->final_test_accuracy, after = *fresh.figures->final_test_accuracy;
+  out.push_back(fmt::format("{}, the run would end at {:.4g} % test accuracy instead of {:.4g} %.", capital(words_of(Cause::staleness)),
+                            100 * after, 100 * before));
+}
+
+void say_changes(const Explained& explained, std::vector<std::string>& out) {
+  std::vector<const ChangeRow*> rows;
+  for (const ChangeRow& row : explained.changes)
+    if (row.rate_change) rows.push_back(&row);
+  if (rows.empty()) return;
+  std::stable_sort(rows.begin(), rows.end(), [](const ChangeRow* a, const ChangeRow* b) { return *a->rate_change > *b->rate_change; });
+  std::vector<std::string> helping, others;
+  for (const ChangeRow* const row : rows) {
+    if (*row->rate_change >= small_share / 2)
+      helping.push_back(fmt::format("{} ({:+.2g} % samples per second)", row->change, 100 * *row->rate_change));
+    else
+      others.push_back(fmt::format("{} ({:+.2g} %)", row->change, 100 * *row->rate_change));
+  }
+  if (!helping.empty()) out.push_back(fmt::format("Of small changes, what helps most is {}.", fmt::join(helping, ", then ")));
+  if (!others.empty()) out.push_back(fmt::format("Of small changes, {} would not help.", listed(others)));
+}
+
+}  // namespace
+
+std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
+  std::vector<const CauseRow*> rows;
+  for (const CauseRow& row : explained.rows) {
+    if (row.cause == Cause::nothing || row.cause == Cause::all || !row.share || row.absent) continue;
+    const bool only_ends_elsewhere = row.cause == Cause::staleness && !explained.by_target && !reaches_what_was_missed(explained, row);
+    if (only_ends_elsewhere) continue;
+    rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const CauseRow* a, const CauseRow* b) { return *a->share > *b->share; });
+  // What the run does not reach counts for more than its seconds.
+  std::stable_partition(rows.begin(), rows.end(), [&](const CauseRow* row) { return reaches_what_was_missed(explained, *row); });
+  const auto place = [&](Cause cause) { return std::ranges::find(rows, cause, [](const CauseRow* row) { return row->cause; }); };
+  const auto bandwidth = place(Cause::bandwidth), contention = place(Cause::contention);
+  if (bandwidth < contention && contention != rows.end() && *(*contention)->share > *(*bandwidth)->share / 2)
+    std::rotate(bandwidth, contention, contention + 1);
+  return rows;
+}
+
+const CauseRow* bottleneck(const Explained& explained) {
+  const std::vector<const CauseRow*> rows = ranked_causes(explained);
+  if (rows.empty()) return nullptr;
+  return *rows.front()->share >= small_share || reaches_what_was_missed(explained, *rows.front()) ? rows.front() : nullptr;
+}
+
+std::vector<std::string> explain_words(const Explained& explained) {
+  const std::vector<const CauseRow*> rows = ranked_causes(explained);
+  std::vector<std::string> out;
+  say_bottleneck(explained, rows, out);
+  say_accuracy(explained, out);
+  say_changes(explained, out);
+  say_no_help(explained, rows, out);
+  return out;
+}
+
+}  // namespace straggler

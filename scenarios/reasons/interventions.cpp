@@ -1,0 +1,277 @@
+#include "scenarios/reasons/interventions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "models/compression/compressor.hpp"
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/experiment/uncompressed.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr double small_change = 0.1;
+
+/// A worker's place: its group, and its number in the group.
+struct Seat {
+  std::size_t group = 0;
+  std::int64_t number = 0;
+};
+
+Seat seat_of(const Scenario& scenario, std::int64_t worker) {
+  std::size_t g = 0;
+  while (worker >= scenario.cluster.workers[g].count) worker -= scenario.cluster.workers[g++].count;
+  return {g, worker};
+}
+
+double seconds_of(const Scenario& scenario, const Blueprint& blueprint, const Seat& seat) {
+  const WorkerGroup& group = scenario.cluster.workers[seat.group];
+  const DeviceRow* const row = row_of(group, seat.number);
+  const ComputeTime* time =
+      row ? blueprint.row_times[seat.group][static_cast<std::size_t>(seat.number) % group.rows.size()].get() : nullptr;
+  if (!time) time = blueprint.group_times[seat.group].get();
+  const ComputeTime::Split split = time->at(blueprint.plan.batch);
+  return group.slowdown * (row ? row->slowdown : 1) * (split.overhead + split.per_sample * static_cast<double>(blueprint.plan.batch));
+}
+
+/// Of an even number of workers the faster of the two in the middle: a worker that is there.
+Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
+  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
+  std::vector<std::int64_t> order(seconds.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
+  });
+  return seat_of(scenario, *middle);
+}
+
+// One function a cause: takes it out of a setting. They compose, in any order.
+
+void remove_jitter(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  for (auto& [name, device] : setting.scenario.devices) device.jitter = Kind{"none", {}};
+}
+
+/// Everything about a device that takes time is the median worker's; jitter and memory stay each device's own.
+void even_workers(Counterfactual& setting, const Blueprint& blueprint) {
+  Scenario& scenario = setting.scenario;
+  const Seat median = median_worker(scenario, blueprint);
+  const WorkerGroup group = scenario.cluster.workers[median.group];
+  const DeviceRow* const row = row_of(group, median.number);
+  DeviceSpec like = scenario.devices.at(group.device);
+  if (row && (row->overhead || row->per_sample)) {
+    like.compute = ComputeSpec();
+    like.compute.overhead = row->overhead.value_or(0);
+    like.compute.per_sample = row->per_sample.value_or(0);
+    like.compute.forward_fraction = scenario.devices.at(group.device).compute.forward_fraction;
+  }
+  for (const WorkerGroup& each : scenario.cluster.workers) {
+    DeviceSpec& device = scenario.devices.at(each.device);
+    device.compute = like.compute;
+    device.update = like.update;
+    device.compress = like.compress;
+    device.loader = like.loader;
+    device.host_to_device = like.host_to_device;
+  }
+  for (WorkerGroup& each : scenario.cluster.workers) {
+    each.slowdown = group.slowdown * (row ? row->slowdown : 1);
+    for (DeviceRow& own : each.rows) {
+      own.slowdown = 1;
+      own.overhead.reset();
+      own.per_sample.reset();
+    }
+  }
+}
+
+/// Of all that moves bytes: links, the inside of hosts, and processors that copy messages.
+void scale_bandwidth(Counterfactual& setting, double factor) {
+  setting.what_if.links.bandwidth_factor *= factor;
+  std::optional<double>& copies = setting.scenario.cluster.network.protocol.copy_rate;
+  if (copies && factor == std::numeric_limits<double>::infinity())
+    copies.reset();
+  else if (copies)
+    *copies *= factor;
+}
+
+void remove_bandwidth(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  scale_bandwidth(setting, std::numeric_limits<double>::infinity());
+}
+
+/// What a message takes however small it is: the way, and processors at both ends.
+void remove_latency(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  setting.what_if.links.no_latency = true;
+  setting.scenario.cluster.network.protocol.per_message = 0;
+}
+
+void remove_contention(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.no_contention = true; }
+void free_server(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.free_servers = true; }
+void take_newest(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.newest_weights = true; }
+void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.cluster.faults.clear(); }
+void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  setting.scenario = uncompressed(std::move(setting.scenario));
+}
+
+struct Row {
+  Cause cause;
+  const char *name, *label, *words;
+  void (*remove)(Counterfactual&, const Blueprint&);
+};
+constexpr Row rows[] = {
+    {Cause::jitter, "jitter", "jitter", "without jitter", remove_jitter},
+    {Cause::slow_workers, "slow_workers", "slow workers", "with all workers as fast as the median one", even_workers},
+    {Cause::bandwidth, "bandwidth", "bandwidth", "with unlimited bandwidth", remove_bandwidth},
+    {Cause::latency, "latency", "latency", "without latency", remove_latency},
+    {Cause::contention, "contention", "contention", "if no two messages shared a link", remove_contention},
+    {Cause::server, "server", "the server", "with a server that takes no time", free_server},
+    {Cause::staleness, "staleness", "staleness", "with every gradient taken at the newest weights", take_newest},
+    {Cause::faults, "faults", "faults", "without faults", remove_faults},
+    {Cause::compression, "compression", "compression", "without compression", remove_compression},
+};
+
+bool compresses(const Scenario& scenario) {
+  return Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
+}
+
+bool has_bursts(const ClusterSpec& cluster) {
+  const auto bursts = [](const std::optional<LinkSpec>& link) { return link && link->burst; };
+  return cluster.network.link.burst || bursts(cluster.servers.link) || bursts(cluster.aggregators.link) ||
+         std::ranges::any_of(cluster.workers, [&](const WorkerGroup& group) {
+           return bursts(group.link) || std::ranges::any_of(group.rows, [&](const DeviceRow& row) { return bursts(row.link); });
+         });
+}
+
+bool has_jitter(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.cluster.workers,
+                             [&](const WorkerGroup& group) { return scenario.devices.at(group.device).jitter.name != "none"; });
+}
+
+std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& blueprint) {
+  const SchemeEntry& scheme = *blueprint.scheme_entry;
+  const Parameters& parameters = scenario.training.scheme.parameters;
+  switch (cause) {
+    case Cause::jitter:
+      return has_jitter(scenario) ? "" : "there is no jitter";
+    case Cause::slow_workers: {
+      Counterfactual even{scenario, {}};
+      even_workers(even, blueprint);
+      return even.scenario == scenario ? "all workers are alike" : "";
+    }
+    case Cause::contention:
+      return blueprint.sharing->contention() ? "" : "no two messages share a link (sharing: none)";
+    case Cause::server:
+      return blueprint.servers > 0 || blueprint.plan.aggregation.count() > 0 ? "" : scheme.name + " has no server";
+    case Cause::staleness:
+      return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
+    case Cause::faults:
+      return scenario.cluster.faults.empty() ? "there are no faults" : "";
+    case Cause::compression:
+      return compresses(scenario) ? "" : "nothing is compressed";
+    default:
+      return {};
+  }
+}
+
+std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
+  if (cause == Cause::contention && has_bursts(scenario.cluster))
+    return "links with a burst have no bandwidth of their own without it; remove burst to ask this";
+  if (cause != Cause::staleness) return {};
+  const SchemeEntry& scheme = *blueprint.scheme_entry;
+  const Parameters& parameters = scenario.training.scheme.parameters;
+  if (!scheme.sends_gradients(parameters))
+    return "what workers of " + scheme.name + " contribute is not gradients, so none can be taken at newer weights";
+  if (!scheme.asynchronous(parameters)) return {};
+  if (timing_only) return "needs the math, which --timing-only leaves out";
+  if (blueprint.compression) return "messages are compressed: what arrives cannot be taken again at newer weights";
+  return {};
+}
+
+/// Without all causes that can be removed.
+Intervention without_all(const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
+  Intervention all{Cause::all, {scenario, {}}, {}, {}};
+  for (const Row& row : rows) {
+    // Without compression gradients can be taken again; without limits bursts do not matter.
+    const bool possible =
+        row.cause != Cause::staleness || (!timing_only && blueprint.scheme_entry->sends_gradients(scenario.training.scheme.parameters));
+    if (possible && why_absent(row.cause, scenario, blueprint).empty()) row.remove(all.setting, blueprint);
+  }
+  return all;
+}
+
+/// One more worker like the median one, on a host of its own where the last host has no room for it.
+void add_worker(Scenario& scenario, const Blueprint& blueprint) {
+  std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  const Seat median = median_worker(scenario, blueprint);
+  WorkerGroup& like = groups[median.group];
+  if (blueprint.plan.cell_chunks > 0) {  // all on one host, which grows
+    for (WorkerGroup& group : groups) ++group.per_host;
+    ++groups.back().count;
+    return;
+  }
+  if (median.group + 1 == groups.size() && like.rows.empty()) {
+    ++like.count;
+    return;
+  }
+  WorkerGroup added = like;
+  added.count = 1;
+  added.same_host = false;
+  if (!added.rows.empty()) added.rows = {*row_of(like, median.number)};
+  groups.push_back(std::move(added));
+}
+
+}  // namespace
+
+std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint) {
+  std::vector<double> seconds;
+  seconds.reserve(static_cast<std::size_t>(scenario.workers()));
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g)
+    for (std::int64_t i = 0; i < scenario.cluster.workers[g].count; ++i) seconds.push_back(seconds_of(scenario, blueprint, {g, i}));
+  return seconds;
+}
+
+std::vector<Intervention> interventions(const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
+  std::vector<Intervention> out{{Cause::nothing, {scenario, {}}, {}, {}}};
+  for (const Row& row : rows) {
+    Intervention one{row.cause, {scenario, {}}, {}, why_refused(row.cause, scenario, blueprint, timing_only)};
+    if (one.refused.empty()) one.absent = why_absent(row.cause, scenario, blueprint);
+    if (one.refused.empty() && one.absent.empty()) row.remove(one.setting, blueprint);
+    out.push_back(std::move(one));
+  }
+  out.push_back(without_all(scenario, blueprint, timing_only));
+  return out;
+}
+
+const char* name_of(Cause cause) {
+  for (const Row& row : rows)
+    if (row.cause == cause) return row.name;
+  return cause == Cause::all ? "all" : "nothing";
+}
+
+std::string label_of(Cause cause) {
+  for (const Row& row : rows)
+    if (row.cause == cause) return row.label;
+  return name_of(cause);
+}
+
+std::string words_of(Cause cause) {
+  for (const Row& row : rows)
+    if (row.cause == cause) return row.words;
+  return cause == Cause::all ? "without any of these causes" : "as it is";
+}
+
+std::vector<Change> small_changes(const Scenario& scenario, const Blueprint& blueprint) {
+  std::vector<Change> out{{fmt::format("bandwidth +{:.0f} %", 100 * small_change), small_change, {scenario, {}}},
+                          {fmt::format("compute time -{:.0f} %", 100 * small_change), -small_change, {scenario, {}}},
+                          {"one worker more", 1 / static_cast<double>(scenario.workers()), {scenario, {}}}};
+  scale_bandwidth(out[0].setting, 1 + small_change);
+  for (WorkerGroup& group : out[1].setting.scenario.cluster.workers) group.slowdown *= 1 - small_change;
+  add_worker(out[2].setting.scenario, blueprint);
+  return out;
+}
+
+}  // namespace straggler

@@ -1,0 +1,55 @@
+// Causes of lost time, and what each of them removed would be: typed edits of a scenario and of what its run is to have otherwise (WhatIf),
+// one place each, for every scheme, topology and kind of device.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/what_if.hpp"
+#include "scenarios/schema/scenario.hpp"
+
+namespace straggler {
+
+struct Blueprint;
+
+enum class Cause { nothing, jitter, slow_workers, bandwidth, latency, contention, server, staleness, faults, compression, all };
+/// As tables and files call it: "slow_workers".
+const char* name_of(Cause cause);
+
+/// What is run: a scenario, and what its run has other than the scenario says.
+struct Counterfactual {
+  Scenario scenario;
+  WhatIf what_if;
+};
+
+/// A setting without a cause.
+struct Intervention {
+  Cause cause = Cause::nothing;
+  Counterfactual setting;
+  /// Why the cause is not there to be removed: the run would be the same. Empty: it is there, or may be.
+  std::string absent;
+  /// Why the question has no answer for this scenario. Empty: it has one.
+  std::string refused;
+};
+
+/// Every cause in the order of `Cause`: the run itself first, without any of them last. `blueprint` is of `scenario`.
+std::vector<Intervention> interventions(const Scenario& scenario, const Blueprint& blueprint, bool timing_only);
+
+/// The same in a sentence: "slow workers", "the server".
+std::string label_of(Cause cause);
+/// Its removal in words: "without jitter", "with all workers as fast as the median one".
+std::string words_of(Cause cause);
+
+/// Seconds of a batch on each worker, before jitter: [workers].
+std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint);
+
+/// A small change of the cluster, and how large it is.
+struct Change {
+  std::string name;  // "bandwidth +10 %"
+  double share = 0;  // of what was there: 0.1
+  Counterfactual setting;
+};
+/// +10 % bandwidth, -10 % compute time, one worker more, like the median one.
+std::vector<Change> small_changes(const Scenario& scenario, const Blueprint& blueprint);
+
+}  // namespace straggler

@@ -1,0 +1,28 @@
+// A network as it would be with other links, whatever its topology and sharing model: what-if runs ask for it.
+#pragma once
+#include <memory>
+
+#include "sim/cluster/topology.hpp"
+#include "sim/cluster/transport.hpp"
+
+namespace straggler {
+
+struct LinkChange {
+  double bandwidth_factor = 1;  // of every link; infinity: unlimited
+  bool no_latency = false;      // of every link; routes stay what they are
+  bool any() const { return bandwidth_factor != 1 || no_latency; }
+  /// Bytes per second of a link that has `given`: finite and positive.
+  double bandwidth(double given) const;
+  Time latency(Time given) const { return no_latency ? Time() : given; }
+};
+
+/// Bytes per second at which any message passes within a tick.
+inline constexpr double unlimited_bytes_per_second = 1e30;
+
+/// The same topology with other links: same names, routes and numbers.
+TopologyEntry with_changed_links(const TopologyEntry& entry, const LinkChange& change);
+
+/// The same model on links that each flow has for itself.
+std::unique_ptr<SharingModel> without_contention(std::unique_ptr<SharingModel> model);
+
+}  // namespace straggler

@@ -1,0 +1,345 @@
+// `explain` finds what slows a scenario down: scenarios slowed by one known cause at a time, whose cost has a closed form.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/reasons/explain.hpp"
+#include "support/folder.hpp"
+#include "support/run.hpp"
+
+namespace explain_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+constexpr double batch_seconds = 0.1;  // of 100 samples of 1 ms
+
+Explained explained(const std::string& yaml, const std::vector<std::string>& sets, bool timing_only = true) {
+  ExplainOptions options;
+  options.run.timing_only = timing_only;
+  options.run.threads = 2;
+  return explain(read_scenario_text(yaml, "test.yaml", sets), options);
+}
+
+std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+/// The cause comes first, and its seconds are within 2 % of these.
+void check_found(const Explained& all, Cause cause, double seconds) {
+  CAPTURE(explain_csv(all));
+  const std::vector<const CauseRow*> ranked = ranked_causes(all);
+  REQUIRE(!ranked.empty());
+  CHECK(ranked.front()->cause == cause);
+  CHECK(*ranked.front()->seconds_saved == doctest::Approx(seconds).epsilon(0.02));
+  REQUIRE(bottleneck(all) != nullptr);
+  CHECK(bottleneck(all)->cause == cause);
+  CHECK(explain_words(all).front().find(label_of(cause)) != std::string::npos);
+}
+
+std::string updates(int count) { return "training.stop={updates: " + std::to_string(count) + "}"; }
+
+/// Links of 100 MB/s up and down, and messages of 8 MB.
+constexpr double bytes = 8e6, rate = 1e8;
+const std::vector<std::string> narrow_links = {"workload.cost={bytes: 8MB}", "cluster.network.link={bandwidth: 100MB/s, latency: 0s}"};
+const std::string by_server = "training.scheme={kind: ssgd, via: server}";
+
+}  // namespace
+
+TEST_CASE("exponential jitter costs synchronous SGD H_p - 1 batches a step") {
+  // The largest of p draws of mean 1 has the mean H_p = 1 + 1/2 + ... + 1/p.
+  constexpr int p = 8, steps = 20'000;
+  double harmonic = 0;
+  for (int i = 1; i <= p; ++i) harmonic += 1.0 / i;
+  check_found(explained(cluster(p), {"devices.node.jitter=exponential", updates(steps)}), Cause::jitter,
+              steps * batch_seconds * (harmonic - 1));
+}
+
+TEST_CASE("one slow worker costs synchronous SGD what its batch takes longer, however it is slow") {
+  constexpr int steps = 50;
+  constexpr double lost = steps * (3 - 1) * batch_seconds;
+  TemporaryFolder folder;
+  const std::string population = folder.write("slow.csv", "slowdown\n1\n1\n3\n1\n1\n").string();
+  const std::vector<std::vector<std::string>> ways = {
+      {"cluster.workers=[{count: 4, device: node}, {count: 1, device: node, slowdown: 3}]"},
+      {"devices.old={compute: {affine: {overhead: 0s, per_sample: 3ms}}}",
+       "cluster.workers=[{count: 2, device: node}, {count: 1, device: old}, {count: 2, device: node}]"},
+      {"devices.old={compute: {table: {100: 300ms}}}", "cluster.workers=[{count: 1, device: old}, {count: 4, device: node}]"},
+      {"cluster.workers=[{count: 5, device: node, population: " + population + "}]"},
+  };
+  for (const std::vector<std::string>& sets : ways) {
+    CAPTURE(sets.back());
+    const Explained all = explained(cluster(5), with(sets, {updates(steps)}));
+    check_found(all, Cause::slow_workers, lost);
+    CHECK(*all.row(Cause::all).seconds_saved == doctest::Approx(lost).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("a ring takes 2 (p - 1) (α + d β / p): its bandwidth and its latency cost a summand each") {
+  constexpr int p = 8, steps = 20;
+  constexpr double alpha = 2 * 0.05;  // two links
+  const std::string ring = "cluster.network.collective.algorithm=ring";
+  check_found(explained(cluster(p), with(narrow_links, {ring, updates(steps)})), Cause::bandwidth, steps * 2 * (p - 1) * bytes / rate / p);
+  check_found(explained(cluster(p),
+                        {"workload.cost={bytes: 8MB}", "cluster.network.link={bandwidth: 1000GB/s, latency: 50ms}", ring, updates(steps)}),
+              Cause::latency, steps * 2 * (p - 1) * alpha);
+  // Message by message as in one flow, and where processors handle messages.
+  check_found(explained(cluster(p), {"workload.cost={bytes: 8B}", "cluster.network.link={bandwidth: 1000GB/s, latency: 50ms}", ring,
+                                     "cluster.network.collective.fidelity=stepwise", updates(steps)}),
+              Cause::latency, steps * 2 * (p - 1) * alpha);
+}
+
+TEST_CASE("p senders into one server's link cost (p - 1) d β each way, which is contention, not the link alone") {
+  // The run ends with its last update, whose answers do not count.
+  constexpr int p = 8, steps = 20, ways = 2 * steps - 1;
+  const Explained all = explained(cluster(p), with(narrow_links, {by_server, updates(steps)}));
+  check_found(all, Cause::contention, ways * (p - 1) * bytes / rate);
+  CHECK(*all.row(Cause::bandwidth).seconds_saved == doctest::Approx(ways * p * bytes / rate));
+  // The same through a file, whose links have bandwidths of their own.
+  TemporaryFolder folder;
+  std::string graph = "graph { hub [kind=switch]; node [kind=host]; edge [bandwidth=\"100MB/s\", latency=\"0s\"];\n";
+  for (int w = 0; w < p; ++w) graph += "  \"worker/" + std::to_string(w) + "\" -- hub;\n";
+  graph += "  \"server/0\" -- hub;\n}\n";
+  const std::string file = folder.write("cluster.dot", graph).string();
+  const Explained same = explained(
+      cluster(p), {"workload.cost={bytes: 8MB}", "cluster.network.topology={kind: file, path: " + file + "}", by_server, updates(steps)});
+  check_found(same, Cause::contention, ways * (p - 1) * bytes / rate);
+  CHECK(*same.row(Cause::bandwidth).seconds_saved == doctest::Approx(ways * p * bytes / rate));
+}
+
+TEST_CASE("a server costs its update, and what it does about each message") {
+  constexpr int p = 4, steps = 30;
+  constexpr double update = 0.2;  // 8 MB at 40 MB/s
+  check_found(explained(cluster(p), {"workload.cost={bytes: 8MB}", "cluster.servers.update=40MB/s", by_server, updates(steps)}),
+              Cause::server, steps * update);
+  // The first gradients come at once and are handled one after the other: p m. So are the answers; the worker that is answered last is the
+  // last to send, and the others' gradients are handled by then: a step takes p m + c + m from then on.
+  constexpr double each = 0.02;
+  constexpr double handled = (p + (steps - 1) * (p + 1)) * each;
+  check_found(explained(cluster(p), {"cluster.servers.per_message=20ms", by_server, updates(steps)}), Cause::server, handled);
+  // Where every processor takes so long, that is the server's part; each worker adds its own two messages a step, one in the first.
+  const Explained all = explained(cluster(p), {"cluster.network.protocol={per_message: 20ms}", by_server, updates(steps)});
+  CHECK(*all.row(Cause::server).seconds_saved == doctest::Approx(handled).epsilon(0.02));
+  CHECK(*all.row(Cause::latency).seconds_saved == doctest::Approx(handled + (2 * steps - 1) * each).epsilon(0.02));
+}
+
+TEST_CASE("a slow spell costs what it slows, and compression what encoding takes") {
+  constexpr int p = 3, steps = 40;
+  check_found(explained(cluster(p), {"cluster.faults=[{kind: slow, worker: 1, from: 0s, to: 1000s, times_slower: 2}]", updates(steps)}),
+              Cause::faults, steps * batch_seconds);
+  // Encoding 8 MB at 80 MB/s takes each worker 0.1 s; the network is fast, so that smaller messages save nothing.
+  const Explained all = explained(cluster(p), {"workload.cost={bytes: 8MB}", "devices.node.compress=80MB/s",
+                                               "training.compression={kind: fp16}", by_server, updates(steps)});
+  CHECK(ranked_causes(all).front()->cause == Cause::compression);
+  CHECK(*all.row(Cause::compression).seconds_saved >= steps * 0.1 * 0.98);
+}
+
+TEST_CASE("what is not there has a row that says so and saves nothing") {
+  const Explained all = explained(cluster(4), {});
+  REQUIRE(all.rows.size() == 11);
+  CHECK(all.rows.front().cause == Cause::nothing);
+  CHECK(all.rows.back().cause == Cause::all);
+  for (const Cause cause : {Cause::jitter, Cause::slow_workers, Cause::server, Cause::staleness, Cause::faults, Cause::compression}) {
+    CAPTURE(std::string(name_of(cause)));
+    CHECK(all.row(cause).absent);
+    CHECK_FALSE(all.row(cause).note.empty());
+    CHECK(all.row(cause).seconds_saved == 0);
+  }
+  CHECK(bottleneck(all) == nullptr);
+  CHECK(explain_words(all).front().find("computing") != std::string::npos);
+  // Schemes that send weights have no gradient to take again; timing alone has none either.
+  const CauseRow weights = explained(cluster(4), {"training.scheme={kind: fedasync}"}).row(Cause::staleness);
+  CHECK_FALSE(weights.figures.has_value());
+  CHECK(weights.note.find("not gradients") != std::string::npos);
+  const CauseRow timing = explained(cluster(4), {"training.scheme=asgd"}).row(Cause::staleness);
+  CHECK_FALSE(timing.figures.has_value());
+  CHECK(timing.note.find("math") != std::string::npos);
+}
+
+TEST_CASE("rows do the same work: a stop by time becomes the updates that were made") {
+  const std::vector<std::string> slow = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]"};
+  const Explained all = explained(cluster(4), with(slow, {"training.stop={simulated_time: 3.1s}"}));
+  CHECK(all.row(Cause::nothing).figures->updates == 15);  // of 0.2 s
+  for (const CauseRow& row : all.rows)
+    if (row.figures) CHECK(row.figures->updates == 15);
+  CHECK(all.row(Cause::nothing).figures->simulated_seconds == doctest::Approx(3.0).epsilon(1e-3));
+  CHECK(all.work.find("15 updates") != std::string::npos);
+  CHECK_THROWS_AS(explained(cluster(4), {"training.stop={simulated_time: 1ms}"}), RunFailed);
+}
+
+TEST_CASE("small changes: where all time is computing, the rate follows compute time, and workers in proportion") {
+  const Explained all = explained(cluster(4), {});
+  REQUIRE(all.changes.size() == 3);
+  CHECK(*all.changes[0].rate_change == doctest::Approx(0).epsilon(1e-3));
+  CHECK(*all.changes[1].rate_change == doctest::Approx(1 / 0.9 - 1).epsilon(1e-3));
+  CHECK(*all.changes[2].rate_change == doctest::Approx(0.25).epsilon(1e-3));
+  CHECK(*all.changes[2].elasticity() == doctest::Approx(1).epsilon(1e-3));
+  // Where all time is a link's, the rate follows its bandwidth: 2 p d β.
+  const Explained narrow = explained(cluster(4), with(narrow_links, {"devices.node.compute.affine.per_sample=1ns", by_server}));
+  CHECK(*narrow.changes[0].rate_change == doctest::Approx(0.1).epsilon(1e-3));
+  CHECK(*narrow.changes[2].rate_change == doctest::Approx(0).epsilon(1e-3));
+}
+
+namespace {
+
+/// All samples at one point, so that a gradient at w is A (w - x) whoever takes it.
+std::string bowl(const TemporaryFolder& folder, int workers, const std::string& scheme, int updates) {
+  const std::string path = (folder.path() / "samples.csv").string();
+  return R"(straggler: 1
+name: bowl
+seed: 5
+devices: {node: {compute: {affine: {per_sample: 1ms}}}}
+cluster:
+  workers: [{count: )" +
+         std::to_string(workers) + R"(, device: node}]
+  servers: {count: 1}
+  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
+workload:
+  model: {kind: quadratic, condition: 1, start: 10}
+  data: {kind: csv, normalize: none, path: )" +
+         path + ", test_path: " + path + R"(}
+training:
+  scheme: )" +
+         scheme + R"(
+  batch: {per_worker: 8}
+  optimizer: {kind: sgd, learning_rate: 0.05}
+  stop: {updates: )" +
+         std::to_string(updates) + "}\n";
+}
+
+std::string samples_at(double x) {
+  std::string text = "a,b,label\n";
+  for (int i = 0; i < 64; ++i) text += std::to_string(x) + "," + std::to_string(-x) + "," + std::to_string(i % 2) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("gradients at the newest weights descend as plain SGD does: w_N = x + (1 - lr a)^N (w_0 - x)") {
+  // Whatever the scheme does about staleness there is none to do something about; ssp steps at lr / p; a push of downpour is a sum of two.
+  constexpr int steps = 60, p = 4;
+  constexpr double lr = 0.05, x = 2;
+  TemporaryFolder folder;
+  folder.write("samples.csv", samples_at(x));
+  const std::vector<std::pair<std::string, double>> schemes = {{"asgd", lr},
+                                                               {"{kind: asgd, staleness: inverse}", lr},
+                                                               {"{kind: asgd, staleness: delay_compensated, lambda: 1}", lr},
+                                                               {"{kind: asgd, staleness: adaptive, answers: at_once}", lr},
+                                                               {"{kind: softsync, n: 4, staleness: inverse}", lr},
+                                                               {"{kind: k_async, k: 2}", lr},
+                                                               {"{kind: k_batch_async, k: 2}", lr},
+                                                               {"{kind: ssp, slack: 3}", lr / p},
+                                                               {"{kind: downpour, push_every: 2, fetch_every: 3}", 2 * lr}};
+  for (const auto& [scheme, step] : schemes) {
+    CAPTURE(scheme);
+    const Scenario scenario = read_scenario_text(bowl(folder, p, scheme, steps), "test.yaml");
+    for (const bool newest : {false, true}) {
+      CAPTURE(newest);
+      RunOptions options;
+      options.what_if.newest_weights = newest;
+      Experiment experiment(scenario, options);
+      const RunRecord record = experiment.run(nullptr, nullptr);
+      REQUIRE(record.staleness.back().first > 0);  // the order of updates is that of the run
+      const double expected = x + std::pow(1 - step, steps) * (10 - x);
+      const bool plain = std::abs(experiment.final_weights().front() - expected) < 1e-4;
+      CHECK(plain == newest);
+    }
+  }
+}
+
+TEST_CASE("staleness that slows training is found, as the time to the target") {
+  const Explained all = explained(cluster(8),
+                                  {"training.scheme=asgd", "workload.data={kind: coordinates, samples: 4000, test_samples: 1000}",
+                                   "training.optimizer={kind: sgd, learning_rate: 0.1, momentum: 0.5}",
+                                   "training.stop={epochs: 60, target_accuracy: 0.6}", "training.evaluate.every={updates: 5}"},
+                                  false);
+  CAPTURE(explain_csv(all));
+  CHECK(all.by_target);
+  REQUIRE_FALSE(ranked_causes(all).empty());
+  CHECK(ranked_causes(all).front()->cause == Cause::staleness);
+  const CauseRow& row = all.row(Cause::staleness);
+  const CauseRow& own = all.row(Cause::nothing);
+  CHECK(*row.seconds_saved == doctest::Approx(*own.figures->time_to_target - *row.figures->time_to_target));
+  CHECK(*row.share == doctest::Approx(*row.seconds_saved / *own.figures->time_to_target));
+  CHECK(*row.share > 0.1);
+  // With more momentum the run never gets there.
+  const Explained missed = explained(cluster(8),
+                                     {"training.scheme=asgd", "workload.data={kind: coordinates, samples: 4000, test_samples: 1000}",
+                                      "training.optimizer={kind: sgd, learning_rate: 0.1, momentum: 0.9}",
+                                      "training.stop={epochs: 6, target_accuracy: 0.6}", "training.evaluate.every={updates: 5}"},
+                                     false);
+  CHECK_FALSE(missed.by_target);
+  REQUIRE(bottleneck(missed) != nullptr);
+  CHECK(bottleneck(missed)->cause == Cause::staleness);
+  CHECK(explain_words(missed).front().find("does not reach its target") != std::string::npos);
+}
+
+namespace {
+
+/// Counts the evaluations that were computed.
+class CountingStore final : public TrajectoryStore {
+ public:
+  std::optional<Evaluation> find(const Key& key) override {
+    const auto at = known_.find(key);
+    return at == known_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keep(const Key& key, const Evaluation& value) override {
+    ++kept;
+    known_[key] = value;
+  }
+  std::size_t kept = 0;
+
+ private:
+  std::map<Key, Evaluation> known_;
+};
+
+}  // namespace
+
+TEST_CASE("runs with the same order of updates compute their math once") {
+  const std::vector<std::string> sets = {
+      "devices.node.jitter=exponential", "workload.data={kind: coordinates, samples: 1000, test_samples: 200}",
+      "training.evaluate.every={updates: 2}", "cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]"};
+  CountingStore alone, shared;
+  std::size_t expected = 0;
+  for (const int fast : {3, 4}) {  // the run, and with one worker more
+    RunOptions options;
+    options.store = &alone;
+    const std::vector<std::string> workers = {"cluster.workers=[{count: " + std::to_string(fast) +
+                                              ", device: node}, {count: 1, device: node, slowdown: 2}]"};
+    Experiment(read_scenario_text(cluster(4), "test.yaml", with(sets, workers)), options).run(nullptr, nullptr);
+    expected = alone.kept;
+  }
+  ExplainOptions options;
+  options.run.store = &shared;
+  const Explained all = explain(read_scenario_text(cluster(4), "test.yaml", sets), options);
+  CHECK(shared.kept == expected);
+  std::set<double> accuracies;
+  for (const CauseRow& row : all.rows) accuracies.insert(row.figures->final_test_accuracy.value());
+  CHECK(accuracies.size() == 1);
+}
+
+TEST_CASE("the tables have the columns of the contract, and every row of the causes") {
+  const Explained all = explained(cluster(2), {});
+  const std::string csv = explain_csv(all);
+  CHECK(csv.starts_with("cause,simulated_seconds,samples_per_second,time_to_target_s,final_test_accuracy,seconds_saved,share\nnothing,"));
+  std::string causes;
+  std::size_t commas = 0;
+  for (std::size_t at = 0; at < csv.size(); at = csv.find('\n', at) + 1) {
+    causes += csv.substr(at, csv.find(',', at) - at) + " ";
+    const std::string line = csv.substr(at, csv.find('\n', at) - at);
+    CHECK(std::ranges::count(line, ',') == 6);
+    ++commas;
+  }
+  CHECK(causes == "cause nothing jitter slow_workers bandwidth latency contention server staleness faults compression all ");
+  CHECK(commas == 12);
+  CHECK(elasticities_csv(all).starts_with("change,input_change,samples_per_second,rate_change,elasticity,"));
+}
+
+}  // namespace explain_test

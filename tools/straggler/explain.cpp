@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "scenarios/reasons/explain.hpp"
+#include "scenarios/results/out_file.hpp"
+#include "scenarios/results/result_folder.hpp"
+#include "scenarios/results/whole_files.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/text_lines.hpp"
+#include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/program.hpp"
+#include "tools/straggler/scenario_options.hpp"
+
+namespace straggler::cli {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace {
+
+po::options_description explain_options() {
+  po::options_description options("Options", 110);
+  auto add = options.add_options();
+  add("out", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
+  add_scenario_options(add);
+  add("json", "prints one JSON object: what the tables and sentences hold, times in seconds");
+  add("force", "writes into the folder, though something else is in it");
+  return options;
+}
+
+/// A folder is new, empty, or holds what this command wrote.
+void refuse_foreign_folder(const fs::path& out, bool force) {
+  if (out.empty()) throw UsageError("--out is empty; name a folder");
+  std::error_code error;
+  if (!fs::exists(out, error)) return;
+  if (!fs::is_directory(out, error))
+    throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
+  if (force || fs::is_empty(out, error)) return;
+  if (explain_csv({}) != first_line(out / "explain.csv") + "\n")
+    throw ResultsError(fmt::format("{}: is not empty and holds no results of straggler explain; use --out {}, or --force to write into it",
+                                   out.string(), free_neighbour(out)));
+}
+
+/// Which run is next, on standard error, once it has taken two seconds.
+std::function<void(std::size_t, std::size_t, const std::string&)> teller(const Common& common) {
+  if (common.quiet || common.progress == ProgressStyle::none) return {};
+  using Clock = std::chrono::steady_clock;
+  return [start = Clock::now()](std::size_t number, std::size_t count, const std::string& what) {
+    if (Clock::now() - start < std::chrono::seconds(2)) return;
+    fmt::print(stderr, "run {} of {}: {}\n", number, count, what);
+  };
+}
+
+int execute_explain(const std::vector<std::string>& given) {
+  Arguments arguments(explain_command, explain_options());
+  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  const Scenario scenario = read_given_scenario(arguments);
+  const fs::path out =
+      arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (scenario.name + "-explain");
+  refuse_foreign_folder(out, arguments.flag("force"));
+  ExplainOptions options;
+  options.run.timing_only = arguments.flag("timing-only");
+  options.run.threads = arguments.common().threads;
+  options.run.kernels = given_kernels(arguments);
+  options.tell = teller(arguments.common());
+  options.interrupted = interrupt_requested;
+  catch_interrupts();
+  try {
+    const Explained explained = explain(scenario, options);
+    const std::string json = explain_json(explained, out.string());
+    write_whole_files(out,
+                      {{"explain.csv", explain_csv(explained)}, {"elasticities.csv", elasticities_csv(explained)}, {"explain.json", json}});
+    results_are_in(out);
+    if (!arguments.common().quiet)
+      for (const std::string& warning : explained.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    if (arguments.flag("json"))
+      fmt::print("{}", json);
+    else
+      fmt::print("{}\nresults in {}\n", explain_text(explained), out.string());
+  } catch (const ExplainInterrupted&) {
+    if (!arguments.common().quiet) fmt::print(stderr, "interrupted before the end: nothing is written\n");
+    return Exit::interrupted;
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+const Command explain_command{"explain", "SCENARIO.yaml",
+                              "why a run takes as long as it does: the same work with one cause after the other removed",
+                              "  straggler explain scenario.yaml\n"
+                              "  straggler explain scenario.yaml --timing-only --out results/why\n"
+                              "  straggler explain scenario.yaml --set training.scheme=asgd --seed 2 --json\n",
+                              execute_explain};
+
+}  // namespace straggler::cli
