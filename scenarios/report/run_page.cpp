@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/curve_points.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/below_again.hpp"
@@ -28,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_points = 600, most_workers = 64, most_links = 16, most_stalenesses = 24;
+constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
 
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
@@ -198,7 +199,7 @@ class RunPage {
     body_ += "<h2>Figures</h2>\n" + facts.html();
   }
 
-  /// Test and train accuracy, or the losses where there are no accuracies; at most `most_points` of either.
+  /// Test and train accuracy, or the losses where there are no accuracies.
   void learning(const ResultTable& curve, const std::string& column, const std::string& title, NumberText text) {
     LineChart chart;
     std::vector<double> xs;
@@ -209,14 +210,8 @@ class RunPage {
       what = accuracy ? "accuracy" : "loss";
       chart.curves.clear();
       for (const std::string& set : {std::string("test"), std::string("train")}) {
-        Curve one{set + " " + what, chart.curves.size(), {}, {}};
-        const std::size_t stride = curve.rows() / most_points + 1;
-        for (std::size_t row = 0; row < curve.rows(); row += row + 1 == curve.rows() ? 1 : std::min(stride, curve.rows() - 1 - row)) {
-          const auto x = curve.number(row, column), y = curve.number(row, set + "_" + what);
-          if (!x || !y) continue;
-          one.points.push_back({*x, *y, 0, false, {}});
-          xs.push_back(*x);
-        }
+        Curve one{set + " " + what, chart.curves.size(), curve_points(curve, column, set + "_" + what), {}};
+        for (const ChartPoint& point : one.points) xs.push_back(point.x);
         if (one.points.size() > 1) chart.curves.push_back(std::move(one));
       }
       if (!chart.curves.empty()) break;

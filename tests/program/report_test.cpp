@@ -159,4 +159,45 @@ TEST_CASE("what a report refuses, in one line each") {
   refused("early", "early/race.sqlite: the race has not come to its end, or an earlier version ran it; run the race again");
 }
 
+TEST_CASE("runs side by side have one page, with all curves in each picture") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  REQUIRE(place.shell("straggler run small.yaml --out \"<b>\" --quiet --threads 2").code == 0);
+  REQUIRE(place.shell("straggler run small.yaml --out two --set training.scheme=ssgd --quiet --threads 2").code == 0);
+  const auto told = place.shell("straggler compare \"<b>\" two --out both");
+  REQUIRE(told.code == 0);
+  CHECK(has(told.out, "page in both/report.html"));
+  const std::string page = place.read("both/report.html");
+  CHECK(has(page, "<h1>2 runs, side by side</h1>"));
+  // Of one name, they are told apart by their folders, whose names are text.
+  CHECK(has(page, "&lt;b&gt;"));
+  CHECK_FALSE(has(page, "<b>"));
+  CHECK(has(page, "href=\"../two/report.html\""));
+  std::size_t at = 0;
+  for (const char* const title : {"<h3>Test accuracy over simulated time</h3>", "<h3>Test accuracy over epochs</h3>",
+                                  "<h3>Test accuracy over updates</h3>", "<h3>Test accuracy over bytes sent</h3>"}) {
+    CAPTURE(title);
+    at = page.find(title, at);
+    REQUIRE(at != std::string::npos);
+    const std::string figure = page.substr(at, page.find("</figure>", at) - at);
+    // Either curve is a group of its colour that holds a line.
+    for (const char* const colour : {"class=\"s0\"", "class=\"s1\""}) CHECK(has(figure, colour));
+    CHECK(has(figure, "two"));
+  }
+  CHECK(has(page, "time went</h3>"));
+  // A run's own page is not replaced.
+  const auto refused = place.shell("straggler compare two \"<b>\" --out two");
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "two: holds a run, whose page would be replaced; choose another folder with --out"));
+  // Runs of timing alone have no curves, and say so.
+  for (const char* const scheme : {"ssgd", "asgd"})
+    REQUIRE(place.shell(std::string("straggler run small.yaml --timing-only --quiet --set training.scheme=") + scheme + " --set name=" + scheme +
+                        " --out timed-" + scheme)
+                .code == 0);
+  REQUIRE(place.shell("straggler compare timed-ssgd timed-asgd --out timed").code == 0);
+  const std::string timed = place.read("timed/report.html");
+  CHECK_FALSE(has(timed, "<h3>Test"));
+  CHECK(has(timed, "they tell how fast samples are handled"));
+}
+
 }  // namespace report_test

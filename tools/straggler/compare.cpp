@@ -1,14 +1,30 @@
 #include <fmt/format.h>
 
+#include "scenarios/report/compare_page.hpp"
 #include "scenarios/results/comparison.hpp"
+#include "scenarios/results/out_file.hpp"
+#include "scenarios/results/whole_files.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
 
+namespace fs = std::filesystem;
+
 namespace {
+
+/// DIR/report.html. A folder that holds results of another command has a report.html of its own.
+fs::path write_page(const Comparison& comparison, const fs::path& folder) {
+  const std::string held = fs::exists(folder / "summary.json") ? "holds a run" : results_of_another_command(folder);
+  if (!held.empty())
+    throw ResultsError(fmt::format("{}: {}, whose page would be replaced; choose another folder with --out", folder.string(), held));
+  write_whole_files(folder, {{"report.html", compare_page(comparison, folder)}});
+  return folder / "report.html";
+}
 
 int execute_compare(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
+  own.add_options()("out", boost::program_options::value<std::string>()->value_name("DIR"),
+                    "also writes DIR/report.html: learning curves of all runs, where their time went, and the table");
   own.add_options()("json", "prints one JSON object: what the table holds, with all scalars and thresholds of each run");
   Arguments arguments(compare_command, own);
   constexpr std::size_t most = 10'000;
@@ -23,6 +39,8 @@ int execute_compare(const std::vector<std::string>& given) {
   }
   if (runs.empty()) throw ResultsError(fmt::format("{}; name the result folders of runs", skipped.front()));
   const Comparison comparison = compare(std::move(runs));
+  std::optional<fs::path> page;
+  if (arguments.has("out")) page = write_page(comparison, arguments.get<std::string>("out"));
   if (arguments.flag("json")) {
     fmt::print("{}", comparison_json(comparison, skipped));
     return Exit::done;
@@ -30,6 +48,7 @@ int execute_compare(const std::vector<std::string>& given) {
   fmt::print("{}\n{}\n", comparison_table(comparison), comparison.verdict);
   for (const std::string& note : comparison.notes) fmt::print("note: {}\n", note);
   for (const std::string& note : skipped) fmt::print("note: {}, and is left out\n", note);
+  if (page) fmt::print("\npage in {}\n", page->string());
   return Exit::done;
 }
 
@@ -39,6 +58,7 @@ const Command compare_command{
     "compare", "RUN_DIR...",
     "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
     "  straggler compare results/ssgd results/asgd results/nonblocking\n"
+    "  straggler compare results/ssgd results/asgd --out results/compared\n"
     "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
     "  straggler compare results/* --json\n",
     execute_compare};
