@@ -18,7 +18,7 @@
 namespace straggler {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr std::size_t algorithms = 2, protocols = 3, generations = 4;  // tree, ring; LL, LL128, Simple; Volta, Ampere, Hopper, Blackwell
 constexpr double us = 1e-6, gb = 1e9;
 
@@ -51,14 +51,14 @@ const Constants& constants_2_8() {
       .ring_ll = 1.0 / 4,
       .ring_ll128 = 0.92,
       .channel_ring_ll128 = {16.7, 16.7, 16.7, 16.7},
-      .channel_tree_ll128 = {{infinity, infinity, infinity},
-                             {infinity, infinity, infinity},
-                             {infinity, infinity, infinity},
-                             {infinity, infinity, infinity}},
-      .channel_tree = {{infinity, infinity, infinity},
-                       {infinity, infinity, infinity},
-                       {infinity, infinity, infinity},
-                       {infinity, infinity, infinity}},
+      .channel_tree_ll128 = {{no_limit, no_limit, no_limit},
+                             {no_limit, no_limit, no_limit},
+                             {no_limit, no_limit, no_limit},
+                             {no_limit, no_limit, no_limit}},
+      .channel_tree = {{no_limit, no_limit, no_limit},
+                       {no_limit, no_limit, no_limit},
+                       {no_limit, no_limit, no_limit},
+                       {no_limit, no_limit, no_limit}},
   };
   return constants;
 }
@@ -135,7 +135,7 @@ struct Message {
   double beta() const { return one_host() ? links.intra_beta : std::max(links.beta, links.intra_beta); }
 };
 
-/// At most so many GB/s; 0 or infinity GB/s, or unknown links: no limit.
+/// At most so many GB/s; 0 or infinitely many GB/s, or unknown links: no limit.
 double limited(double share, double most, double beta) {
   if (beta <= 0 || most <= 0 || std::isinf(most)) return share;
   return std::min(share, most * gb * beta);
