@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
-#include <thread>
 
+#include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -72,27 +71,9 @@ class Runner {
   /// Calls work(i) for each i below `count`: side by side where there is no math, whose threads want the cores for themselves.
   void each(std::size_t count, const std::function<void(std::size_t)>& work) {
     const unsigned cores = options_.run.threads ? options_.run.threads : this_machine().cores;
-    const std::size_t jobs = options_.run.timing_only ? std::min<std::size_t>(cores, count) : 1;
-    std::atomic<std::size_t> next = 0;
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto take_turns = [&] {
-      for (std::size_t i; (i = next++) < count;) {
-        try {
-          work(i);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failure = std::current_exception();
-          next = count;
-        }
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t j = 1; j < jobs; ++j) others.emplace_back(take_turns);
-      take_turns();
-    }
-    if (failure) std::rethrow_exception(failure);
+    const unsigned jobs = options_.run.timing_only ? cores : 1;
+    struct NoState {};
+    for_blocks(count, 1, jobs, NoState(), [&](NoState&, std::size_t i, std::size_t, std::size_t) { work(i); });
   }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// What a setting comes to. Times in seconds of simulated time.
+/// The result of one run. Times in simulated seconds.
 struct Figures {
   double simulated_seconds = 0, samples_per_second = 0;
   std::optional<double> time_to_target, final_test_accuracy;

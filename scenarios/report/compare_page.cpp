@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -27,7 +30,8 @@ struct Measure {
 class ComparePage {
  public:
   ComparePage(const Comparison& comparison, const fs::path& page_folder) : comparison_(comparison), page_folder_(page_folder) {
-    for (const RunResult& run : comparison.runs) curves_.emplace_back(run.folder / "curve.csv");
+    constexpr auto whole = std::numeric_limits<std::uintmax_t>::max();
+    for (const RunResult& run : comparison.runs) curves_.emplace_back(run.folder / "curve.csv", whole);
   }
 
   std::string html() {
@@ -35,10 +39,11 @@ class ComparePage {
     body_ += html_paragraph(comparison_.verdict, "answer");
     if (!comparison_.notes.empty()) body_ += html_list(comparison_.notes, "dim");
     if (const auto shown = measure()) {
-      learning(*shown, "time_s", "simulated time", readable_seconds);
+      learning(*shown, "time_s", time_title(), readable_seconds);
       learning(*shown, "epoch", "epochs", readable_number);
       learning(*shown, "update", "updates", readable_number);
       learning(*shown, "bytes_sent", "bytes sent", readable_bytes);
+      left_out(*shown);
     } else {
       body_ += html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
     }
@@ -59,6 +64,22 @@ class ComparePage {
       for (const ResultTable& curve : curves_)
         if (curve_points(curve, "update", each.column).size() > 1) return each;
     return std::nullopt;
+  }
+
+  /// Runs of real ranks have measured times.
+  std::string time_title() const {
+    const auto real = std::count_if(comparison_.runs.begin(), comparison_.runs.end(), [](const RunResult& run) { return run.real; });
+    if (real == 0) return "simulated time";
+    return static_cast<std::size_t>(real) == comparison_.runs.size() ? "measured time" : "time, simulated or measured";
+  }
+
+  /// Runs without a curve in the pictures are named.
+  void left_out(const Measure& shown) {
+    std::vector<std::string> names;
+    for (std::size_t run = 0; run < curves_.size(); ++run)
+      if (curve_points(curves_[run], "update", shown.column).size() < 2) names.push_back(in_quotes(comparison_.labels[run]));
+    if (!names.empty())
+      body_ += html_paragraph(fmt::format("Not in the pictures, with fewer than two values of {}: {}.", shown.word, joined(names)), "dim");
   }
 
   /// All runs in one picture. A run keeps its colour on the whole page.

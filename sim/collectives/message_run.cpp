@@ -89,7 +89,7 @@ struct MessageRun::Inside {
     bool met_early = false;        // `early` is not empty
     Message* last_held = nullptr;  // to it, until it comes to their rounds: a ring, the first one comes after the last one
     std::uint64_t reduced_bytes = 0;
-    Time library;  // that this round costs
+    Time library;  // what this round costs the library; where the schedule has such costs
     EarlyMessages early;
   };
 
@@ -100,6 +100,7 @@ struct MessageRun::Inside {
     std::span<const std::uint32_t> places;
     std::int32_t rounds = 0;
     double wire_factor = 1;
+    bool has_round_costs = false;  // of the schedule: some round costs something beside its messages and arithmetic
     std::size_t unfinished = 0;
     std::size_t room = 0;
     std::unique_ptr<Rank[]> ranks;  // [room]
@@ -141,6 +142,9 @@ struct MessageRun::Inside {
     collective.places = places;
     collective.rounds = static_cast<std::int32_t>(schedule.rounds());
     collective.wire_factor = schedule.wire_factor();
+    const std::vector<Stretch> stretches = schedule.stretches();
+    collective.has_round_costs = std::any_of(stretches.begin(), stretches.end(),
+                                             [&](const Stretch& each) { return schedule.round_cost(each.first) > Time(); });
     collective.unfinished = schedule.ranks();
     if (collective.room < schedule.ranks()) {
       collective.room = schedule.ranks();
@@ -196,10 +200,10 @@ struct MessageRun::Inside {
       if (early > part.receives) throw_unexpected(rank, rank.round);
       rank.receiving = part.receives - early;
       if (costs.reduce_seconds_per_byte != 0) rank.reduced_bytes = part.reduced_bytes;
-      if (!part.sends.empty() || part.receives > 0)
-        rank.library = rank.collective->schedule->round_cost(static_cast<std::size_t>(rank.round));
-      else
-        rank.library = Time();
+      if (rank.collective->has_round_costs) {
+        const bool takes_part = !part.sends.empty() || part.receives > 0;
+        rank.library = takes_part ? rank.collective->schedule->round_cost(static_cast<std::size_t>(rank.round)) : Time();
+      }
       rank.sending = 0;
       for (const RoundPart::Send& send : part.sends) start(rank, send);
       if (rank.last_held) release_held(rank);
@@ -391,7 +395,7 @@ struct MessageRun::Inside {
 
   /// Its arithmetic and what the library spends; false: they take no time.
   bool ends_round(Rank& rank) {
-    Time span = rank.library;
+    Time span = rank.collective->has_round_costs ? rank.library : Time();
     if (costs.reduce_seconds_per_byte != 0 && rank.reduced_bytes != 0)
       span = span + Time::from_seconds(static_cast<double>(rank.reduced_bytes) * costs.reduce_seconds_per_byte);
     if (span == Time()) return false;

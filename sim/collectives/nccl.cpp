@@ -95,7 +95,8 @@ class OverHosts : public Schedule {
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
     if (round >= ends_ && round < ends_ + between_) return between(rank, round - ends_, out);
-    const bool up = round<ends_, before = member(rank)> 0, behind = has_next(rank);
+    const bool up = round < ends_;
+    const bool before = member(rank) > 0, behind = has_next(rank);
     if (up ? before : behind) send(out, up ? previous(rank) : next(rank), 0);
     if (up ? behind : before) receive(out, 0, false);
   }

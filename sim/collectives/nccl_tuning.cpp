@@ -85,6 +85,13 @@ const Constants& constants_2_30() {
   return constants;
 }
 
+// Of 2.8 alone. GB/s of a tree at most, other protocols and Volta first, then LL128 on Ampere: on up to two hosts, on more.
+constexpr double tree_most[2][2] = {{110, 80}, {130, 105}};
+constexpr double lonely_ring_ll128 = 0.7;  // share of a ring with LL128 where hosts have fewer than two GPUs on average
+constexpr double ll_over_hosts = 1.8;      // times the latency of LL's steps inside hosts, where a ring crosses hosts
+// A ring over hosts with Simple has so many times its latencies from a size on: long messages are slower to begin.
+constexpr double simple_over_hosts = 1.9, simple_over_hosts_since_ampere = 1.4;
+
 // From here on of 2.30 alone. GB/s that LL reaches at most: in one host by the GPU; on two, and on more, as with Intel's processors.
 constexpr double ll_most_one_host[generations] = {39.0, 87.7, 141.0, 282.0};
 constexpr double ll_most_two_hosts = 39.0, ll_most_hosts = 20.4;
@@ -131,6 +138,11 @@ struct Message {
   bool one_host() const { return chains.hosts() == 1; }
   bool alone_on_hosts() const { return chains.most == 1; }
   std::size_t few_hosts() const { return std::min<std::size_t>(chains.hosts(), 3) - 1; }
+  /// GB/s that LL reaches at most; since 2.30.
+  double most_ll() const {
+    if (one_host()) return ll_most_one_host[settings.gpu];
+    return chains.hosts() == 2 ? ll_most_two_hosts : ll_most_hosts;
+  }
   /// Seconds a byte of the narrowest link.
   double beta() const { return one_host() ? links.intra_beta : std::max(links.beta, links.intra_beta); }
 };
@@ -151,13 +163,11 @@ double tree_correction(const Message& message, std::size_t protocol) {
 
 double ring_share(const Message& message, std::size_t protocol) {
   const Settings& settings = message.settings;
-  const double most_ll = message.one_host()            ? ll_most_one_host[settings.gpu]
-                         : message.chains.hosts() == 2 ? ll_most_two_hosts
-                                                       : ll_most_hosts;
-  if (protocol == 0) return settings.recent ? limited(settings.constants.ring_ll, most_ll, message.beta()) : settings.constants.ring_ll;
+  const double ll = settings.constants.ring_ll;
+  if (protocol == 0) return settings.recent ? limited(ll, message.most_ll(), message.beta()) : ll;
   if (protocol == 2) return 1;
   const bool lonely = !settings.recent && message.workers() < 2 * message.hosts();
-  return limited(lonely ? 0.7 : settings.constants.ring_ll128, settings.channels * settings.constants.channel_ring_ll128[settings.gpu],
+  return limited(lonely ? lonely_ring_ll128 : settings.constants.ring_ll128, settings.channels * settings.constants.channel_ring_ll128[settings.gpu],
                  message.beta());
 }
 
@@ -167,18 +177,14 @@ double tree_share(const Message& message, std::size_t protocol) {
   double most = 0;
   if (!settings.recent) {
     const bool wide = protocol == 1 && settings.gpu > 0;
-    most = message.chains.hosts() > 2 ? (wide ? 105 : 80) : (wide ? 130 : 110);
+    most = tree_most[wide ? 1 : 0][message.chains.hosts() > 2 ? 1 : 0];
   } else if (settings.channels > 0) {
     most = settings.channels * constants.channel_tree[settings.gpu][message.few_hosts()];
   }
   double share = limited(constants.tree_share, most, message.beta());
   if (protocol == 0) share *= constants.tree_ll;
   if (protocol == 0 && settings.recent)
-    share = limited(share,
-                    message.one_host()            ? ll_most_one_host[settings.gpu]
-                    : message.chains.hosts() == 2 ? ll_most_two_hosts
-                                                  : ll_most_hosts,
-                    message.beta());
+    share = limited(share, message.most_ll(), message.beta());
   if (protocol == 1) {
     share *= message.one_host() ? constants.tree_ll128_one_host : constants.tree_ll128_hosts;
     if (settings.channels > 0)
@@ -197,14 +203,14 @@ NcclLine ring_line(const Message& message, std::size_t protocol) {
     inside = std::max(inside, protocol == 2 ? posting_simple : posting);
     if (message.workers() == message.hosts()) between = constants.network[tree][protocol];
   } else if (!message.one_host() && protocol == 0) {
-    inside *= 1.8;
+    inside *= ll_over_hosts;
   }
   double plateau = 1;
   if (protocol == 2 && !message.one_host()) {
     if (settings.recent && message.bytes / (std::max(settings.channels, 2.0) * message.workers()) >= 64)
-      plateau = settings.gpu == 0 ? 1.9 : 1.4;
+      plateau = settings.gpu == 0 ? simple_over_hosts : simple_over_hosts_since_ampere;
     else if (!settings.recent && message.bytes >= message.workers() / 16 * 65536)
-      plateau = 1.9;
+      plateau = simple_over_hosts;
   }
   NcclLine line{.algorithm = NcclAlgorithm::ring, .protocol = static_cast<NcclProtocol>(protocol)};
   line.start = plateau * us * constants.base[ring][protocol];

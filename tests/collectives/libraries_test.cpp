@@ -178,7 +178,7 @@ TEST_CASE("nccl takes the lower line: protocols change where two of them cross")
   CHECK(choice(0.999 * pcie, slots) == "ring, LL");
   CHECK(choice(1.001 * pcie, slots) == "ring, Simple");
   CHECK(choice(4, forced("ring", "LL128", "pcie")) == "ring, LL128");
-  // The line it takes is the lowest, and what runs is what is told.
+  // NCCL takes the fastest line, and `choice` names it.
   for (const std::string version : {"2.8", "2.30"}) {
     for (const auto& [hosts, per_host] : std::vector<std::pair<std::size_t, std::size_t>>{{1, 8}, {4, 8}, {16, 1}}) {
       const CollectiveShape where = shape_of(machines(hosts, per_host));

@@ -438,4 +438,23 @@ TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
   CHECK(large.find("warning: the math needs about ") != std::string::npos);
 }
 
+TEST_CASE("what only the math or a graph file needs is not loaded without it") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  place.write("pair.dot",
+              "graph { hub [kind=switch]; node [kind=host]; edge [bandwidth=\"100MB/s\", latency=\"1us\"];\n"
+              "\"worker/0\" -- hub; \"worker/1\" -- hub; \"worker/2\" -- hub; \"worker/3\" -- hub; \"server/0\" -- hub; }\n");
+  const auto timed = place.shell("LD_DEBUG=files straggler run small.yaml --timing-only --out timed");
+  REQUIRE(timed.code == 0);
+  CHECK(timed.err.find("libyaml-cpp") != std::string::npos);  // the linker tells what it loads
+  for (const char* const late : {"libdnnl", "libboost_graph", "libicu"}) {
+    CAPTURE(late);
+    CHECK(timed.err.find(late) == std::string::npos);
+  }
+  const auto routed =
+      place.shell("LD_DEBUG=files straggler check small.yaml --set \"cluster.network.topology={kind: file, path: pair.dot}\"");
+  REQUIRE(routed.code == 0);
+  CHECK(routed.err.find("libboost_graph") != std::string::npos);
+}
+
 }  // namespace program_test

@@ -185,6 +185,10 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
     CHECK(has(figure, "two"));
   }
   CHECK(has(page, "time went</h3>"));
+  // A run without the math has no curve, which is said.
+  REQUIRE(place.shell("straggler run small.yaml --out timed --set name=timed --timing-only --quiet").code == 0);
+  REQUIRE(place.shell("straggler compare two timed --out mixed").code == 0);
+  CHECK(has(place.read("mixed/report.html"), "Not in the pictures, with fewer than two values of test accuracy:"));
   // A run's own page is not replaced.
   const auto refused = place.shell("straggler compare two \"<b>\" --out two");
   CHECK(refused.code == 2);
@@ -194,8 +198,8 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
     REQUIRE(place.shell(std::string("straggler run small.yaml --timing-only --quiet --set training.scheme=") + scheme + " --set name=" + scheme +
                         " --out timed-" + scheme)
                 .code == 0);
-  REQUIRE(place.shell("straggler compare timed-ssgd timed-asgd --out timed").code == 0);
-  const std::string timed = place.read("timed/report.html");
+  REQUIRE(place.shell("straggler compare timed-ssgd timed-asgd --out rates").code == 0);
+  const std::string timed = place.read("rates/report.html");
   CHECK_FALSE(has(timed, "<h3>Test"));
   CHECK(has(timed, "they tell how fast samples are handled"));
 }

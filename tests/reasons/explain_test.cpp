@@ -190,28 +190,14 @@ TEST_CASE("small changes: where all time is computing, the rate follows compute 
 namespace {
 
 /// All samples at one point, so that a gradient at w is A (w - x) whoever takes it.
-std::string bowl(const TemporaryFolder& folder, int workers, const std::string& scheme, int updates) {
+std::vector<std::string> bowl(const TemporaryFolder& folder, const std::string& scheme, int steps) {
   const std::string path = (folder.path() / "samples.csv").string();
-  return R"(straggler: 1
-name: bowl
-seed: 5
-devices: {node: {compute: {affine: {per_sample: 1ms}}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: 10}
-  data: {kind: csv, normalize: none, path: )" +
-         path + ", test_path: " + path + R"(}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: 0.05}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return {"workload.model={kind: quadratic, condition: 1, start: 10}",
+          "workload.data={kind: csv, normalize: none, path: " + path + ", test_path: " + path + "}",
+          "training.scheme=" + scheme,
+          "training.batch.per_worker=8",
+          "training.optimizer={kind: sgd, learning_rate: 0.05}",
+          updates(steps)};
 }
 
 std::string samples_at(double x) {
@@ -239,7 +225,7 @@ TEST_CASE("gradients at the newest weights descend as plain SGD does: w_N = x + 
                                                                {"{kind: downpour, push_every: 2, fetch_every: 3}", 2 * lr}};
   for (const auto& [scheme, step] : schemes) {
     CAPTURE(scheme);
-    const Scenario scenario = read_scenario_text(bowl(folder, p, scheme, steps), "test.yaml");
+    const Scenario scenario = read_scenario_text(cluster(p), "test.yaml", bowl(folder, scheme, steps));
     for (const bool newest : {false, true}) {
       CAPTURE(newest);
       RunOptions options;

@@ -1,5 +1,5 @@
-// The functions of oneDNN's C interface that its C++ interface calls here, taken from the library when they are first called: whoever
-// computes nothing does not load it. Included in place of dnnl.hpp; a function that is missing below does not link.
+// oneDNN's C++ interface, with the library loaded by the first call: a run of timing alone never loads it. Include this instead of
+// dnnl.hpp. The C++ interface is inline code over the C functions below; a function that is used but not listed is a linker error.
 #pragma once
 #include <oneapi/dnnl/dnnl.h>
 
@@ -11,7 +11,7 @@ namespace straggler::onednn {
 inline const LateLibrary library(STRAGGLER_DNNL, "libdnnl2");
 }
 
-// A macro's own name stays as it is inside of what it stands for.
+// The preprocessor does not expand a macro inside its own expansion, so ::name is the function itself.
 #define STRAGGLER_LATE(name)                                                                                        \
   ([] {                                                                                                             \
     static auto* const late = ::straggler::onednn::library.function<std::remove_reference_t<decltype(::name)>>(#name); \
