@@ -31,7 +31,8 @@ class Silent final : public ProgressListener {
 }  // namespace
 
 struct Experiment::Implementation {
-  Implementation(const Scenario& given, const RunOptions& chosen) : scenario(given), options(chosen), blueprint(scenario, options.kernels, options.what_if) {
+  Implementation(const Scenario& given, const RunOptions& chosen)
+      : scenario(given), options(chosen), blueprint(scenario, options.kernels, options.what_if) {
     if (!options.timing_only && !blueprint.has_data())
       throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;

@@ -45,7 +45,8 @@ class ComparePage {
       learning(*shown, "bytes_sent", "bytes sent", readable_bytes);
       left_out(*shown);
     } else {
-      body_ += html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
+      body_ +=
+          html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
     }
     time_split();
     body_ += "<h2>Figures</h2>\n<div class=\"wide\" tabindex=\"0\"><pre>" + xml_text(comparison_table(comparison_)) + "</pre></div>\n";
@@ -111,9 +112,8 @@ class ComparePage {
 
   void time_split() {
     static constexpr std::pair<std::optional<double> RunResult::*, const char*> parts[] = {
-        {&RunResult::compute, "computing"}, {&RunResult::wasted, "wasted"},
-        {&RunResult::loading, "loading"},   {&RunResult::communication, "communicating"},
-        {&RunResult::idle, "idle"},         {&RunResult::down, "down"}};
+        {&RunResult::compute, "computing"},           {&RunResult::wasted, "wasted"}, {&RunResult::loading, "loading"},
+        {&RunResult::communication, "communicating"}, {&RunResult::idle, "idle"},     {&RunResult::down, "down"}};
     StackChart chart;
     for (const auto& [part, word] : parts)
       if (std::any_of(comparison_.runs.begin(), comparison_.runs.end(), [&](const RunResult& run) { return (run.*part).value_or(0) > 0; }))

@@ -89,7 +89,7 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "gradientpush", "sgp"},
     {KindGroup::scheme, "pushsum", "sgp"},
     {KindGroup::scheme, "pushsumsgd", "sgp"},
-    {KindGroup::scheme, "dasgd", ""},  // delayed averaging
+    {KindGroup::scheme, "dasgd", ""},   // delayed averaging
     {KindGroup::scheme, "ps", "asgd"},  // a parameter server
     {KindGroup::scheme, "parameterserver", "asgd"},
     {KindGroup::scheme, "allreduce", "ssgd"},
@@ -102,9 +102,9 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "hierfavg", "hierarchical"},
     {KindGroup::scheme, "choco", "dpsgd"},  // with compression
     {KindGroup::scheme, "chocosgd", "dpsgd"},
-    {KindGroup::scheme, "psgd", ""},   // parallel, one average at the end
-    {KindGroup::scheme, "lsgd", ""},   // layered
-    {KindGroup::scheme, "qsgd", ""},   // quantized
+    {KindGroup::scheme, "psgd", ""},  // parallel, one average at the end
+    {KindGroup::scheme, "lsgd", ""},  // layered
+    {KindGroup::scheme, "qsgd", ""},  // quantized
     {KindGroup::compression, "fp32", "none"},
     {KindGroup::compression, "float32", "none"},
     {KindGroup::compression, "half", "fp16"},

@@ -260,11 +260,11 @@ const YamlNode::Key* meaning_kind(const Section& section) {
 /// Kinds that know all keys of a section that names none, where the fallback does not know them: the author forgot `kind`.
 std::vector<std::string> kinds_that_know(const YamlNode& map, const std::vector<Word>& words, const std::string& fallback) {
   std::vector<std::string> names;
+  if (map.keys.empty()) return names;
   for (const Word& word : words) {
     const auto known = [&](const YamlNode::Key& key) {
-      return std::any_of(word.parameters.begin(), word.parameters.end(), [&](const Parameter& parameter) {
-        return parameter.name.substr(0, parameter.name.find('.')) == key.name;
-      });
+      return std::any_of(word.parameters.begin(), word.parameters.end(),
+                         [&](const Parameter& parameter) { return parameter.name.substr(0, parameter.name.find('.')) == key.name; });
     };
     if (!std::all_of(map.keys.begin(), map.keys.end(), known)) continue;
     if (word.name == fallback) return {};
@@ -278,8 +278,9 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
                const std::string& fallback, const std::function<void(Section&)>& more) {
   const bool short_form = node != nullptr && node->type == YamlNode::Type::scalar;
   if (node != nullptr && (node->type == YamlNode::Type::null || node->type == YamlNode::Type::sequence)) {
-    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write the name of a " + std::string(name_of(group)) +
-                                                ", or {kind: NAME} with its parameters; known: " + joined(context.vocabulary.names(group)));
+    context.problems.add(node->place, path,
+                         "is " + what_stands(*node) + "; write the name of a " + std::string(name_of(group)) +
+                             ", or {kind: NAME} with its parameters; known: " + joined(context.vocabulary.names(group)));
     return {fallback, {}};
   }
   Section section(context, short_form ? nullptr : node, path, short_form ? node->place : parent);
@@ -300,8 +301,9 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   } else if (node != nullptr && !fallback.empty()) {
     const std::vector<std::string> meant = kinds_that_know(*node, context.vocabulary.words.at(group), fallback);
     if (!meant.empty()) {
-      context.problems.add(node->keys[0].place, where, "has no kind, and " + fallback + ", its default, does not know " + in_quotes(node->keys[0].name) +
-                                             "; write the kind that is meant: " + joined(meant));
+      context.problems.add(node->keys[0].place, where,
+                           "has no kind, and " + fallback + ", its default, does not know " + in_quotes(node->keys[0].name) +
+                               "; write the kind that is meant: " + joined(meant));
       return kind;
     }
   }

@@ -11,13 +11,14 @@ void* LateLibrary::symbol(const char* name) const {
   void* const library = dlopen(file_, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();
-    throw std::runtime_error(std::string(file_) + " cannot be loaded: " + (why == nullptr ? "unknown reason" : why) + "; install Debian's " +
-                             package_);
+    throw std::runtime_error(std::string(file_) + " cannot be loaded: " + (why == nullptr ? "unknown reason" : why) +
+                             "; install Debian's " + package_);
   }
   void* const found = dlsym(library, name);
   if (found == nullptr)
-    throw std::runtime_error(std::string(file_) + " has no '" + name + "': it is of another version than this program was built with; install " +
-                             package_ + " again, and build anew");
+    throw std::runtime_error(std::string(file_) + " has no '" + name +
+                             "': it is of another version than this program was built with; install " + package_ +
+                             " again, and build anew");
   return found;
 }
 

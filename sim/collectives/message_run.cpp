@@ -143,8 +143,8 @@ struct MessageRun::Inside {
     collective.rounds = static_cast<std::int32_t>(schedule.rounds());
     collective.wire_factor = schedule.wire_factor();
     const std::vector<Stretch> stretches = schedule.stretches();
-    collective.has_round_costs = std::any_of(stretches.begin(), stretches.end(),
-                                             [&](const Stretch& each) { return schedule.round_cost(each.first) > Time(); });
+    collective.has_round_costs =
+        std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& each) { return schedule.round_cost(each.first) > Time(); });
     collective.unfinished = schedule.ranks();
     if (collective.room < schedule.ranks()) {
       collective.room = schedule.ranks();

@@ -167,8 +167,8 @@ double ring_share(const Message& message, std::size_t protocol) {
   if (protocol == 0) return settings.recent ? limited(ll, message.most_ll(), message.beta()) : ll;
   if (protocol == 2) return 1;
   const bool lonely = !settings.recent && message.workers() < 2 * message.hosts();
-  return limited(lonely ? lonely_ring_ll128 : settings.constants.ring_ll128, settings.channels * settings.constants.channel_ring_ll128[settings.gpu],
-                 message.beta());
+  return limited(lonely ? lonely_ring_ll128 : settings.constants.ring_ll128,
+                 settings.channels * settings.constants.channel_ring_ll128[settings.gpu], message.beta());
 }
 
 double tree_share(const Message& message, std::size_t protocol) {
@@ -183,8 +183,7 @@ double tree_share(const Message& message, std::size_t protocol) {
   }
   double share = limited(constants.tree_share, most, message.beta());
   if (protocol == 0) share *= constants.tree_ll;
-  if (protocol == 0 && settings.recent)
-    share = limited(share, message.most_ll(), message.beta());
+  if (protocol == 0 && settings.recent) share = limited(share, message.most_ll(), message.beta());
   if (protocol == 1) {
     share *= message.one_host() ? constants.tree_ll128_one_host : constants.tree_ll128_hosts;
     if (settings.channels > 0)

@@ -195,8 +195,9 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
   CHECK(has(refused.err, "two: holds a run, whose page would be replaced; choose another folder with --out"));
   // Runs of timing alone have no curves, and say so.
   for (const char* const scheme : {"ssgd", "asgd"})
-    REQUIRE(place.shell(std::string("straggler run small.yaml --timing-only --quiet --set training.scheme=") + scheme + " --set name=" + scheme +
-                        " --out timed-" + scheme)
+    REQUIRE(place
+                .shell(std::string("straggler run small.yaml --timing-only --quiet --set training.scheme=") + scheme +
+                       " --set name=" + scheme + " --out timed-" + scheme)
                 .code == 0);
   REQUIRE(place.shell("straggler compare timed-ssgd timed-asgd --out rates").code == 0);
   const std::string timed = place.read("rates/report.html");

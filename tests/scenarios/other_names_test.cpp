@@ -56,7 +56,9 @@ TEST_CASE("a kind that is left out, empty, or a list is told with what would be 
     return check_slip(good, {"  compression: {kind: none}", instead, std::move(words)});
   };
   CHECK(slip("  compression: {`fraction: 0.01}",
-             {"training.compression", "has no kind, and none, its default, does not know 'fraction'; write the kind that is meant: top_k"}) == 1);
-  CHECK(slip("  compression: `null", {"is empty; write the name of a compression, or {kind: NAME} with its parameters; known: none, top_k"}) == 1);
+             {"training.compression",
+              "has no kind, and none, its default, does not know 'fraction'; write the kind that is meant: top_k"}) == 1);
+  CHECK(slip("  compression: `null",
+             {"is empty; write the name of a compression, or {kind: NAME} with its parameters; known: none, top_k"}) == 1);
   CHECK(slip("  compression: `[top_k]", {"is a list; write the name of a compression"}) == 1);
 }

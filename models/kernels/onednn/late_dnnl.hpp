@@ -12,10 +12,10 @@ inline const LateLibrary library(STRAGGLER_DNNL, "libdnnl2");
 }
 
 // The preprocessor does not expand a macro inside its own expansion, so ::name is the function itself.
-#define STRAGGLER_LATE(name)                                                                                        \
-  ([] {                                                                                                             \
+#define STRAGGLER_LATE(name)                                                                                           \
+  ([] {                                                                                                                \
     static auto* const late = ::straggler::onednn::library.function<std::remove_reference_t<decltype(::name)>>(#name); \
-    return late;                                                                                                    \
+    return late;                                                                                                       \
   }())
 #define dnnl_convolution_backward_data_desc_init STRAGGLER_LATE(dnnl_convolution_backward_data_desc_init)
 #define dnnl_convolution_backward_weights_desc_init STRAGGLER_LATE(dnnl_convolution_backward_weights_desc_init)
