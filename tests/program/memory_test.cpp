@@ -47,7 +47,7 @@ std::string text_of(const std::string& name, const nlohmann::json& parameters) {
   return text + "}";
 }
 
-/// "about 47.3 MB with the math, 16 MB for timing alone".
+/// "about 47.3 MB with the math, 14 MB for timing alone".
 double megabytes(const std::string& text, const std::string& before, const std::string& behind) {
   const std::size_t end = text.find(behind), begin = text.rfind(before, end) + before.size();
   REQUIRE_MESSAGE(end != std::string::npos, text);
