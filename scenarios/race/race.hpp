@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/schema/scenario.hpp"
+#include "scenarios/schema/reader.hpp"
 
 namespace straggler {
 
@@ -88,7 +88,8 @@ class RaceReader {
   void resolve_finishes(const Scenario& scenario);
 
   const Race& race_;
-  std::string text_, name_;
+  ScenarioText text_;
+  std::string name_;
   std::vector<Finish> finishes_, levels_;
   std::vector<std::string> notes_;
   std::uint64_t seed_ = 1;

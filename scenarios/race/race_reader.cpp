@@ -5,7 +5,6 @@
 #include "scenarios/race/race.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
-#include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
 
@@ -25,7 +24,7 @@ std::string race_text(const std::filesystem::path& file) {
 
 }  // namespace
 
-RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.scenario)) {
+RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.scenario), race.scenario) {
   std::vector<std::string> values;
   if (race.tuning) values = race.tuning->candidates.front();
   const Scenario first = read(0, values, {});
@@ -45,7 +44,7 @@ Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& v
   const std::size_t end = sets.size();
   sets.insert(sets.end(), last.begin(), last.end());
   try {
-    return read_scenario_text(text_, race_.scenario, sets);
+    return text_.read(sets);
   } catch (const ScenarioErrors& errors) {
     std::vector<Problem> problems = errors.problems;
     for (Problem& problem : problems) {

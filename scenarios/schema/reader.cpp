@@ -139,10 +139,9 @@ std::vector<std::string> sources(const std::filesystem::path& file, const std::v
   return all;
 }
 
-Scenario read(std::optional<std::string> text, const std::filesystem::path& file, const std::vector<std::string>& sets,
+/// No `root`: `problems` says why.
+Scenario read(std::optional<YamlNode> root, const std::filesystem::path& file, const std::vector<std::string>& sets,
               const ReadOptions& options, const std::shared_ptr<Places>& places, Problems& problems) {
-  std::optional<YamlNode> root;
-  if (text) root = parse_yaml(*text, 0, problems);
   if (root && !is_of_another_kind(*root, FileKind::scenario, file, problems)) {
     for (std::size_t i = 0; i < sets.size(); ++i) apply_override(*root, sets[i], static_cast<int>(i) + 1, problems);
     record_places(*root, "", *places);
@@ -160,16 +159,29 @@ Scenario read(std::optional<std::string> text, const std::filesystem::path& file
 Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets, const ReadOptions& options) {
   const auto places = std::make_shared<Places>(sources(file, sets));
   Problems problems(*places);
-  return read(read_text(file, problems), file, sets, options, places, problems);
+  std::optional<YamlNode> root;
+  if (const std::optional<std::string> text = read_text(file, problems)) root = parse_yaml(*text, 0, problems);
+  return read(std::move(root), file, sets, options, places, problems);
 }
 
-Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets,
-                            const ReadOptions& options) {
-  const auto places = std::make_shared<Places>(sources(file, sets));
+namespace {
+std::optional<YamlNode> parsed(std::string text, Problems& problems) {
+  return check_text(text, 0, problems) ? parse_yaml(text, 0, problems) : std::nullopt;
+}
+}  // namespace
+
+ScenarioText::ScenarioText(std::string text, std::filesystem::path file) : text_(std::move(text)), file_(std::move(file)) {
+  const Places places({file_.string()});
+  Problems problems(places);
+  std::optional<YamlNode> root = parsed(text_, problems);
+  if (root && !problems.any()) tree_ = std::make_shared<const YamlNode>(std::move(*root));
+}
+
+Scenario ScenarioText::read(const std::vector<std::string>& sets, const ReadOptions& options) const {
+  const auto places = std::make_shared<Places>(sources(file_, sets));
   Problems problems(*places);
-  std::optional<std::string> checked;
-  if (check_text(text, 0, problems)) checked = std::move(text);
-  return read(std::move(checked), file, sets, options, places, problems);
+  std::optional<YamlNode> root = tree_ ? *tree_ : parsed(text_, problems);
+  return straggler::read(std::move(root), file_, sets, options, places, problems);
 }
 
 void throw_error(const Scenario& scenario, std::string_view path, std::string_view what) {

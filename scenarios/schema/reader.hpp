@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/data/dataset.hpp"
@@ -18,9 +20,26 @@ namespace straggler {
 /// folder if in a set. Throws ScenarioErrors with all that is wrong.
 Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets = {}, const ReadOptions& options = {});
 
-/// The same for a text at hand; `file` names it in messages and gives the folder.
-Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},
-                            const ReadOptions& options = {});
+struct YamlNode;
+
+/// The same for a text at hand, which is parsed once however often it is read with other sets.
+class ScenarioText {
+ public:
+  /// `file` names the text in messages and gives the folder.
+  ScenarioText(std::string text, std::filesystem::path file);
+  /// As read_scenario. May be called by several threads at once.
+  Scenario read(const std::vector<std::string>& sets = {}, const ReadOptions& options = {}) const;
+
+ private:
+  std::string text_;
+  std::filesystem::path file_;
+  std::shared_ptr<const YamlNode> tree_;  // null: it cannot be parsed, and each read says why
+};
+
+inline Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},
+                                   const ReadOptions& options = {}) {
+  return ScenarioText(std::move(text), file).read(sets, options);
+}
 
 /// What only the data can tell: throws ScenarioErrors if a batch is larger than the data.
 void check_against_data(const Scenario& scenario, const DataInfo& data);

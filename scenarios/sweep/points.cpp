@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/sweep.hpp"
@@ -35,18 +34,18 @@ std::vector<SweepGroup> groups_of(const Sweep& sweep) {
   return groups;
 }
 
-PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more) : sweep_(sweep), more_(std::move(more)) {
-  if (sweep.scenario.empty()) {
-    text_ = sweep.base;
-    file_ = sweep.file;
-    return;
-  }
-  file_ = sweep.scenario;
-  const Places places({file_.string()});
+namespace {
+ScenarioText base_of(const Sweep& sweep) {
+  if (sweep.scenario.empty()) return ScenarioText(sweep.base, sweep.file);
+  const Places places({sweep.scenario.string()});
   Problems problems(places);
-  text_ = read_text(file_, problems).value_or("");
+  std::optional<std::string> text = read_text(sweep.scenario, problems);
   problems.raise();
+  return ScenarioText(std::move(*text), sweep.scenario);
 }
+}  // namespace
+
+PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more) : sweep_(sweep), more_(std::move(more)), base_(base_of(sweep)) {}
 
 Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
   std::vector<std::string> sets;
@@ -57,7 +56,7 @@ Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
   const std::size_t own = sets.size();
   sets.insert(sets.end(), more_.begin(), more_.end());
   try {
-    Scenario scenario = read_scenario_text(text_, file_, sets, options);
+    Scenario scenario = base_.read(sets, options);
     scenario.seed += static_cast<std::uint64_t>(repeat);
     return scenario;
   } catch (const ScenarioErrors& errors) {

@@ -11,7 +11,7 @@
 
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/schema/key.hpp"
-#include "scenarios/schema/scenario.hpp"
+#include "scenarios/schema/reader.hpp"
 
 namespace straggler {
 
@@ -81,8 +81,7 @@ class PointReader {
  private:
   const Sweep& sweep_;
   std::vector<std::string> more_;
-  std::string text_;
-  std::filesystem::path file_;
+  ScenarioText base_;
 };
 
 }  // namespace straggler
