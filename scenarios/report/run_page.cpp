@@ -232,10 +232,17 @@ class RunPage {
     figure(chart.label, draw(chart));
   }
 
+  /// Not every run keeps its large tables.
+  bool has(const char* file) const {
+    std::error_code error;
+    return fs::exists(folder_ / file, error);
+  }
+
   void accounts() {
     static const std::pair<const char*, const char*> phases[] = {{"compute_s", "computing"}, {"wasted_s", "wasted"},
                                                                  {"loading_s", "loading"},   {"communication_s", "communicating"},
                                                                  {"idle_s", "idle"},         {"down_s", "down"}};
+    if (!has("workers.csv")) return;
     const ResultTable workers(folder_ / "workers.csv");
     if (workers.large()) {
       body_ += "<p class=\"dim\">There are too many workers to draw; workers.csv has them.</p>\n";
@@ -281,6 +288,7 @@ class RunPage {
   }
 
   void staleness() {
+    if (!has("staleness.csv")) return;
     const ResultTable table(folder_ / "staleness.csv");
     if (table.rows() < 2) return;
     std::vector<std::pair<double, double>> all;
@@ -302,6 +310,7 @@ class RunPage {
   }
 
   void links() {
+    if (!has("links.csv")) return;
     const ResultTable table(folder_ / "links.csv");
     std::vector<std::pair<double, std::size_t>> busiest;
     for (std::size_t row = 0; row < table.rows(); ++row)

@@ -13,17 +13,20 @@ OutFile open(const ResultFolder& folder, const char* file, const char* header) {
 
 }  // namespace
 
-Recorder::Recorder(const ResultFolder& folder, bool trace)
-    : order_(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
-      choices_(open(folder, "choices.csv", "process,choice\n")) {
+Recorder::Files::Files(const ResultFolder& folder)
+    : order(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
+      choices(open(folder, "choices.csv", "process,choice\n")) {}
+
+Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) {
+  if (order) files_.emplace(folder);
   if (trace) trace_.emplace();
 }
 
 void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) {
-  if (failed()) return;
+  if (!files_ || failed()) return;
   try {
-    char* at = order_.row();
+    char* at = files_->order.row();
     at = write_count(at, update);
     *at++ = ',';
     at = write_seconds(at, time);
@@ -32,21 +35,21 @@ void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::u
       at = write_count(at, cell);
     }
     *at++ = '\n';
-    order_.advance(at);
+    files_->order.advance(at);
   } catch (const ResultsError&) {
     error_ = std::current_exception();
   }
 }
 
 void Recorder::choice(Rank process, std::int32_t choice) {
-  if (failed()) return;
+  if (!files_ || failed()) return;
   try {
-    char* at = choices_.row();
+    char* at = files_->choices.row();
     at = write_count(at, index_of(process));
     *at++ = ',';
     at = write_decimal(at, choice, 0);
     *at++ = '\n';
-    choices_.advance(at);
+    files_->choices.advance(at);
   } catch (const ResultsError&) {
     error_ = std::current_exception();
   }
@@ -58,8 +61,10 @@ void Recorder::span(Rank worker, Phase phase, Time start, Time end) {
 
 void Recorder::finish(const ResultFolder& folder, std::string_view name) {
   if (failed()) std::rethrow_exception(error_);
-  order_.close();
-  choices_.close();
+  if (files_) {
+    files_->order.close();
+    files_->choices.close();
+  }
   if (!trace_) return;
   OutFile file(folder.temporary("trace.json"), folder.shown("trace.json"));
   trace_->write(file, name);

@@ -10,17 +10,19 @@
 
 namespace straggler {
 
-/// Writes order.csv and choices.csv as the run goes, and trace.json at the end. It is called from within the simulation and
-/// therefore never throws: the first error is kept, what follows is dropped, and finish() throws it.
+/// Writes order.csv and choices.csv as the run goes, and trace.json at the end, where they are asked for. It is called from within the
+/// simulation and therefore never throws: the first error is kept, what follows is dropped, and finish() throws it.
 class Recorder final : public RecordSink {
  public:
-  Recorder(const ResultFolder& folder, bool trace);
+  Recorder(const ResultFolder& folder, bool order, bool trace);
 
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                     std::uint32_t steps, std::uint64_t samples) override;
   void choice(Rank process, std::int32_t choice) override;
   void span(Rank worker, Phase phase, Time start, Time end) override;
 
+  /// There is something to record.
+  bool wanted() const { return files_ || trace_; }
   /// A file could not be written: going on is pointless.
   bool failed() const { return error_ != nullptr; }
   /// Completes the files. Throws ResultsError.
@@ -29,7 +31,11 @@ class Recorder final : public RecordSink {
   std::string trace_note() const;
 
  private:
-  OutFile order_, choices_;
+  struct Files {
+    explicit Files(const ResultFolder& folder);
+    OutFile order, choices;
+  };
+  std::optional<Files> files_;
   std::optional<TraceSampler> trace_;
   std::exception_ptr error_;
 };

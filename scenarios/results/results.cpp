@@ -31,21 +31,22 @@ void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tens
   }
 }
 
-void write_record(const ResultFolder& folder, const RunRecord& record) {
+void write_record(const ResultFolder& folder, const RunRecord& record, const KeptTables& kept) {
   const auto table = [&](const std::string& file, void (*write)(const RunRecord&, OutFile&)) {
     OutFile out(folder.temporary(file), folder.shown(file));
     write(record, out);
     out.close();
   };
   // As large as all others together; they are written side by side.
-  std::future<void> links = std::async(std::launch::async, table, "links.csv", write_links);
+  std::future<void> links;
+  if (kept.links) links = std::async(std::launch::async, table, "links.csv", write_links);
   table("curve.csv", write_curve);
   table("thresholds.csv", write_thresholds);
-  table("staleness.csv", write_staleness);
+  if (kept.staleness) table("staleness.csv", write_staleness);
   table("epochs.csv", write_epochs);
-  table("workers.csv", write_workers);
+  if (kept.workers) table("workers.csv", write_workers);
   write_file(folder, "summary.json", summary_json(summarize(record)));
-  links.get();
+  if (kept.links) links.get();
 }
 
 }  // namespace straggler

@@ -17,7 +17,13 @@ void write_file(const ResultFolder& folder, const std::string& file, std::string
 void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
                  const WordList* vocabulary = nullptr);
 
-/// summary.json and all tables that follow from the record. Throws ResultsError.
-void write_record(const ResultFolder& folder, const RunRecord& record);
+/// Which of the tables that grow with the cluster or the run are written. All others always are.
+struct KeptTables {
+  bool order = true;  // order.csv and choices.csv: a row an update
+  bool workers = true, links = true, staleness = true;
+};
+
+/// summary.json and the tables that follow from the record. Throws ResultsError.
+void write_record(const ResultFolder& folder, const RunRecord& record, const KeptTables& kept = {});
 
 }  // namespace straggler

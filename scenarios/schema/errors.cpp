@@ -1,7 +1,9 @@
 #include "scenarios/schema/errors.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace straggler {
@@ -58,13 +60,38 @@ Places::Places(std::vector<std::string> sources) : sources_(std::move(sources)) 
   }
 }
 
-Place Places::find(std::string_view path) const {
-  for (;;) {
-    if (const auto at = by_path_.find(path); at != by_path_.end()) return at->second;
-    const std::size_t end = path.find_last_of(".[");
-    if (end == std::string_view::npos) return {};
-    path = path.substr(0, end);
+namespace {
+
+/// The value below `node` that `path` leads to first; `path` is what is left of it then. Null: none.
+const YamlNode* step(const YamlNode& node, std::string_view& path) {
+  if (path.starts_with('[')) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(path.data() + 1, path.data() + path.size(), index);
+    if (error != std::errc() || node.type != YamlNode::Type::sequence || index >= node.items.size()) return nullptr;
+    path = path.substr(std::min(path.size(), static_cast<std::size_t>(end - path.data()) + 1));
+    return &node.items[index];
   }
+  if (path.starts_with('.')) path.remove_prefix(1);
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const std::string& key = node.keys[i].name;
+    if (!path.starts_with(key) || (path.size() > key.size() && path[key.size()] != '.' && path[key.size()] != '[')) continue;
+    path.remove_prefix(key.size());
+    return &node.items[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Place Places::find(std::string_view path) const {
+  if (!root_) return {};
+  Place nearest = path.empty() ? root_->place : Place{};
+  for (const YamlNode* node = root_.get(); !path.empty();) {
+    node = step(*node, path);
+    if (!node) break;
+    nearest = node->place;
+  }
+  return nearest;
 }
 
 Problem Places::problem(Place place, std::string_view path, std::string_view text) const {

@@ -1,22 +1,16 @@
 // What is wrong with a scenario, and where.
 #pragma once
 #include <cstddef>
-#include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace straggler {
+#include "scenarios/schema/yaml_node.hpp"
 
-/// A spot in one of a scenario's sources: source 0 is the file, source k the k-th --set. Lines and columns start at 1.
-struct Place {
-  int source = 0, line = 1, column = 1;
-  auto operator<=>(const Place&) const = default;
-};
-/// The file itself, where there is no text to point at.
-inline constexpr Place whole_file{0, 0, 0};
+namespace straggler {
 
 /// One thing that is wrong. It stays a value until it is printed, so that whoever knows better who is to blame can say so.
 struct Problem {
@@ -54,7 +48,8 @@ class Places {
  public:
   /// `sources`: the file as it was named, then the texts of the --sets.
   explicit Places(std::vector<std::string> sources);
-  void set(const std::string& path, Place place) { by_path_[path] = place; }
+  /// Of which values are places known from now on.
+  void set_root(std::shared_ptr<const YamlNode> root) { root_ = std::move(root); }
   /// Of `path`, or of the nearest path that holds it ("a.b" holds "a.b.c" and "a.b[0]"); the top of the file if there is none.
   Place find(std::string_view path) const;
   /// About `path`; about the whole source where that is empty. `text`: "what; remedy".
@@ -63,7 +58,7 @@ class Places {
 
  private:
   std::vector<std::string> sources_;
-  std::map<std::string, Place, std::less<>> by_path_;
+  std::shared_ptr<const YamlNode> root_;  // null: nothing is known
 };
 
 /// What is wrong so far, so that all of it can be told at once.

@@ -17,16 +17,6 @@ namespace straggler {
 
 namespace {
 
-void record_places(const YamlNode& node, const std::string& path, Places& places) {
-  places.set(path, node.place);
-  for (std::size_t i = 0; i < node.items.size(); ++i) {
-    if (node.type == YamlNode::Type::map)
-      record_places(node.items[i], path.empty() ? node.keys[i].name : path + "." + node.keys[i].name, places);
-    else
-      record_places(node.items[i], path + "[" + std::to_string(i) + "]", places);
-  }
-}
-
 void read_version(Section& top) {
   const YamlNode* version = top.require("straggler", "write 'straggler: 1', the version of the format");
   if (version == nullptr) return;
@@ -144,8 +134,9 @@ Scenario read(std::optional<YamlNode> root, const std::filesystem::path& file, c
               const ReadOptions& options, const std::shared_ptr<Places>& places, Problems& problems) {
   if (root && !is_of_another_kind(*root, FileKind::scenario, file, problems)) {
     for (std::size_t i = 0; i < sets.size(); ++i) apply_override(*root, sets[i], static_cast<int>(i) + 1, problems);
-    record_places(*root, "", *places);
-    Scenario scenario = read_tree(*root, file, options, problems);
+    const auto whole = std::make_shared<const YamlNode>(std::move(*root));
+    places->set_root(whole);
+    Scenario scenario = read_tree(*whole, file, options, problems);
     problems.raise();
     scenario.places = places;
     return scenario;

@@ -20,8 +20,6 @@ namespace straggler {
 /// folder if in a set. Throws ScenarioErrors with all that is wrong.
 Scenario read_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets = {}, const ReadOptions& options = {});
 
-struct YamlNode;
-
 /// The same for a text at hand, which is parsed once however often it is read with other sets.
 class ScenarioText {
  public:

@@ -9,22 +9,6 @@
 
 namespace straggler {
 
-/// Maps keep the order in which they were written; their keys are unique.
-struct YamlNode {
-  enum class Type { null, scalar, sequence, map } type = Type::null;
-  struct Key {
-    std::string name;
-    Place place;
-  };
-  Place place;
-  std::string text;             // scalar
-  bool quoted = false;          // scalar: written in quotes, so never a number
-  std::vector<Key> keys;        // map: one for each item
-  std::vector<YamlNode> items;  // sequence, map
-
-  const YamlNode* find(std::string_view key) const;
-};
-
 /// Limits that no honest scenario meets, and no hostile one passes.
 struct YamlLimits {
   static constexpr std::size_t bytes = std::size_t{1} << 20;

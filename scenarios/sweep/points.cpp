@@ -45,7 +45,8 @@ ScenarioText base_of(const Sweep& sweep) {
 }
 }  // namespace
 
-PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more) : sweep_(sweep), more_(std::move(more)), base_(base_of(sweep)) {}
+PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more)
+    : sweep_(sweep), more_(std::move(more)), base_(base_of(sweep)) {}
 
 Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
   std::vector<std::string> sets;

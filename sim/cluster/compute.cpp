@@ -25,20 +25,23 @@ std::int64_t add_ticks(std::int64_t a, std::int64_t b) {
   return a + b;
 }
 
-void require(bool good, const std::string& sentence) {
-  if (!good) throw std::invalid_argument(sentence);
+/// `sentence()` is only made where it is needed: a million workers are checked.
+template <class Sentence>
+void require(bool good, const Sentence& sentence) {
+  if (!good) throw std::invalid_argument(sentence());
 }
 
 void require_samples(std::int64_t samples) {
-  if (samples < 1) require(false, "a computation has " + std::to_string(samples) + " samples; it must have at least 1");
+  require(samples >= 1, [&] { return "a computation has " + std::to_string(samples) + " samples; it must have at least 1"; });
 }
 
 class AffineTime final : public ComputeTime {
  public:
   AffineTime(double overhead, double per_sample) : split_{overhead, per_sample} {
-    require(std::isfinite(overhead) && overhead >= 0, "affine: overhead is " + std::to_string(overhead) + " s; it must be at least 0");
+    require(std::isfinite(overhead) && overhead >= 0,
+            [&] { return "affine: overhead is " + std::to_string(overhead) + " s; it must be at least 0"; });
     require(std::isfinite(per_sample) && per_sample >= 0,
-            "affine: per_sample is " + std::to_string(per_sample) + " s; it must be at least 0");
+            [&] { return "affine: per_sample is " + std::to_string(per_sample) + " s; it must be at least 0"; });
   }
   Split at(std::int64_t samples) const override {
     require_samples(samples);
@@ -52,14 +55,16 @@ class AffineTime final : public ComputeTime {
 class TableTime final : public ComputeTime {
  public:
   TableTime(std::vector<std::pair<std::int64_t, double>> points, double launch) : points_(std::move(points)), launch_(launch) {
-    require(!points_.empty(), "table: there are no points; give at least one (batch size, seconds)");
-    require(std::isfinite(launch) && launch >= 0, "table: launch is " + std::to_string(launch) + " s; it must be at least 0");
+    require(!points_.empty(), [] { return "table: there are no points; give at least one (batch size, seconds)"; });
+    require(std::isfinite(launch) && launch >= 0,
+            [&] { return "table: launch is " + std::to_string(launch) + " s; it must be at least 0"; });
     std::int64_t before = 0;
     for (const auto& [size, seconds] : points_) {
-      const std::string where = "table: the point at batch size " + std::to_string(size);
-      require(size >= 1, where + ": sizes must be at least 1");
-      require(size > before, where + " follows one at " + std::to_string(before) + "; sizes must ascend");
-      require(std::isfinite(seconds) && seconds > 0, where + " has " + std::to_string(seconds) + " s; times must be above 0");
+      const auto where = [of = size] { return "table: the point at batch size " + std::to_string(of); };
+      require(size >= 1, [&] { return where() + ": sizes must be at least 1"; });
+      require(size > before, [&] { return where() + " follows one at " + std::to_string(before) + "; sizes must ascend"; });
+      require(std::isfinite(seconds) && seconds > 0,
+              [&, given = seconds] { return where() + " has " + std::to_string(given) + " s; times must be above 0"; });
       before = size;
     }
   }
@@ -107,13 +112,16 @@ WorkerCompute::WorkerCompute(const ComputeTime& time, double slowdown, std::uniq
       stream_(RandomStream::stream_key(seed, "worker/" + std::to_string(worker) + "/compute")),
       worker_(worker),
       unit_(quantum.unit) {
-  const std::string where = "worker " + std::to_string(worker) + ": ";
-  require(std::isfinite(slowdown) && slowdown > 0, where + "slowdown is " + std::to_string(slowdown) + "; it must be above 0");
+  const auto where = [&] { return "worker " + std::to_string(worker) + ": "; };
+  require(std::isfinite(slowdown) && slowdown > 0,
+          [&] { return where() + "slowdown is " + std::to_string(slowdown) + "; it must be above 0"; });
   if (quantum.unit == Quantum::Unit::samples)
-    require(quantum.samples >= 1, where + "jitter.every is " + std::to_string(quantum.samples) + " samples; it must be at least 1");
+    require(quantum.samples >= 1,
+            [&] { return where() + "jitter.every is " + std::to_string(quantum.samples) + " samples; it must be at least 1"; });
   if (quantum.unit == Quantum::Unit::time)
-    require(quantum.span > Time() && quantum.span <= Time::limit(),
-            where + "jitter.every is " + format_number(quantum.span.seconds()) + " s; it must be above 0, at most 100 days");
+    require(quantum.span > Time() && quantum.span <= Time::limit(), [&] {
+      return where() + "jitter.every is " + format_number(quantum.span.seconds()) + " s; it must be above 0, at most 100 days";
+    });
 }
 
 double WorkerCompute::factor(std::uint64_t quantum) {

@@ -33,7 +33,7 @@ nlohmann::json written(const TraceSampler& trace) {
 TEST_CASE("order.csv and choices.csv are streamed") {
   const ScratchFolder scratch;
   ResultFolder folder(request(scratch));
-  Recorder recorder(folder, false);
+  Recorder recorder(folder, true, false);
   recorder.contribution(1, Time::from_ticks(1'250'000'000'001), 3, 0, 64, 1, 32);
   recorder.contribution(18'446'744'073'709'551'615u, Time::limit(), 2'147'483'647, 9, 0, 0, 0);
   recorder.choice(2, 0);
@@ -52,7 +52,7 @@ TEST_CASE("order.csv and choices.csv are streamed") {
 TEST_CASE("rows survive many refills of the buffer") {
   const ScratchFolder scratch;
   ResultFolder folder(request(scratch));
-  Recorder recorder(folder, false);
+  Recorder recorder(folder, true, false);
   constexpr std::uint64_t rows = 50'000;
   std::string expected = "update,time_s,worker,read_version,batch,steps,samples\n";
   for (std::uint64_t i = 0; i < rows; ++i) {
@@ -67,7 +67,7 @@ TEST_CASE("rows survive many refills of the buffer") {
 TEST_CASE("a recorder whose disk is full says so without throwing into the simulation") {
   const ScratchFolder scratch;
   ResultFolder folder(request(scratch));
-  Recorder recorder(folder, false);
+  Recorder recorder(folder, true, false);
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);

@@ -124,4 +124,15 @@ void Arguments::print_help() const {
              command_.examples, command_.notes);
 }
 
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts{""};
+  for (const char c : text)
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  std::erase(parts, "");
+  return parts;
+}
+
 }  // namespace straggler::cli

@@ -75,4 +75,7 @@ class Arguments {
 
 std::string version_line();
 
+/// "a,b" as an option gives a list; nothing between commas is no entry.
+std::vector<std::string> split_at_commas(const std::string& text);
+
 }  // namespace straggler::cli

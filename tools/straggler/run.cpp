@@ -49,6 +49,9 @@ po::options_description run_options() {
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
+  add("keep", po::value<std::string>()->value_name("TABLES"),
+      "which of the large tables are written: order (with it choices.csv, which --replay reads), workers, links, staleness, separated by "
+      "commas; or all, or none (default: all)");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run: the same weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves what was computed so far beside the results, in DIR.checkpoint, so that --resume can go on from it: every so much wall-clock "
@@ -75,6 +78,26 @@ std::size_t memory_budget(const Arguments& arguments) {
   throw UsageError(fmt::format("--memory is {}; it must be between 1B and 1e9 GB", in_quotes(arguments.get<std::string>("memory"))));
 }
 
+KeptTables kept_tables(const Arguments& arguments) {
+  if (!arguments.has("keep")) return {};
+  const auto given = arguments.get<std::string>("keep");
+  if (given == "all") return {};
+  KeptTables kept{false, false, false, false};
+  if (given == "none") return kept;
+  const std::vector<std::pair<std::string, bool*>> tables = {
+      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}};
+  std::vector<std::string> names;
+  for (const auto& [name, keep] : tables) names.push_back(name);
+  for (const std::string& part : split_at_commas(given)) {
+    const auto table = std::find_if(tables.begin(), tables.end(), [&](const auto& each) { return each.first == part; });
+    if (table == tables.end())
+      throw UsageError(
+          fmt::format("--keep: {}; write some of them separated by commas, or all, or none", unknown_name("table", part, names)));
+    *table->second = true;
+  }
+  return kept;
+}
+
 RunOptions run_options(const Arguments& arguments) {
   RunOptions options;
   options.timing_only = arguments.flag("timing-only");
@@ -85,7 +108,9 @@ RunOptions run_options(const Arguments& arguments) {
   if (arguments.has("replay")) {
     options.replay = arguments.get<std::string>("replay");
     if (!fs::exists(*options.replay / "choices.csv"))
-      throw UsageError(fmt::format("--replay {}: there is no choices.csv; name the result folder of a run", options.replay->string()));
+      throw UsageError(
+          fmt::format("--replay {}: there is no choices.csv; name the result folder of a run (one with --keep needs order in it)",
+                      options.replay->string()));
   }
   return options;
 }
@@ -154,7 +179,7 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
 /// What the run needs and what it leaves, in the order in which things may be refused.
 class Run {
  public:
-  explicit Run(const Arguments& arguments) : options_(run_options(arguments)), common_(arguments.common()) {
+  explicit Run(const Arguments& arguments) : options_(run_options(arguments)), kept_(kept_tables(arguments)), common_(arguments.common()) {
     scenario_ = read_given_scenario(arguments);
     request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
     request_.scenario_name = scenario_.name;
@@ -176,11 +201,11 @@ class Run {
     catch_interrupts();
     ResultFolder folder(request_);
     Experiment experiment(scenario_, options_);
-    Recorder recorder(folder, options_.trace);
+    Recorder recorder(folder, kept_.order, options_.trace);
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
-    const RunRecord record = experiment.run(&recorder, &progress);
+    const RunRecord record = experiment.run(recorder.wanted() ? &recorder : nullptr, &progress);
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
     recorder.finish(folder, scenario_.name);
@@ -213,7 +238,7 @@ class Run {
   }
 
   void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
-    write_record(folder, record);
+    write_record(folder, record, kept_);
     write_file(folder, "scenario.yaml", write_scenario(scenario_));
     if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
     const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
@@ -243,6 +268,7 @@ class Run {
   std::unique_ptr<EvaluationFile> store_;
   DataCache data_;
   RunOptions options_;
+  KeptTables kept_;
   Common common_;
   Scenario scenario_;
   ResultFolder::Request request_;
@@ -261,6 +287,7 @@ const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes it
                           "  straggler run scenario.yaml\n"
                           "  straggler run scenario.yaml --out results/fast --set cluster.network.link.bandwidth=10Gbps --seed 2\n"
                           "  straggler run scenario.yaml --timing-only --trace\n"
+                          "  straggler run scenario.yaml --timing-only --keep none\n"
                           "  straggler run scenario.yaml --replay results/first --out results/again\n"
                           "  straggler run scenario.yaml --checkpoint-every 10min\n"
                           "  straggler run scenario.yaml --resume\n"

@@ -13,17 +13,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts{""};
-  for (const char c : text)
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  std::erase(parts, "");
-  return parts;
-}
-
 /// Beside its place first: it appears whole or not at all.
 void write_vectors(const WordVectors& vectors, const fs::path& path) {
   std::error_code error;

@@ -166,7 +166,7 @@ class RankRun {
     if (!mpi_.first()) return;
     RunCourse course = backend_->course();
     for (const Bytes& log : logs) course.logs.push_back(log_from(log));
-    Recorder sink(*folder_, false);
+    Recorder sink(*folder_, true, false);
     RunRecorder recorder(static_cast<std::size_t>(blueprint_->plan.workers), blueprint_->plan.epoch_samples, blueprint_->stop,
                          blueprint_->evaluation, executor_.get(), &sink, false);
     book(course, blueprint_->evaluation.every_time, recorder);
