@@ -53,9 +53,9 @@ void TraceSampler::write(OutFile& file, std::string_view name) const {
     put("\",\"ph\":\"X\",\"pid\":0,\"tid\":");
     at = write_count(at, span.worker);
     put(",\"ts\":");
-    at = write_decimal(at, span.start.ticks(), 6);
+    at = write_decimal<6>(at, span.start.ticks());
     put(",\"dur\":");
-    at = write_decimal(at, span.length.ticks(), 6);
+    at = write_decimal<6>(at, span.length.ticks());
     put("}");
     file.advance(at);
   }
