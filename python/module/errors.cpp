@@ -1,7 +1,7 @@
+#include "scenarios/schema/errors.hpp"
 #include "models/executor/executor.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/results/out_file.hpp"
-#include "scenarios/schema/errors.hpp"
 
 namespace straggler::python {
 

@@ -73,7 +73,8 @@ std::unique_ptr<Awaited> OperationObject::take() {
 void OperationObject::begin() {
   if (!life_) throw std::runtime_error("this operation is over");
   if (!may_begin_)
-    throw std::invalid_argument("this operation cannot be in flight; gradients, sends, timers, collectives and receives from a given rank can");
+    throw std::invalid_argument(
+        "this operation cannot be in flight; gradients, sends, timers, collectives and receives from a given rank can");
   begun_ = true;
   awaited(*life_).operation()->begin();
 }
@@ -109,6 +110,7 @@ Life::~Life() {
   PyErr_Fetch(&type, &value, &trace);
   if (object_) object_.get().cast<NodeObject&>().end();
   while (Linked* const next = operations_.next()) static_cast<OperationObject&>(*next).drop();
+  scope_->clean_up();
   current_ = Kept();
   if (generator_) {
     // GeneratorExit, where it waits; what it does then cannot reach the node any more.
@@ -173,8 +175,7 @@ std::unique_ptr<OperationObject> first_of_two(const py::object& a, const py::obj
   if (second.begun()) throw std::invalid_argument("the second operation has begun; only the first one may, in first_of_in_flight");
   Kept in_flight = keeps_first ? Kept(a) : Kept();
   std::unique_ptr<Awaited> own = keeps_first ? nullptr : first.take();
-  return std::make_unique<OperationObject>(*life,
-                                           std::make_unique<AwaitedFirst>(std::move(in_flight), std::move(own), one, second.take()));
+  return std::make_unique<OperationObject>(*life, std::make_unique<AwaitedFirst>(std::move(in_flight), std::move(own), one, second.take()));
 }
 
 Process drive(Node& node, std::shared_ptr<Scope> scope, Life::Role role) {
@@ -192,11 +193,13 @@ Process drive(Node& node, std::shared_ptr<Scope> scope, Life::Role role) {
 
 void define_operations(py::module_& module) {
   operation_type = py::class_<OperationObject>(module, "Operation", "What a generator yields to wait for it. Awaited once.").release();
-  module.def("first_of", [](const py::object& a, const py::object& b) { return first_of_two(a, b, false); }, py::arg("a"), py::arg("b"),
-             "Waits for whichever of two operations is first, and gives up the other: (0, result of a) or (1, result of b). The second "
-             "one wins ties: put what interrupts there.");
-  module.def("first_of_in_flight", [](const py::object& a, const py::object& b) { return first_of_two(a, b, true); }, py::arg("begun"),
-             py::arg("b"), "The same, where the first one has begun (node.begin) and stays in flight if it loses.");
+  module.def(
+      "first_of", [](const py::object& a, const py::object& b) { return first_of_two(a, b, false); }, py::arg("a"), py::arg("b"),
+      "Waits for whichever of two operations is first, and gives up the other: (0, result of a) or (1, result of b). The second "
+      "one wins ties: put what interrupts there.");
+  module.def(
+      "first_of_in_flight", [](const py::object& a, const py::object& b) { return first_of_two(a, b, true); }, py::arg("begun"),
+      py::arg("b"), "The same, where the first one has begun (node.begin) and stays in flight if it loses.");
 }
 
 }  // namespace straggler::python

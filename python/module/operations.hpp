@@ -12,28 +12,6 @@ namespace straggler::python {
 
 class Life;
 
-/// What a subroutine of several operations has come to.
-class SubroutineValue {
- public:
-  virtual ~SubroutineValue() = default;
-  virtual py::object to_python(Scope& scope) = 0;
-};
-using Subroutine = Task<std::unique_ptr<SubroutineValue>>;
-
-/// One thing to wait for: an operation, the first of two, or a subroutine.
-class Awaited {
- public:
-  virtual ~Awaited() = default;
-  virtual bool await_ready() { return false; }
-  virtual bool await_suspend(std::coroutine_handle<> waiter) = 0;
-  /// Once, when it is over; with the lock held.
-  virtual py::object result(Scope& scope) = 0;
-  /// Null: it is none, or cannot be part of something else.
-  virtual Operation* operation() { return nullptr; }
-  virtual Subroutine* subroutine() { return nullptr; }
-  virtual void subroutine_over(std::unique_ptr<SubroutineValue>) {}
-};
-
 template <class T>
 class AwaitedOperation final : public Awaited {
  public:
@@ -123,9 +101,9 @@ class Life {
   PyObject* refuse(py::handle yielded);
   Node& node_;
   std::shared_ptr<Scope> scope_;
-  Kept object_;     // the node, as Python sees it
+  Kept object_;  // the node, as Python sees it
   Kept generator_;
-  Kept current_;    // the operation that is being awaited
+  Kept current_;       // the operation that is being awaited
   Linked operations_;  // head
 };
 

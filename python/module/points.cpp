@@ -1,11 +1,6 @@
 // Sweeps, searches and races: many runs on threads of the pool.
 #include <pybind11/stl.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "models/kernels/kernels.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/race/race_run.hpp"
@@ -43,39 +38,13 @@ class Points {
   SweepState& state() { return state_; }
   const std::string& kernels() const { return options_.worker.kernels; }
 
-  /// Runs `body` on a thread of its own, while this one heeds Ctrl-C. Called and left with the lock held. Throws what `body` throws.
   template <class Body>
   void run(const Body& body) {
-    std::exception_ptr failure;
-    {
-      const py::gil_scoped_release released;
-      bool over = false;
-      std::condition_variable changed;
-      std::thread thread([&] {
-        std::exception_ptr thrown;
-        try {
-          body();
-        } catch (...) {
-          thrown = std::current_exception();
-        }
-        const std::lock_guard lock(mutex_);
-        failure = thrown;
-        over = true;
-        changed.notify_one();
-      });
-      std::unique_lock lock(mutex_);
-      while (!over) {
-        changed.wait_for(lock, std::chrono::milliseconds(50));
-        const SweepProgress now = progress_;
-        lock.unlock();
-        if (watch_.look([&] { return py::make_tuple(now.finished, now.points, now.running, now.failed); })) stop_ = true;
-        lock.lock();
-      }
-      lock.unlock();
-      thread.join();
-    }
-    watch_.raise();
-    if (failure) std::rethrow_exception(failure);
+    const auto told = [this] {
+      const std::lock_guard lock(mutex_);
+      return py::make_tuple(progress_.finished, progress_.points, progress_.running, progress_.failed);
+    };
+    run_beside(watch_, stop_, told, body);
   }
 
  private:
@@ -206,9 +175,10 @@ py::dict race(const std::string& file, const py::dict& how, const py::object& te
 void define_points(py::module_& module) {
   module.def("sweep", &sweep, py::arg("file"), py::arg("how"), py::arg("tell"));
   module.def("race", &race, py::arg("file"), py::arg("how"), py::arg("tell"));
-  module.def("write_files", [](const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) {
-    write_whole_files(folder, files);
-  }, py::arg("folder"), py::arg("files"));
+  module.def(
+      "write_files",
+      [](const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) { write_whole_files(folder, files); },
+      py::arg("folder"), py::arg("files"));
 }
 
 }  // namespace straggler::python

@@ -30,7 +30,8 @@ Source source_of(const py::dict& given) {
 }
 
 Scenario read(const Source& source) {
-  Scenario scenario = source.path.empty() ? read_scenario_text(source.text, source.name, source.sets) : read_scenario(source.path, source.sets);
+  Scenario scenario =
+      source.path.empty() ? read_scenario_text(source.text, source.name, source.sets) : read_scenario(source.path, source.sets);
   if (source.seed) scenario.seed = *source.seed;
   return scenario;
 }
@@ -91,12 +92,10 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   ResultFolder::Request request;
   request.out = how["out"].cast<std::string>();
   request.force = how["force"].cast<bool>();
-  RunFiles files;
-  files.timing_only = options.timing_only;
-  files.threads = options.threads;
-  files.page = how["page"].cast<bool>();
+  const auto page = how["page"].cast<bool>();
   Watch watch(tell);
   RunRecord record;
+  double wall_seconds = 0;
   std::vector<TensorInfo> tensors;
   std::vector<float> weights;
   {
@@ -110,9 +109,9 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     PythonProgress progress(watch, recorder);
     const auto start = std::chrono::steady_clock::now();
     record = experiment.run(&recorder, &progress);
-    files.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     recorder.finish(folder, scenario.name);
-    write_run(folder, scenario, experiment, record, files);
+    write_run_files(folder, scenario, options, experiment, record, {}, wall_seconds, page);
     folder.commit();
     if (!options.timing_only) {
       tensors = experiment.tensors();
@@ -123,7 +122,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   py::dict out;
   out["warnings"] = record.warnings;
   out["weights"] = options.timing_only ? py::object(py::none()) : py::object(weights_of(tensors, weights));
-  out["wall_seconds"] = files.wall_seconds;
+  out["wall_seconds"] = wall_seconds;
   return out;
 }
 
@@ -156,16 +155,22 @@ py::dict compare_folders(const std::vector<std::string>& folders) {
 void define_runs(py::module_& module) {
   module.def("run", &run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("compare", &compare_folders, py::arg("folders"));
-  module.def("run_page", [](const std::string& folder) {
-    const RegistryInUse in_use;
-    const py::gil_scoped_release released;
-    return run_page(folder);
-  }, py::arg("folder"));
-  module.def("compare_page", [](const std::vector<std::string>& folders, const std::string& beside) {
-    const RegistryInUse in_use;
-    const py::gil_scoped_release released;
-    return compare_page(comparison_of(folders), beside);
-  }, py::arg("folders"), py::arg("beside"));
+  module.def(
+      "run_page",
+      [](const std::string& folder) {
+        const RegistryInUse in_use;
+        const py::gil_scoped_release released;
+        return run_page(folder);
+      },
+      py::arg("folder"));
+  module.def(
+      "compare_page",
+      [](const std::vector<std::string>& folders, const std::string& beside) {
+        const RegistryInUse in_use;
+        const py::gil_scoped_release released;
+        return compare_page(comparison_of(folders), beside);
+      },
+      py::arg("folders"), py::arg("beside"));
 }
 
 }  // namespace straggler::python

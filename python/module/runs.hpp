@@ -1,8 +1,12 @@
 // Runs of scenarios, checks, tables: what a session in Python asks for.
 #pragma once
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "python/module/schemes.hpp"
 #include "scenarios/experiment/experiment.hpp"
@@ -54,7 +58,42 @@ class Watch {
   std::chrono::steady_clock::time_point next_look_{}, next_tell_{};
 };
 
+/// Runs `body` on a thread of its own, while this one heeds Ctrl-C: then `stop` is true, and `body` is to end soon. `arguments()` makes
+/// what the watch tells. Called and left with the lock held. Throws what stopped it, or what `body` throws.
+template <class Arguments, class Body>
+void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& arguments, const Body& body) {
+  std::exception_ptr failure;
+  {
+    const py::gil_scoped_release released;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+    std::thread thread([&] {
+      std::exception_ptr thrown;
+      try {
+        body();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      failure = thrown;
+      over = true;
+      changed.notify_one();
+    });
+    for (std::unique_lock lock(mutex); !over;) {
+      changed.wait_for(lock, std::chrono::milliseconds(50));
+      lock.unlock();
+      if (watch.look(arguments)) stop = true;
+      lock.lock();
+    }
+    thread.join();
+  }
+  watch.raise();
+  if (failure) std::rethrow_exception(failure);
+}
+
 void define_runs(py::module_& module);
+void define_checks(py::module_& module);
 void define_points(py::module_& module);
 void define_errors(py::module_& module);
 

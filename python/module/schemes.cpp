@@ -84,11 +84,12 @@ class Spec {
   std::string text(const char* name) const { return has(name) ? get(name).cast<std::string>() : std::string(); }
   bool flag(const char* name, bool fallback) const { return has(name) ? get(name).cast<bool>() : fallback; }
 
-  /// convert(what the author's function returns, or the value). Called where nobody holds the lock.
+  /// convert(what the author's function returns, or the value, which is tried at once). Called where nobody holds the lock.
   template <class Convert>
   auto setting(const char* name, Convert convert) const {
     auto kept = std::make_shared<const Kept>(get(name));
     const bool calls = PyCallable_Check(kept->get().ptr()) != 0;
+    if (!calls) convert(py::reinterpret_borrow<py::object>(kept->get()));
     return [kept, calls, convert](const Parameters& parameters) {
       const Gil gil;
       py::object what = py::reinterpret_borrow<py::object>(kept->get());
@@ -131,9 +132,16 @@ Versions versions_named(const std::string& name) {
 }
 
 ValueType type_named(const std::string& name) {
-  return named({ValueType::count, ValueType::number, ValueType::fraction, ValueType::time, ValueType::bytes, ValueType::rate, ValueType::flops,
-                ValueType::boolean, ValueType::choice, ValueType::counts, ValueType::text},
-               name, "a parameter's type");
+  static const std::vector<std::pair<std::string, ValueType>> types = {
+      {"count", ValueType::count},   {"number", ValueType::number}, {"fraction", ValueType::fraction}, {"time", ValueType::time},
+      {"bytes", ValueType::bytes},   {"rate", ValueType::rate},     {"flops", ValueType::flops},       {"boolean", ValueType::boolean},
+      {"choice", ValueType::choice}, {"counts", ValueType::counts}, {"text", ValueType::text}};
+  std::string known;
+  for (const auto& [each, type] : types) {
+    if (each == name) return type;
+    known += (known.empty() ? "" : ", ") + each;
+  }
+  throw std::invalid_argument("a parameter's type is '" + name + "'; known: " + known);
 }
 
 Parameter parameter_of(const py::dict& given) {
@@ -171,7 +179,10 @@ std::optional<double> updates_of(const std::string& rule, const TrainingPlan& pl
 constexpr std::size_t python_bytes = 2'600;
 
 SchemeEntry entry_of(const Spec& spec, const Shared& type) {
-  SchemeEntry entry{.name = spec.text("name"), .summary = spec.text("summary"), .reference = spec.text("reference")};
+  SchemeEntry entry;
+  entry.name = spec.text("name");
+  entry.summary = spec.text("summary");
+  entry.reference = spec.text("reference");
   entry.family = family_choice.find(spec.text("family")).value();
   entry.rule = spec.text("rule");
   entry.paragraph = spec.text("summary");

@@ -2,8 +2,6 @@
 
 #include <stdexcept>
 
-#include "python/module/operations.hpp"
-
 namespace straggler::python {
 
 HeldBase::HeldBase(Scope& scope, Drop drop) : scope_(&scope), drop_(drop) { link(scope.objects_); }
@@ -79,8 +77,10 @@ void define_messages(py::module_& module) {
   payload_types().notice = py::class_<MembershipNotice>(module, "MembershipNotice", "Who is in has changed.").release();
   payload_types().token =
       py::class_<TokenObject>(module, "Token", "A control word from one node to another, with bytes: a message like others.")
-          .def(py::init([](std::uint32_t number, std::uint32_t bytes) { return TokenObject{{number, bytes}}; }), py::arg("number") = 0,
-               py::arg("bytes") = 8)
+          .def(py::init([](std::uint32_t number, std::uint32_t bytes) {
+                 return TokenObject{{number, bytes}};
+               }),
+               py::arg("number") = 0, py::arg("bytes") = 8)
           .def_property_readonly("number", [](const TokenObject& token) { return token.token.number; })
           .def_property_readonly("bytes", [](const TokenObject& token) { return token.token.bytes; })
           .def_property_readonly("sender", [](const TokenObject& token) { return sender_of(token.sender); })
@@ -108,38 +108,48 @@ void define_messages(py::module_& module) {
 void define_vectors(py::module_& module) {
   payload_types().weights =
       py::class_<WeightsObject>(module, "Weights", "Model parameters: a name of what is to be computed, not the numbers.")
-          .def_property_readonly("version", [](const WeightsObject& weights) { return weights.value()->version; },
-                                 "The published version that they derive from.")
-          .def_property_readonly("progress", [](const WeightsObject& weights) { return weights.value()->progress; },
-                                 "Samples counted in that version; schedules read it.")
+          .def_property_readonly(
+              "version", [](const WeightsObject& weights) { return weights.value()->version; },
+              "The published version that they derive from.")
+          .def_property_readonly(
+              "progress", [](const WeightsObject& weights) { return weights.value()->progress; },
+              "Samples counted in that version; schedules read it.")
           .def_property_readonly("local_samples", [](const WeightsObject& weights) { return weights.value()->local_samples; })
-          .def_property_readonly("contributions", [](const WeightsObject& weights) { return contributions(weights.value()->made()); },
-                                 "What has gone into them since that version and is not published.")
-          .def_property_readonly("value", [](const WeightsObject& weights) { return to_python(weights.scope(), Handle(weights.value()->value)); })
-          .def_property_readonly("key", [](const WeightsObject& weights) { return weights.value()->value.key().text(); },
-                                 "128 bits that name the value: equal keys are equal numbers.")
-          .def_property_readonly("sender", [](const WeightsObject& weights) { return sender_of(weights.sender); },
-                                 "Who sent them; None if they were not received.")
-          .def("__repr__", [](const WeightsObject& weights) {
-            if (!weights.alive()) return std::string("<straggler.Weights of a run that is over>");
-            return "<straggler.Weights of version " + std::to_string(weights.value()->version) + ">";
-          })
+          .def_property_readonly(
+              "contributions", [](const WeightsObject& weights) { return contributions(weights.value()->made()); },
+              "What has gone into them since that version and is not published.")
+          .def_property_readonly("value",
+                                 [](const WeightsObject& weights) { return to_python(weights.scope(), Handle(weights.value()->value)); })
+          .def_property_readonly(
+              "key", [](const WeightsObject& weights) { return weights.value()->value.key().text(); },
+              "128 bits that name the value: equal keys are equal numbers.")
+          .def_property_readonly(
+              "sender", [](const WeightsObject& weights) { return sender_of(weights.sender); },
+              "Who sent them; None if they were not received.")
+          .def("__repr__",
+               [](const WeightsObject& weights) {
+                 if (!weights.alive()) return std::string("<straggler.Weights of a run that is over>");
+                 return "<straggler.Weights of version " + std::to_string(weights.value()->version) + ">";
+               })
           .release();
   payload_types().gradient =
       py::class_<GradientObject>(module, "Gradient", "A gradient, or the mean or sum of several: a name, not the numbers.")
-          .def_property_readonly("version", [](const GradientObject& gradient) { return gradient.value()->version(); },
-                                 "Of the weights that it was taken at.")
+          .def_property_readonly(
+              "version", [](const GradientObject& gradient) { return gradient.value()->version(); }, "Of the weights that it was taken at.")
           .def_property_readonly("samples", [](const GradientObject& gradient) { return gradient.value()->samples(); })
           .def_property_readonly("contributions", [](const GradientObject& gradient) { return contributions(gradient.value()->made()); })
-          .def_property_readonly("weights", [](const GradientObject& gradient) { return to_python(gradient.scope(), Weights(gradient.value()->at)); },
-                                 "The weights that it was taken at.")
-          .def_property_readonly("value", [](const GradientObject& gradient) { return to_python(gradient.scope(), Handle(gradient.value()->value())); })
+          .def_property_readonly(
+              "weights", [](const GradientObject& gradient) { return to_python(gradient.scope(), Weights(gradient.value()->at)); },
+              "The weights that it was taken at.")
+          .def_property_readonly(
+              "value", [](const GradientObject& gradient) { return to_python(gradient.scope(), Handle(gradient.value()->value())); })
           .def_property_readonly("key", [](const GradientObject& gradient) { return gradient.value()->value().key().text(); })
           .def_property_readonly("sender", [](const GradientObject& gradient) { return sender_of(gradient.sender); })
-          .def("__repr__", [](const GradientObject& gradient) {
-            if (!gradient.alive()) return std::string("<straggler.Gradient of a run that is over>");
-            return "<straggler.Gradient at version " + std::to_string(gradient.value()->version()) + ">";
-          })
+          .def("__repr__",
+               [](const GradientObject& gradient) {
+                 if (!gradient.alive()) return std::string("<straggler.Gradient of a run that is over>");
+                 return "<straggler.Gradient at version " + std::to_string(gradient.value()->version()) + ">";
+               })
           .release();
   py::class_<VectorObject>(module, "Vector", "A vector as long as the weights that is no payload of its own: a control variate.")
       .def_property_readonly("key", [](const VectorObject& vector) { return vector.value().key().text(); });

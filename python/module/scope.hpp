@@ -14,13 +14,12 @@
 #include <variant>
 #include <vector>
 
-#include "python/module/gil.hpp"
+#include "python/module/awaited.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler::python {
 
 class Scope;
-class Awaited;
 
 /// A member of a list of objects that end together.
 class Linked {

@@ -7,8 +7,10 @@ time.
 
 Times are seconds of simulated time, sizes are bytes. docs/python.md goes from here to a scheme of your own."""
 from ._errors import DataError, Error, MemoryBudgetExceeded, Problem, ResultsError, RunFailed, ScenarioError
+from ._points import Check, Explained, Race, Sweep, check, explain, list, race, sweep
 from ._run import Comparison, Run, compare, run
+from ._rules import optimizer, rule
 from ._schemes import Parameter, scheme
-from ._straggler import (Batch, Contribution, Fragment, Gradient, MembershipNotice, Node, Operation, Optimizer, Peer, Signal, Token, Vector,
+from ._straggler import (Batch, Contribution, Fragment, Gradient, MembershipNotice, Node, Operation, Optimizer, Peer, Random, Rule, Signal, Token, Vector,
                          Weights, first_of, first_of_in_flight)
 from ._straggler import version as __version__

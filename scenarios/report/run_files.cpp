@@ -6,15 +6,16 @@
 
 namespace straggler {
 
-void write_run(const ResultFolder& folder, const Scenario& scenario, const Experiment& experiment, const RunRecord& record,
-               const RunFiles& files) {
-  write_record(folder, record, files.kept);
+void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
+                     const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page) {
+  write_record(folder, record, kept);
   write_file(folder, "scenario.yaml", write_scenario(scenario));
-  if (!files.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
-  RunInfo info{files.wall_seconds, record.events, files.threads ? files.threads : this_machine().cores, experiment.kernels()};
+  if (!options.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
+  const unsigned threads = options.threads ? options.threads : this_machine().cores;
+  RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
   write_file(folder, "run.json", run_json(info));
-  if (files.page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
+  if (page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
 }
 
 }  // namespace straggler

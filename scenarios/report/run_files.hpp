@@ -1,20 +1,14 @@
-// All files of a run's folder but those that Recorder streams.
+// Everything that a run leaves in its folder, beside what was streamed while it went on.
 #pragma once
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/run_options.hpp"
+#include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/results.hpp"
 
 namespace straggler {
 
-struct RunFiles {
-  KeptTables kept;
-  bool timing_only = false;  // there are no weights
-  unsigned threads = 0;      // that the math had; 0: all cores
-  double wall_seconds = 0;
-  bool page = true;  // report.html
-};
-
-/// Into the folder, which is to be committed afterwards. Throws ResultsError.
-void write_run(const ResultFolder& folder, const Scenario& scenario, const Experiment& experiment, const RunRecord& record,
-               const RunFiles& files);
+/// Tables, the scenario, the weights (with math), run.json and the page, if it is wanted. `options`: those of the run. Throws ResultsError.
+void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
+                     const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page = true);
 
 }  // namespace straggler

@@ -76,6 +76,7 @@ void Simulation::remove(WaitingPlace& place) {
 
 bool Simulation::run(Time until) {
   stopped_ = false;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));  // of a process that was started at once
   while (!stopped_) {
     const Time event = queue_.next();
     Time flow = Time::never();

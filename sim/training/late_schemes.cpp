@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/base/late_entry.hpp"
+
 namespace straggler {
 
 namespace {
@@ -24,15 +26,10 @@ LateCodes& late_codes() {
 void register_late(SchemeEntry entry, std::string code) {
   LateCodes& codes = late_codes();
   const std::lock_guard lock(codes.mutex);
-  Registry<SchemeEntry>& registry = Registry<SchemeEntry>::instance();
-  if (registry.find(entry.name) && !codes.by_scheme.contains(entry.name))
+  if (Registry<SchemeEntry>::instance().find(entry.name) && !codes.by_scheme.contains(entry.name))
     throw std::invalid_argument("there is a scheme '" + entry.name + "' already; choose another name");
   const std::string name = entry.name;
-  Registry<SchemeEntry> others;
-  for (const SchemeEntry& each : registry.entries())
-    if (each.name != name) others.add(each);
-  others.add(std::move(entry));
-  registry = std::move(others);
+  register_or_replace(std::move(entry));
   codes.by_scheme[name] = std::move(code);
 }
 

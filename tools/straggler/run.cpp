@@ -208,7 +208,7 @@ class Run {
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
     recorder.finish(folder, scenario_.name);
-    write_run(folder, scenario_, experiment, record, {kept_, options_.timing_only, options_.threads, wall_seconds});
+    write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
     folder.commit();
     results_are_in(folder.out());
     if (options_.checkpoint) finish_checkpoint(record.outcome);
