@@ -58,10 +58,6 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
     return entry->bytes(scalars, {end - begin, within});
   };
   compression->of_weights = !scheme_entry->sends_gradients(of_scheme);
-  if (compression->factors && compression->of_weights && exchange == Exchange::all_reduce)
-    throw_error(scenario, "training.compression",
-                scheme_entry->name + " all-reduces weights, of whose differences the factors of " + kind.name +
-                    " have no common mean; take a scheme that exchanges gradients or has a server, or another compression");
   // An all-reduce has no answers, and gossip has none.
   compression->answers =
       compresses_answers(parameters) && (exchange == Exchange::server || (exchange == Exchange::peers && !compression->of_weights));

@@ -304,18 +304,20 @@ class AllReduceOperation final : public CollectiveOperation {
  public:
   AllReduceOperation(Participant& owner, T mine, RankGroup among = nullptr)
       : CollectiveOperation(owner, Kind::all_reduce, Payload(std::move(mine)), std::move(among)) {
-    if constexpr (std::is_same_v<T, Gradient>) brought_ = std::get<Gradient>(payload)->value();
+    if constexpr (std::is_same_v<T, Gradient>)
+      brought_ = std::get<Gradient>(payload)->value();
+    else if (const WeightsDifference* const difference = std::get<Weights>(payload)->difference())
+      brought_ = difference->change;
   }
   T await_resume() {
     if (!group()) node().reduction_taken();
     T mean = std::get<T>(std::move(payload));
-    if constexpr (std::is_same_v<T, Weights>) node().averaged(mean, group());
-    if constexpr (std::is_same_v<T, Gradient>) node().averaged(mean, brought_, group());
+    node().averaged(mean, brought_, group());
     return mean;
   }
 
  private:
-  Handle brought_;  // of a gradient
+  Handle brought_;  // a gradient, or the difference of weights; empty: weights that travel whole
 };
 
 class AllGatherOperationBase : public CollectiveOperation {

@@ -167,6 +167,7 @@ struct WeightsState : pool::Pooled {
     Fragment fragment;
     std::shared_ptr<PushWeight> push_weight;              // that travels with them; null: none
     std::shared_ptr<const WeightsDifference> difference;  // null: whole
+    std::shared_ptr<const LowRank> product;               // of the factors by which an all-reduce moved them; null: no factors
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
@@ -339,6 +340,15 @@ constexpr std::size_t payload_kind() {
 
 /// How the payload's vector travels if it is compressed; null: it is not.
 const CompressedForm* compressed_form(const Payload& payload);
+
+/// A vector that travels compressed: a gradient, or by how much weights differ from their base.
+struct CompressedVector {
+  Handle value;
+  const CompressedForm* form;  // part of the payload
+};
+/// The payload is compressed and outlives the result.
+CompressedVector compressed_vector(const Gradient& gradient);
+CompressedVector compressed_vector(const Weights& weights);
 
 /// Who made what a worker sent; nobody for what is no contribution.
 Contributions made_of(const Payload& payload);
