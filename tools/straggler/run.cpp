@@ -208,7 +208,7 @@ class Run {
     const RunRecord record = experiment.run(recorder.wanted() ? &recorder : nullptr, &progress);
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
-    recorder.finish(folder, scenario_.name);
+    recorder.finish(folder, scenario_.name, &record);
     write(folder, experiment, record, wall_seconds);
     folder.commit();
     results_are_in(folder.out());
