@@ -395,7 +395,7 @@ Explanation Experiment::explain() const {
   out.message_bytes = blueprint.model_bytes;
   if (blueprint.compression) {
     out.compression = blueprint.compressor->name;
-    out.compressed_bytes = blueprint.compression->bytes;
+    out.compressed_bytes = blueprint.message_bytes_compressed();
     out.compresses_answers = blueprint.compression->answers;
     if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
   }

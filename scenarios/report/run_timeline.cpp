@@ -20,7 +20,7 @@ constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
 constexpr std::uint64_t most_pulses = 40'000;  // about 600,000 events, less than a second
 
 /// When each version was published.
-class UpdateTimes final : public RecordSink {
+class PublishingTimes final : public RecordSink {
  public:
   const std::vector<Time>& times() const { return times_; }  // [version - 1]
   std::uint64_t contributions() const { return contributions_; }
@@ -192,7 +192,7 @@ struct Drawn {
 };
 
 /// The second pass: all lanes and stretches are known.
-Drawn second_pass(const Scenario& scenario, const Pass& first, const UpdateTimes& updates, Time end, bool cut, std::function<bool()> stop) {
+Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingTimes& updates, Time end, bool cut, std::function<bool()> stop) {
   const std::vector<Time>& times = updates.times();
   const double each =
       std::max(1.0, static_cast<double>(updates.contributions()) / static_cast<double>(std::max<std::size_t>(1, times.size())));
@@ -226,7 +226,7 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   if (!(run.seconds > 0) || run.updates == 0) return {{}, "There is no timeline of a run without an update."};
   try {
     const Time end = Time::from_seconds(run.seconds);
-    UpdateTimes updates;
+    PublishingTimes updates;
     const Pass first = simulate(scenario, updates, false, end, after(most_pulses));
     FinishedRun known = run;
     if (first.cut) {
@@ -243,7 +243,7 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
 
 TimelinePreview preview_timeline(const Scenario& scenario, double seconds, const std::function<bool()>& stop) {
   const Time end = Time::from_seconds(seconds);
-  UpdateTimes updates;
+  PublishingTimes updates;
   const Pass first = simulate(scenario, updates, false, end, stop);
   const Time reached = updates.times().empty() ? first.record.end : std::min(end, updates.times().back());
   Drawn drawn = second_pass(scenario, first, updates, reached, false, [] { return false; });

@@ -240,6 +240,8 @@ RunResult read_run_result(const fs::path& folder) {
   run.staleness_mean = summary.number_or_null("staleness_mean");
   run.staleness_max = summary.number_or_null("staleness_max");
   run.summary = summary.fields();
+  if (std::ranges::any_of(run.summary, [](const SummaryField& field) { return field.key == "compression_ratio"; }))
+    run.compression_ratio = summary.number_or_null("compression_ratio");
   run.thresholds = read_thresholds(folder / "thresholds.csv");
   add_target(summary, run);
   add_workload(run);

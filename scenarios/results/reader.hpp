@@ -30,6 +30,7 @@ struct RunResult {
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
+  std::optional<double> compression_ratio;  // none: nothing was compressed
   std::string waited_for;                   // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
   std::vector<SummaryField> summary;        // all of summary.json, in its order
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them

@@ -50,7 +50,7 @@ void Recorder::choice(Rank process, std::int32_t choice) {
     char* at = files_->choices.row();
     at = write_count(at, index_of(process));
     *at++ = ',';
-    at = write_decimal(at, choice, 0);
+    at = write_decimal<0>(at, choice);
     *at++ = '\n';
     files_->choices.advance(at);
   } catch (const ResultsError&) {

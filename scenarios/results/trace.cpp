@@ -47,7 +47,7 @@ class Event {
     put(",\"");
     put(key);
     put("\":");
-    at_ = write_decimal(at_, time.ticks(), 6);
+    at_ = write_decimal<6>(at_, time.ticks());
     return *this;
   }
   Event& raw(std::string_view text) {

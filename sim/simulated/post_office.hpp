@@ -87,6 +87,10 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
+  /// True: whatever is sent is one flow to a worker that is in, and handled in no time.
+  bool is_plain() const;
+  void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
+  void let_flow(Delivery& delivery, std::uint64_t bytes);
   /// Made when it is first asked for.
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
   /// Into its mailbox, which an idle worker opens now.
@@ -119,6 +123,7 @@ class PostOffice {
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
   // Among many workers everything that belongs to one is out of the cache when its turn comes: it is fetched some events ahead.
+  static constexpr Rank many = 256;
   void prefetch_worker(Rank rank) noexcept;
   void prefetch_waiter(Rank rank) noexcept;
   void prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept;
@@ -126,10 +131,13 @@ class PostOffice {
   World& world_;
   Books& books_;
   Workers& workers_;
+  RecordSink* const trace_;  // told of every message; null: nobody wants to know
   WireBytes wire_bytes_;
   Processors processors_;
   Coding coding_;
   SignalBoard signals_;
+  const bool plain_;
+  const bool many_workers_;  // more than a cache holds
   StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
   InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know
   Carriage carriage_;                            // scratch

@@ -5,7 +5,9 @@
 namespace straggler {
 
 Processors::Processors(const World& world)
-    : world_(world), server_may_be_held_(world.cluster.serial_per_epoch > Time()), codes_(world.cluster.coding_costs()) {
+    : world_(world),
+      server_may_be_held_(world.cluster.serial_per_epoch > Time()),
+      codes_(world.cluster.coding_costs()) {
   const SimulatedCluster& cluster = world.cluster;
   const bool workers_too = cluster.per_message > Time() || cluster.handling_seconds_per_byte > 0 || codes_;
   free_.resize(workers_too ? index_of(world.workers + cluster.aggregators) + 1 : index_of(cluster.aggregators) + 1);

@@ -21,6 +21,12 @@ class Processors {
     return handling(rank) > Time() || seconds_per_byte(rank) > 0 ||
            ((codes_ || (server_may_be_held_ && !world_.is_worker(rank))) && free_[place_of(rank)] > world_.now());
   }
+  /// True: no message ever takes or waits for anybody's processor.
+  bool free() const {
+    const SimulatedCluster& cluster = world_.cluster;
+    return !codes_ && !server_may_be_held_ && cluster.per_message == Time() && cluster.handling_seconds_per_byte == 0 &&
+           (cluster.free_servers || cluster.server_per_message == Time());
+  }
   /// The moment at which the rank's processor has handled a message of this many bytes too, and encoded or decoded it for so long.
   Time handled(Rank rank, std::uint64_t bytes, Time coding = Time());
   /// From when it can handle one more message.
