@@ -68,6 +68,16 @@ class Table {
     return out;
   }
 
+  std::vector<std::vector<std::string>> cells() const {
+    std::vector<std::vector<std::string>> all{{"run"}};
+    for (const Row& row : rows_) all.front().push_back(row.label);
+    for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
+      all.push_back({comparison_.labels[run]});
+      for (const Row& row : rows_) all.back().push_back(row.cells[run]);
+    }
+    return all;
+  }
+
  private:
   template <class Cell>
   void add(std::string label, Cell cell) {
@@ -145,5 +155,7 @@ class Table {
 }  // namespace
 
 std::string comparison_table(const Comparison& comparison, std::size_t width) { return Table(comparison).text(width); }
+
+std::vector<std::vector<std::string>> comparison_cells(const Comparison& comparison) { return Table(comparison).cells(); }
 
 }  // namespace straggler

@@ -43,6 +43,9 @@ std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
 
+/// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
+bool is_real_run(const std::filesystem::path& folder);
+
 /// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
 /// Empty: a run, or nothing that is known.
 std::string results_of_another_command(const std::filesystem::path& path);
