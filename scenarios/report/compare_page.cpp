@@ -11,6 +11,7 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/curve_points.hpp"
+#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/comparison.hpp"
@@ -107,7 +108,7 @@ class ComparePage {
       chart.ideal = {{*low, *comparison_.deciding}, {*high, *comparison_.deciding}};
       chart.ideal_name = readable_number(*comparison_.deciding);
     }
-    body_ += html_figure(chart.label, draw(chart).inside(), "");
+    body_ += html_of(figure_of(chart.label, "", chart));
   }
 
   void time_split() {
@@ -117,11 +118,11 @@ class ComparePage {
     StackChart chart;
     for (const auto& [part, word] : parts)
       if (std::any_of(comparison_.runs.begin(), comparison_.runs.end(), [&](const RunResult& run) { return (run.*part).value_or(0) > 0; }))
-        chart.parts.emplace_back(word);
+        chart.parts.push_back({word, word});
     for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
       std::vector<double> row;
       for (const auto& [part, word] : parts)
-        if (std::find(chart.parts.begin(), chart.parts.end(), word) != chart.parts.end())
+        if (std::any_of(chart.parts.begin(), chart.parts.end(), [&](const StackPart& shown) { return shown.name == word; }))
           row.push_back((comparison_.runs[run].*part).value_or(0));
       chart.names.push_back(comparison_.labels[run]);
       chart.values.push_back(std::move(row));
@@ -130,7 +131,7 @@ class ComparePage {
     chart.title = "share of the workers' time";
     chart.text = share_text;
     chart.label = "Where the workers' time went";
-    body_ += html_figure(chart.label, draw(chart).inside(), "");
+    body_ += html_of(figure_of(chart.label, "", chart));
   }
 
   /// To the page of each run that has one.

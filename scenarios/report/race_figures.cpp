@@ -60,10 +60,8 @@ class RaceFigures {
     }
     if (rows_of(chart) > most_entrants) return;
     chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
-    figures_.push_back({chart.label,
-                        "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(figure_of(
+        chart.label, "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.", chart));
   }
 
   /// Times over thresholds: who is behind at first and ahead in the end.
@@ -92,7 +90,7 @@ class RaceFigures {
       chart.curves.push_back(std::move(curve));
     }
     chart.label = "Time to reach a test accuracy";
-    figures_.push_back({chart.label, {}, draw(chart), {}});
+    figures_.push_back(figure_of(chart.label, {}, chart));
   }
 
   IntervalRow row_of(const PairVerdict& pair, bool anybody) const {
@@ -132,12 +130,11 @@ class RaceFigures {
     }
     if (!any || rows_of(chart) > most_entrants) return;
     chart.label = "How far each pair is apart";
-    figures_.push_back(
-        {chart.label,
-         "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
-         "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
-         draw(chart),
-         {}});
+    figures_.push_back(figure_of(
+        chart.label,
+        "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
+        "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
+        chart));
   }
 
   /// The highest level that any candidate reached; none: answer_.levels.size().
@@ -166,12 +163,12 @@ class RaceFigures {
     for (std::size_t entrant = 0; entrant < answer_.tuning.size(); ++entrant)
       chart.curves.push_back(tuning_curve(entrant, level, axis, chart.y_text));
     chart.label = "Tuning: " + chart.y_title + " over " + chart.x.title;
-    figures_.push_back({chart.label,
-                        answer_.tuned.size() > 1
-                            ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
-                            : "Each mark is a candidate, the same ones for all.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(
+        figure_of(chart.label,
+                  answer_.tuned.size() > 1
+                      ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
+                      : "Each mark is a candidate, the same ones for all.",
+                  chart));
   }
 
   Curve tuning_curve(std::size_t entrant, std::size_t level, const LabelNumbers& axis, NumberText text) const {

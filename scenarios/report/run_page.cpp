@@ -10,6 +10,7 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/curve_points.hpp"
+#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/below_again.hpp"
@@ -30,8 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
-
-std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
 /// Nothing where a scalar is missing: less is said then.
 class Summary {
@@ -96,14 +95,16 @@ class RunPage {
     accounts();
     staleness();
     links();
+    body_ += html_of(figures_);
     body_ += "<details><summary>The scenario, every default written out</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
              "</pre></details>\n";
     return html_page(name + " \u2013 a run", body_);
   }
 
  private:
-  void figure(const std::string& title, const SvgPicture& drawing, const std::string& caption = {}) {
-    body_ += html_figure(title, drawing.inside(), caption);
+  template <class Chart>
+  void figure(const std::string& title, const Chart& chart, const std::string& caption = {}) {
+    figures_.push_back(figure_of(title, caption, chart));
   }
 
   bool with_math() const { return summary_.number("final_test_accuracy") || has_losses(folder_); }
@@ -229,7 +230,7 @@ class RunPage {
       chart.ideal = {{*low, *target}, {*high, *target}};
       chart.ideal_name = "target " + readable_number(*target);
     }
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   /// Not every run keeps its large tables.
@@ -251,7 +252,7 @@ class RunPage {
     StackChart chart;
     chart.title = "simulated time";
     chart.text = readable_seconds;
-    for (const auto& [column, word] : phases) chart.parts.emplace_back(word);
+    for (const auto& [column, word] : phases) chart.parts.push_back({word, word});
     // Workers of a group are alike: where they are many, their means are told.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
@@ -276,7 +277,7 @@ class RunPage {
     if (chart.names.size() > most_workers || chart.names.empty()) return;
     drop_empty_parts(chart);
     chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   static void drop_empty_parts(StackChart& chart) {
@@ -306,7 +307,7 @@ class RunPage {
                             0, count_text(count)});
     }
     chart.label = "Staleness: updates applied between reading weights and applying the gradient";
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   void links() {
@@ -327,13 +328,14 @@ class RunPage {
     }
     chart.label =
         busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   fs::path folder_;
   Summary summary_;
   std::optional<Scenario> scenario_;
   std::string body_;
+  std::vector<Figure> figures_;
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ class SearchFigures {
     const std::string others =
         alone ? "" : " Each mark is a setting that was tried; those beside each other differ in the other settings, too.";
     figures_.push_back(
-        {chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, draw(chart), {}});
+        figure_of(chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, chart));
   }
 
   /// The best that was tried of each choice.
@@ -124,7 +124,7 @@ class SearchFigures {
     const std::string path = axis_title(answer_.over[setting].path);
     chart.label = titled(title_ + " by " + path, group.labels);
     const bool alone = answer_.over.size() == 1;
-    figures_.push_back({chart.label, alone ? "" : "The best setting that was tried with each " + path + ".", draw(chart), {}});
+    figures_.push_back(figure_of(chart.label, alone ? "" : "The best setting that was tried with each " + path + ".", chart));
   }
 
   bool ahead(const TriedSetting& a, const TriedSetting& b) const {
@@ -169,12 +169,11 @@ class SearchFigures {
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
-    figures_.push_back({chart.label,
-                        group.crossings.empty()
-                            ? "The two do not cross."
-                            : "The grey stretch holds the crossing; where it is wide and pale, the repeats do not tell the two apart.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(figure_of(
+        chart.label,
+        group.crossings.empty() ? "The two do not cross."
+                                : "The grey stretch holds the crossing; where it is wide and pale, the repeats do not tell the two apart.",
+        chart));
   }
 
   static void add_band(LineChart& chart, const std::vector<std::string>& labels, const LabelNumbers& axis, const std::string& from,
@@ -209,7 +208,7 @@ class SearchFigures {
       if (rows.size() > most_settings || chart.text == nullptr) continue;
       chart.label = capital(find ? "best " + chart.title : "where the winner changes");
       figures_.push_back(
-          {chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", draw(chart), {}});
+          figure_of(chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", chart));
     }
   }
 

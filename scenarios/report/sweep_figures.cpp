@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t most_bars = 60, most_numbers = 6;  // curves of an axis of numbers
 
-std::string factor_text(double value) { return fmt::format("{:.3g}x", value); }
-
 /// What of a setting a picture shows.
 struct Shown {
   std::string key, title;
@@ -122,10 +120,8 @@ class Figures {
     std::string note =
         view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
     if (first) note += chosen_text(plan);
-    figures_.push_back({titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
-                        note.starts_with(' ') ? note.substr(1) : note,
-                        draw(line_chart(plan, facet, shown)),
-                        {}});
+    figures_.push_back(figure_of(titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
+                                 note.starts_with(' ') ? note.substr(1) : note, line_chart(plan, facet, shown)));
   }
 
   void add_speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {
@@ -137,13 +133,12 @@ class Figures {
     if (first > 0)
       for (const std::size_t i : order) chart.ideal.emplace_back(x.numbers[i], x.numbers[i] / first);
     chart.ideal_name = "ideal";
-    figures_.push_back(
-        {titled(shown.title, plan, facet),
-         fmt::format(
-             "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
-             x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
-         draw(chart),
-         {}});
+    figures_.push_back(figure_of(
+        titled(shown.title, plan, facet),
+        fmt::format(
+            "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
+            x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
+        chart));
   }
 
   /// One picture of all facets.
@@ -162,7 +157,7 @@ class Figures {
             {name, series, value.count == 0, value.mean, value.half_width, value_text(value, setting.rows.size(), shown.text)});
       }
     chart.label = titled(shown.title, plan_, {});
-    figures_.push_back({titled(shown.title, plan_, {}), {}, draw(chart), {}});
+    figures_.push_back(figure_of(titled(shown.title, plan_, {}), {}, chart));
   }
 
   MapCell winner_cell(const std::vector<std::size_t>& among) const {
@@ -260,7 +255,7 @@ class Figures {
                                 : "The framed cell is ahead.";
     const std::size_t maps = static_cast<std::size_t>(
         std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
-    figures_.push_back({titled(what, plan_, facet), caption, draw(chart), map_file(maps + 1)});
+    figures_.push_back(figure_of(titled(what, plan_, facet), caption, chart, map_file(maps + 1)));
   }
 
   const SweepView& view_;

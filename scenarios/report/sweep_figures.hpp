@@ -4,15 +4,9 @@
 #include <vector>
 
 #include "scenarios/report/chart_plan.hpp"
-#include "scenarios/report/picture.hpp"
+#include "scenarios/report/figure.hpp"
 
 namespace straggler {
-
-struct Figure {
-  std::string title, caption;
-  SvgPicture drawing;
-  std::string file;  // of its own, as "map.svg"; empty: none
-};
 
 /// At most `most_pictures` for each kind.
 std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan);

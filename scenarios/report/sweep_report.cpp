@@ -119,10 +119,9 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     body += "<h2>What came out</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<Figure> figures = sweep_figures(view, plan);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
-    for (const Figure& figure : figures) {
-      body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
-      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawing.standalone());
-    }
+    body += html_of(figures);
+    for (const Figure& figure : figures)
+      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawings.front().standalone());
     body += "<h2>All settings</h2>\n" + table(view);
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
   }
