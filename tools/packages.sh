@@ -8,6 +8,9 @@ straggler_packages=(
   libopenmpi-dev openmpi-bin
 )
 
+# For tests of pages, which take some 300 MB more.
+straggler_browser_packages=(chromium chromium-driver python3-selenium)
+
 # install_missing PACKAGE...: installs those that are not there; as root, or with sudo.
 install_missing() {
   local missing=()

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/report/chart_data.hpp"
+#include "scenarios/report/page.hpp"
 #include "scenarios/report/picture.hpp"
+#include "scenarios/report/resources.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/serve/knobs.hpp"
 #include "scenarios/serve/result_list.hpp"
-#include "serve_assets.hpp"
+#include "scenarios/serve/serve_resources.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -59,6 +62,13 @@ bool decode(std::string_view text, std::string& to) {
   return true;
 }
 
+/// As the page's script draws it: its data, or a picture where the program carries nothing that draws.
+template <class Chart>
+nlohmann::ordered_json drawn(const Chart& chart) {
+  if (charts_move()) return {{"data", chart_data(chart)}};
+  return {{"still", draw(chart).inside()}};
+}
+
 const char* type_of(const fs::path& file) {
   static constexpr std::pair<const char*, const char*> types[] = {
       {".html", "text/html; charset=utf-8"}, {".svg", "image/svg+xml"}, {".json", "application/json"}};
@@ -68,6 +78,7 @@ const char* type_of(const fs::path& file) {
 }
 
 constexpr std::string_view files = "/files/";
+constexpr const char* script_type = "text/javascript; charset=utf-8";
 
 }  // namespace
 
@@ -133,7 +144,10 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
     if (path == "/api/results") return json_answer({{"folder", root_.string()}, {"results", list_results(root_)}});
     if (path == "/api/running") {
       Json running = list_running(root_);
-      for (Json& one : running) one["chart"] = live_chart(one["name"].get<std::string>(), one["rows"]);
+      for (Json& one : running) {
+        const std::optional<LineChart> chart = live_chart(one["name"].get<std::string>(), one["rows"]);
+        one["chart"] = chart ? drawn(*chart) : Json();
+      }
       return json_answer({{"running", std::move(running)}});
     }
     if (path == "/api/math") return json_answer(math_.state());
@@ -155,12 +169,24 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
 
 std::optional<WebAnswer> Desk::asset(const std::string& path) const {
   if (path == "/") {
-    std::string html = replaced(page_html, "%TOKEN%", gate_.token());
+    std::string html = replaced(std::string(resources::serve_page_html()), "%TOKEN%", gate_.token());
+    html = replaced(std::move(html), "%LICENCES%", xml_text(resources::echarts_licences()));
     html = replaced(std::move(html), "%FOLDER%", xml_text(root_.string()));
     return WebAnswer{.type = "text/html; charset=utf-8", .body = std::move(html), .policy = page_policy};
   }
-  if (path == "/page.js") return WebAnswer{.type = "text/javascript; charset=utf-8", .body = page_js};
-  if (path == "/page.css") return WebAnswer{.type = "text/css; charset=utf-8", .body = picture_style() + page_css};
+  if (path == "/charts.js") {
+    std::string all;
+    for (const std::string_view each : {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(),
+                                        resources::kinds_script(), resources::cells_script(), resources::page_script()})
+      (all += each) += '\n';
+    return WebAnswer{.type = script_type, .body = std::move(all)};
+  }
+  if (path == "/page.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_page_js())};
+  if (path == "/page.css") {
+    std::string all = picture_style();
+    ((all += resources::page_style()) += '\n') += resources::serve_page_css();
+    return WebAnswer{.type = "text/css; charset=utf-8", .body = std::move(all)};
+  }
   return std::nullopt;
 }
 
@@ -241,8 +267,8 @@ WebAnswer Desk::preview_answer(const Json& request) {
                       {"wall_s", seen.wall_seconds},
                       {"extent", extent_sentence(seen)},
                       {"figures", figures_of(seen)},
-                      {"split", split_chart(rows)},
-                      {"timeline", seen.timeline},
+                      {"split", drawn(split_chart(rows))},
+                      {"timeline", seen.timeline.empty() ? Json() : Json{{"still", seen.timeline}}},
                       {"timeline_label", seen.timeline_label},
                       {"notes", notes},
                       {"knobs", std::move(knobs)}});

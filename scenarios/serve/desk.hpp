@@ -40,7 +40,7 @@ struct Address {
 std::optional<Address> parse_address(std::string_view target);
 
 /// The addresses:
-///  - GET /                     the page; /page.js, /page.css with it
+///  - GET /                     the page; /charts.js, /page.js, /page.css with it
 ///  - GET /api/results          results and scenarios
 ///  - GET /api/running          runs that go on now
 ///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time

@@ -82,6 +82,30 @@ Span span_of(const Parameter& parameter, double reference) {
   return span;
 }
 
+/// As the page's script knows it.
+const char* type_name(ValueType type) {
+  switch (type) {
+    case ValueType::count:
+      return "count";
+    case ValueType::fraction:
+      return "share";
+    case ValueType::time:
+      return "seconds";
+    case ValueType::bytes:
+      return "bytes";
+    case ValueType::rate:
+      return "rate";
+    case ValueType::flops:
+      return "flops";
+    case ValueType::boolean:
+      return "switch";
+    case ValueType::choice:
+      return "choice";
+    default:
+      return "number";
+  }
+}
+
 std::string spoken(std::string_view name) {
   std::string words(name);
   std::ranges::replace(words, '_', ' ');
@@ -340,8 +364,7 @@ double most_times_slower(const Scenario& base) { return std::max(usual_most_time
 }  // namespace
 
 Json json_of(const Knob& knob) {
-  Json out = {{"key", knob.key},     {"label", knob.label}, {"meaning", knob.meaning}, {"type", name_of(knob.type)},
-              {"is_set", knob.is_set}};
+  Json out = {{"key", knob.key}, {"label", knob.label}, {"meaning", knob.meaning}, {"type", type_name(knob.type)}, {"is_set", knob.is_set}};
   if (knob.type == ValueType::choice) {
     out["choices"] = knob.choices;
     out["value"] = knob.chosen;
@@ -352,6 +375,7 @@ Json json_of(const Knob& knob) {
     out["low"] = knob.low;
     out["high"] = knob.high;
     out["logarithmic"] = knob.logarithmic;
+    out["zero"] = knob.zero;
   }
   return out;
 }
@@ -382,6 +406,7 @@ std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base) {
   if (links_are_given(base)) {
     number("bandwidth", "bandwidth", ValueType::rate, now.cluster.network.link.up, least_bandwidth, most_bandwidth, true);
     number("latency", "latency", ValueType::time, now.cluster.network.link.latency, least_latency, most_latency, true);
+    knobs.back().zero = true;
   }
   BatchSpec batch = now.training.batch;
   number("batch", batch.per_worker ? "batch of a worker" : "batch of all", ValueType::count, static_cast<double>(batch_of(batch)), 1,

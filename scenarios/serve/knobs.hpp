@@ -17,6 +17,7 @@ struct Knob {
   bool is_set = true;                     // false: an optional parameter without a value
   double value = 0, low = 0, high = 0;    // of a number
   bool logarithmic = false;               // of its slider
+  bool zero = false;                      // the lower end of its slider is 0, not `low`
   std::vector<std::string> choices = {};  // ValueType::choice
   std::string chosen = {};
   bool on = false;  // ValueType::boolean

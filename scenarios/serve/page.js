@@ -1,7 +1,8 @@
 // The page of `straggler serve`: lists results, follows runs, and asks what-if.
 const token = new URLSearchParams(location.search).get('token');
 const byId = id => document.getElementById(id);
-const state = {scenario: null, settings: {}, own: null, knobs: [], results: [], sort: {key: 'path', down: false}};
+const straggler = window.straggler;
+const state = {scenario: null, settings: {}, own: null, knobs: [], results: []};
 
 async function ask(path, body) {
   const options = {headers: {'X-Straggler-Token': token}};
@@ -25,60 +26,66 @@ function make(tag, properties, ...children) {
 const fileAddress = path => `/files/${token}/` + path.split('/').map(encodeURIComponent).join('/');
 
 // Numbers with a unit, as the program writes them.
-const digits = value => Number(value.toPrecision(3)).toString();
-const scaled = (value, units) => {
-  const [size, unit] = units.find(([size]) => Math.abs(value) >= size) ?? units.at(-1);
-  return `${digits(value / size)} ${unit}`;
+const bits = (value) => {
+  const units = ['bps', 'kbps', 'Mbps', 'Gbps', 'Tbps'], unit = Math.min(4, Math.max(0, Math.floor(Math.log10(8 * value) / 3)));
+  return `${Number((8 * value / 1000 ** unit).toPrecision(3))} ${units[unit]}`;
 };
-const seconds = value => value === 0 ? '0 s' : scaled(value, [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']]);
-const texts = {
-  count: value => Math.round(value).toLocaleString('en'),
-  number: digits,
-  fraction: digits,
-  time: seconds,
-  bytes: value => scaled(value, [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']]),
-  rate: value => scaled(8 * value, [[1e9, 'Gbps'], [1e6, 'Mbps'], [1e3, 'kbps'], [1, 'bps']]),
-  flops: value => scaled(value, [[1e12, 'TFLOPS'], [1e9, 'GFLOPS'], [1, 'FLOPS']]),
-};
-const plain = value => value === null || value === undefined ? '' : typeof value === 'number' ? digits(value) : String(value);
+const texts = {rate: bits, flops: (value) => `${Number((value / 1e9).toPrecision(3))} GFLOPS`};
+for (const unit of ['count', 'number', 'share', 'seconds', 'bytes', 'score', 'factor']) texts[unit] = straggler.format(unit);
+
+/// Draws what the server gave for a chart into a figure: data that move, or a still picture. Nothing: the figure is empty.
+const charts = new WeakMap();
+function show(figure, drawn) {
+  const still = figure.querySelector('.still');
+  figure.classList.toggle('empty', !drawn);
+  if (!drawn) return;
+  if (drawn.still) {
+    still.innerHTML = drawn.still;
+    return;
+  }
+  const spec = JSON.parse(drawn.data);
+  if (charts.has(figure)) charts.get(figure).update(spec);
+  else charts.set(figure, straggler.chart(figure, spec));
+}
 
 // Results.
 const columns = [
-  ['path', 'result', true], ['kind', 'kind', true], ['scheme', 'scheme', true], ['workers', 'workers'], ['outcome', 'outcome', true],
-  ['simulated_seconds', 'simulated time', false, seconds], ['samples_per_second', 'samples/s'],
-  ['time_to_target_s', 'time to target', false, seconds], ['final_test_accuracy', 'test accuracy', false, value => value.toFixed(4)],
+  ['path', 'result', 'word'], ['kind', 'kind', 'word'], ['scheme', 'scheme', 'word'], ['workers', 'workers', 'count'],
+  ['outcome', 'outcome', 'word'], ['simulated_seconds', 'simulated time', 'seconds'], ['samples_per_second', 'samples/s', 'number'],
+  ['time_to_target_s', 'time to target', 'seconds'], ['final_test_accuracy', 'test accuracy', 'score'],
 ];
 
+function resultRow(one) {
+  const cells = columns.map(([key, , unit]) => {
+    const value = one[key] ?? null;
+    if (key === 'path' && one.page) {
+      const page = (one.path === '.' ? '' : one.path + '/') + 'report.html';
+      return make('td', {className: 'word'}, make('a', {href: fileAddress(page), target: '_blank', rel: 'noopener'}, one.path));
+    }
+    if (unit === 'word') return make('td', {className: 'word'}, value === null ? '' : String(value));
+    return make('td', {}, typeof value === 'number' ? texts[unit](value) : '');
+  });
+  if (one.scenario) cells.push(make('td', {}, make('button', {type: 'button', onclick: () => choose(one.scenario)}, 'What if?')));
+  else cells.push(make('td'));
+  const row = make('tr', {}, ...cells);
+  row.dataset.scenario = one.scenario ?? '';
+  return row;
+}
+
+/// Marks the one whose sliders are shown.
+function markChosen() {
+  for (const row of byId('list').querySelectorAll('tbody tr')) row.classList.toggle('chosen', row.dataset.scenario === state.scenario);
+}
+
 function showResults() {
-  const head = make('tr', {}, ...columns.map(([key, label, word]) => {
-    const cell = make('th', {scope: 'col', className: word ? 'word' : ''}, make('button', {type: 'button', onclick: () => {
-      state.sort = {key, down: state.sort.key === key && !state.sort.down};
-      showResults();
-    }}, label));
-    if (state.sort.key === key) cell.setAttribute('aria-sort', state.sort.down ? 'descending' : 'ascending');
-    return cell;
-  }), make('th', {scope: 'col'}, make('span', {hidden: true}, 'what if')));
-  byId('list').tHead.replaceChildren(head);
-  const wanted = byId('filter').value.toLowerCase(), {key, down} = state.sort;
-  const order = (a, b) => {
-    const x = a[key] ?? null, y = b[key] ?? null;
-    if (x === null || y === null) return (x === null) - (y === null);
-    return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
-  };
-  const rows = state.results.filter(one => JSON.stringify(Object.values(one)).toLowerCase().includes(wanted)).sort(order);
-  byId('list').tBodies[0].replaceChildren(...rows.map(one => {
-    const cells = columns.map(([key, , word, text]) => {
-      const value = one[key];
-      if (key === 'path' && one.page) {
-        const page = (one.path === '.' ? '' : one.path + '/') + 'report.html';
-        return make('td', {className: 'word'}, make('a', {href: fileAddress(page), target: '_blank', rel: 'noopener'}, one.path));
-      }
-      return make('td', {className: word ? 'word' : ''}, value !== null && value !== undefined && text ? text(value) : plain(value));
-    });
-    const button = make('button', {type: 'button', disabled: !one.scenario, onclick: () => choose(one.scenario)}, 'What if?');
-    return make('tr', {className: one.scenario && one.scenario === state.scenario ? 'chosen' : ''}, ...cells, make('td', {}, button));
-  }));
+  const head = make('tr', {}, ...columns.map(([, label, unit]) => make('th', {scope: 'col', className: unit === 'word' ? 'word' : ''}, label)),
+    make('th', {scope: 'col'}, 'what if'));
+  const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...state.results.map(resultRow)));
+  const wide = make('div', {className: 'wide', tabIndex: 0}, table);
+  byId('list').replaceChildren(...(state.results.length ? [wide] : []));
+  straggler.enlivenTables(byId('list'));
   byId('none').hidden = state.results.length > 0;
+  markChosen();
 }
 
 async function loadResults() {
@@ -87,24 +94,38 @@ async function loadResults() {
 }
 
 // Runs that go on.
-let running = '';
+const runs = new Map();  // by name: what is shown of it
+function showRun(run) {
+  if (!runs.has(run.name)) {
+    const made = {bar: make('progress', {max: 1}), text: make('span'), figure: make('figure', {}, make('div', {className: 'still wide'}))};
+    made.element = make('div', {}, make('div', {className: 'run'}, make('b', {}, run.name), made.bar, made.text), made.figure);
+    runs.set(run.name, made);
+    byId('runs').append(made.element);
+  }
+  const [time, updates, , fraction, accuracy] = run.rows.at(-1), made = runs.get(run.name);
+  made.bar.value = fraction;
+  made.text.textContent = `${texts.share(fraction)}, simulated ${texts.seconds(time)}, ${texts.count(updates)} updates` +
+    (accuracy === null ? '' : `, test accuracy ${texts.score(accuracy)}`);
+  show(made.figure, run.chart);
+}
+
 async function follow() {
   try {
-    const {running: runs} = await ask('/api/running');
-    byId('running').hidden = runs.length === 0;
-    byId('runs').replaceChildren(...runs.map(run => {
-      const [time, updates, , fraction, accuracy] = run.rows.at(-1);
-      const chart = make('div', {className: 'wide'});
-      chart.innerHTML = run.chart;
-      return make('div', {}, make('div', {className: 'run'}, make('b', {}, run.name), make('progress', {max: 1, value: fraction}),
-        `${(100 * fraction).toFixed(0)} %, simulated ${seconds(time)}, ${texts.count(updates)} updates` +
-        (accuracy === null ? '' : `, test accuracy ${accuracy.toFixed(4)}`)), chart);
-    }));
-    const names = runs.map(run => run.name).join();
-    if (names !== running) await loadResults();
-    running = names;
+    const {running} = await ask('/api/running');
+    byId('running').hidden = running.length === 0;
+    for (const run of running) showRun(run);
+    const names = new Set(running.map((run) => run.name)), ended = [...runs.keys()].filter((name) => !names.has(name));
+    for (const name of ended) {
+      runs.get(name).element.remove();
+      runs.delete(name);
+    }
+    if (ended.length) await loadResults();
   } catch (problem) {
-    if (problem.status === undefined) byId('none').textContent = 'The server has ended.';
+    if (problem.status === undefined) {
+      byId('running').hidden = false;
+      byId('runs').replaceChildren('The server has ended.');
+      return;
+    }
   }
   setTimeout(follow, 1000);
 }
@@ -114,6 +135,7 @@ const position = (knob, value) => Math.round(1000 * (knob.logarithmic
   ? Math.log(Math.max(value, knob.low) / knob.low) / Math.log(knob.high / knob.low) : (value - knob.low) / (knob.high - knob.low)));
 function valueAt(knob, place) {
   const share = place / 1000;
+  if (knob.zero && place === 0) return 0;
   const value = share === 1 ? knob.high : knob.logarithmic ? knob.low * (knob.high / knob.low) ** share : knob.low + share * (knob.high - knob.low);
   return knob.type === 'count' ? Math.round(value) : Number(value.toPrecision(4));
 }
@@ -134,7 +156,7 @@ function knobRow(knob) {
   if (knob.choices) {
     row.input = make('select', {id, onchange: () => turn(knob.key, row.input.value)},
       ...knob.choices.map(choice => make('option', {value: choice}, choice)));
-  } else if (knob.type === 'boolean') {
+  } else if (knob.type === 'switch') {
     row.input = make('input', {id, type: 'checkbox', onchange: () => turn(knob.key, row.input.checked)});
   } else {
     row.input = make('input', {id, type: 'range', min: 0, max: 1000, oninput: () => {
@@ -168,7 +190,7 @@ function showKnobs(knobs) {
     if (knob.choices) {
       if (!knob.is_set) row.input.selectedIndex = -1;
       else row.input.value = knob.value;
-    } else if (knob.type === 'boolean') {
+    } else if (knob.type === 'switch') {
       row.input.checked = knob.value;
     } else if (!waits.again) {  // else it has moved on
       row.input.disabled = knob.high <= knob.low;
@@ -189,7 +211,7 @@ function showFigures(answer) {
     row.append(make('td', {}, before?.text ?? ''));
     if (!answer.as_it_is) {
       const ratio = before?.value ? figure.value / before.value : null;
-      row.append(make('td', {}, figure.text), make('td', {}, ratio === null ? '' : `${digits(ratio)}x`));
+      row.append(make('td', {}, figure.text), make('td', {}, ratio === null ? '' : texts.factor(ratio)));
     }
     return row;
   }));
@@ -206,8 +228,8 @@ function showPreview(answer, milliseconds) {
   byId('name').textContent = answer.name;
   showKnobs(answer.knobs);
   showFigures(answer);
-  byId('split').innerHTML = answer.split;
-  byId('timeline').innerHTML = answer.timeline;
+  show(byId('split'), answer.split);
+  show(byId('timeline'), answer.timeline);
   byId('timeline-title').textContent = answer.timeline_label || 'Timeline: too little was simulated to draw one';
   byId('reset').disabled = answer.as_it_is;
   byId('run').disabled = answer.as_it_is || math.running;
@@ -247,7 +269,7 @@ function choose(scenario) {
   Object.assign(state, {scenario, settings: {}, own: null});
   byId('whatif').hidden = false;
   history.replaceState(null, '', '#' + encodeURIComponent(scenario));
-  showResults();
+  markChosen();
   preview();
   byId('whatif').scrollIntoView({block: 'start'});
 }
@@ -262,7 +284,7 @@ async function followMath() {
   if (math.running) {
     byId('progress').value = answer.fraction;
     byId('step').textContent = `${answer.step}: ${(100 * answer.fraction).toFixed(0)} %` +
-      (answer.test_accuracy ? `, test accuracy ${answer.test_accuracy.toFixed(4)}` : '');
+      (answer.test_accuracy ? `, test accuracy ${texts.score(answer.test_accuracy)}` : '');
     setTimeout(followMath, 300);
     return;
   }
@@ -293,10 +315,10 @@ byId('reset').onclick = () => {
   state.settings = {};
   preview();
 };
-byId('filter').oninput = showResults;
 byId('knobs').onsubmit = event => event.preventDefault();
 
 await loadResults();
+straggler.enlivenTables(byId('answer'));
 const asked = decodeURIComponent(location.hash.slice(1));
 if (state.results.some(one => one.scenario === asked)) choose(asked);
 follow();

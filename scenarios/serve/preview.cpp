@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/report/charts.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/timeline.hpp"
 #include "scenarios/results/summary.hpp"
@@ -24,27 +23,29 @@ constexpr double rates_share = 0.6;  // of the budget
 constexpr double drawn_batches = 4;  // of a worker
 constexpr std::size_t most_drawn = 12, most_links = 5'000;
 
-/// Ends a run at a moment, or as soon as nobody waits for it.
+/// Ends a run at a moment, later if there is no update yet, or as soon as nobody waits for it.
 class Cut final : public ProgressListener {
  public:
-  Cut(Clock::time_point end, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
-      : end_(end), until_(until), superseded_(superseded) {}
+  Cut(Clock::time_point end, Clock::time_point latest, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
+      : end_(end), latest_(latest), until_(until), superseded_(superseded) {}
   void progress(const State& state) override {
     fraction_ = state.fraction;
+    updates_ = state.updates;
     passed_ = until_ && state.time > *until_;
   }
   bool interrupted() override {
     over_ = over_ || (superseded_ && superseded_());
-    return over_ || passed_ || Clock::now() >= end_;
+    return over_ || passed_ || Clock::now() >= (updates_ > 0 ? end_ : latest_);
   }
   double fraction() const { return fraction_; }
   bool over() const { return over_; }
 
  private:
-  Clock::time_point end_;
+  Clock::time_point end_, latest_;
   std::optional<Time> until_;
   const std::function<bool()>& superseded_;
   double fraction_ = 0;
+  std::uint64_t updates_ = 0;
   bool passed_ = false, over_ = false;
 };
 
@@ -105,14 +106,12 @@ std::vector<std::int64_t> drawn_workers(const Scenario& scenario) {
   return workers;
 }
 
-void add_timeline(Preview& out, const Scenario& scenario, Time until, Clock::time_point end, const std::function<bool()>& superseded) {
+void add_timeline(Preview& out, const Scenario& scenario, Experiment& experiment, Time until, Clock::time_point end, const std::function<bool()>& superseded) {
   const std::vector<std::int64_t> workers = drawn_workers(scenario);
   Timeline timeline(static_cast<Rank>(workers.size()), until);
   Some some(workers, scenario.workers(), timeline);
-  RunOptions options;
-  options.timing_only = options.trace = true;
-  Cut cut(end, superseded, until + until);
-  Experiment(scenario, options).run(&some, &cut);
+  Cut cut(end, end, superseded, until + until);
+  experiment.run(&some, &cut);
   if (cut.over()) return;
   std::vector<std::string> names;
   for (const std::int64_t worker : workers) names.push_back(worker_name(scenario, worker));
@@ -154,11 +153,12 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   scenario.training.stop.target_accuracy.reset();
   scenario.training.stop.on_target = StopSpec().on_target;
   RunOptions options;
-  options.timing_only = true;
+  options.timing_only = options.trace = true;
   Preview out;
   LastUpdate last;
-  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), superseded);
-  const RunRecord record = Experiment(scenario, options).run(&last, &cut);
+  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), start + budget, superseded);
+  Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
+  const RunRecord record = experiment.run(&last, &cut);
   out.superseded = cut.over();
   if (out.superseded) return out;
   out.complete = record.outcome != Outcome::interrupted;
@@ -175,13 +175,13 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
     add_links(out, record.links);
     const double each = out.simulated_seconds * static_cast<double>(scenario.workers()) / static_cast<double>(last.contributions);
     const Time until = Time::from_seconds(std::min(drawn_batches * each, out.simulated_seconds));
-    add_timeline(out, scenario, until, start + budget, superseded);
+    add_timeline(out, scenario, experiment, until, start + budget, superseded);
   }
   out.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;
 }
 
-std::string split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows) {
+StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows) {
   StackChart chart;
   chart.label = "Where the workers' time goes";
   chart.title = "share of the workers' time";
@@ -190,14 +190,15 @@ std::string split_chart(const std::vector<std::pair<std::string, std::array<doub
   for (std::size_t phase = 0; phase < phase_count; ++phase) {
     if (std::ranges::none_of(rows, [&](const auto& row) { return row.second[phase] > 0; })) continue;
     shown.push_back(phase);
-    chart.parts.emplace_back(readable_phase(static_cast<Phase>(phase)));
+    const char* const word = readable_phase(static_cast<Phase>(phase));
+    chart.parts.push_back({word, word});
   }
   for (const auto& [name, shares] : rows) {
     chart.names.push_back(name);
     std::vector<double>& values = chart.values.emplace_back();
     for (const std::size_t phase : shown) values.push_back(shares[phase]);
   }
-  return shown.empty() ? std::string() : draw(chart).inside();
+  return chart;
 }
 
 std::string extent_sentence(const Preview& preview) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/report/charts.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/record/record.hpp"
 
@@ -38,8 +39,8 @@ struct Preview {
 /// `superseded` (may be empty) is asked every few hundred events, and ends both. Throws ScenarioErrors, DataError, RunFailed.
 Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, const std::function<bool()>& superseded);
 
-/// The shares of one preview, or of two side by side, as a chart. `names`: of each.
-std::string split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
+/// The shares of one preview, or of two side by side, by name.
+StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
 
 /// "The preview shows 1,203 updates, 4 % of the run: it was cut after 60 ms."
 std::string extent_sentence(const Preview& preview);

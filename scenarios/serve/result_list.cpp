@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "scenarios/report/charts.hpp"
 #include "scenarios/results/live_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "sim/base/csv.hpp"
@@ -126,7 +125,7 @@ Json list_running(const fs::path& root) {
   return found;
 }
 
-std::string live_chart(const std::string& name, const Json& rows) {
+std::optional<LineChart> live_chart(const std::string& name, const Json& rows) {
   LineChart chart;
   Curve curve{"test accuracy", 0, {}, {}};
   Json last;
@@ -138,7 +137,7 @@ std::string live_chart(const std::string& name, const Json& rows) {
     point.mean = row[4].get<double>();
     chart.x.numbers.push_back(point.x);
   }
-  if (curve.points.size() < 2) return {};
+  if (curve.points.size() < 2) return std::nullopt;
   chart.label = "Test accuracy of " + name + " so far";
   chart.x.title = "simulated time";
   chart.x.text = readable_seconds;
@@ -147,7 +146,7 @@ std::string live_chart(const std::string& name, const Json& rows) {
   chart.linear_x = chart.linear_y = true;
   chart.from_zero = chart.marks = false;
   chart.curves.push_back(std::move(curve));
-  return draw(chart).inside();
+  return chart;
 }
 
 std::optional<fs::path> served_file(const fs::path& root, std::string_view relative) {

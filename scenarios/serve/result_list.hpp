@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/report/charts.hpp"
+
 namespace straggler {
 
 /// Results and scenario files below `root`, to a depth of 4 folders, at most 2,000, by path; what cannot be read is left out. An array of
@@ -18,8 +20,8 @@ nlohmann::ordered_json list_results(const std::filesystem::path& root);
 /// is no accuracy.
 nlohmann::ordered_json list_running(const std::filesystem::path& root);
 
-/// The accuracies of such rows over simulated time, as SVG; empty if there are fewer than two.
-std::string live_chart(const std::string& name, const nlohmann::ordered_json& rows);
+/// The accuracies of such rows over simulated time; none if there are fewer than two.
+std::optional<LineChart> live_chart(const std::string& name, const nlohmann::ordered_json& rows);
 
 /// The regular file at `relative` below `root`, if it is one that a page may link to: a table, a page, a picture or a text that this program
 /// writes. None: there is no such file, it is hidden, it lies outside of `root` (by "..", an absolute path or a symbolic link), or is of

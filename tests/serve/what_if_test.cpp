@@ -1,6 +1,8 @@
 // Sliders and previews: closed forms, every scheme, and what may not be turned.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/serve/desk.hpp"
 #include "scenarios/serve/knobs.hpp"
@@ -27,7 +29,7 @@ cluster:
   workers: [{count: 4, device: node}]
   servers: {count: 1}
   network: {topology: star, link: {bandwidth: 100MB/s, latency: 0s}, collective: {algorithm: ring}}
-workload: {model: softmax, data: {kind: coordinates, samples: 100000, test_samples: 100}, cost: {bytes: 8000000}}
+workload: {model: softmax, data: {kind: coordinates, samples: 100000, test_samples: 100}, cost: {bytes: 8MB}}
 training:
   scheme: ssgd
   batch: {per_worker: 100}
@@ -63,8 +65,8 @@ TEST_CASE("a preview has the rates of the closed form, for each knob") {
   CHECK(seconds_per_update({{"batch", 50}}) == about(batch_seconds / 2 + ring(4, rate)));
   // 2 (p - 1) messages one after the other, each over two links.
   CHECK(seconds_per_update({{"latency", 0.001}}) == about(batch_seconds + ring(4, rate) + 6 * 2 * 0.001));
-  // Each of four gradients and answers passes the server's link; no one waits while they compute.
-  CHECK(seconds_per_update({{"scheme", "ssgd"}, {"scheme.via", "server"}}) == about(batch_seconds + 8 * bytes / rate));
+  // Four gradients pass the server's link, then four answers; the last answers come after the last update.
+  CHECK(seconds_per_update({{"scheme", "ssgd"}, {"scheme.via", "server"}}) == about(batch_seconds + (8 - 4.0 / 20) * bytes / rate));
 
   const Preview seen = preview(base(), no_hurry, {});
   CHECK(seen.samples_per_second() == about(400 / (batch_seconds + ring(4, rate))));
@@ -120,7 +122,7 @@ TEST_CASE("every scheme can be turned on, and each of its knobs to both ends, or
       keys.push_back(knob.key);
       CHECK_FALSE(knob.label.empty());
       if (!knob.choices.empty() || knob.type == ValueType::boolean) continue;
-      CHECK(knob.low <= knob.value);
+      CHECK((knob.low <= knob.value || (knob.zero && knob.value == 0)));
       CHECK(knob.value <= knob.high);
       for (const double value : {knob.low, knob.high}) {
         Json settings = {{"scheme", entry.name}};
@@ -220,7 +222,7 @@ TEST_CASE("what is answered, and what not") {
   const WebAnswer page = ask("GET", "/");
   CHECK(page.policy.find("default-src 'none'; script-src 'self'") == 0);
   CHECK(page.body.find("/page.js?token=good") != std::string::npos);
-  CHECK(page.body.find('%') == std::string::npos);
+  for (const char* filled : {"%TOKEN%", "%FOLDER%", "%LICENCES%"}) CHECK(page.body.find(filled) == std::string::npos);
   CHECK(ask("GET", "/files/good/run/report.html").policy.find("sandbox ") == 0);
   for (const char* hidden : {"/files/good/../secret.csv", "/files/good/%2e%2e/secret.csv", "/files/good/run/..%2f..%2fsecret.csv", "/files/good//etc/passwd",
                              "/files/good/", "/files/good", "/nothing", "/api/preview"})
@@ -242,7 +244,7 @@ TEST_CASE("what is answered, and what not") {
   const Json fast = Json::parse(ask("POST", "/api/preview", R"({"scenario":"four.yaml","settings":{"scheme":"asgd","workers":8}})").body);
   CHECK(fast["as_it_is"] == false);
   CHECK(fast["scheme"] == "asgd");
-  CHECK(fast["split"].get<std::string>().find("as it is") != std::string::npos);
+  CHECK(fast["split"].dump().find("as it is") != std::string::npos);
   CHECK_FALSE(fast.contains("winner"));
 }
 
