@@ -20,6 +20,12 @@ ChartJson axis_json(const NumberAxis& axis, bool log, bool zero) {
 
 ChartJson curve_json(const Curve& curve) {
   ChartJson json = {{"name", curve.name}, {"look", curve.colour}, {"line", curve.joined}, {"points", ChartJson::array()}};
+  if (curve.points.empty() && !curve.range.empty()) {  // an area alone
+    json["area"] = json["band"] = true;
+    for (const auto& [x, low, high] : curve.range)
+      json["points"].push_back({chart_number(x), chart_number((low + high) / 2), chart_number(low), chart_number(high)});
+    return json;
+  }
   for (const ChartPoint& point : curve.points) {
     ChartJson row = {chart_number(point.x), chart_number(point.mean)};
     if (point.half_width > 0) {
@@ -30,6 +36,8 @@ ChartJson curve_json(const Curve& curve) {
   }
   if (std::any_of(curve.points.begin(), curve.points.end(), [](const ChartPoint& point) { return !point.tip.empty(); }))
     for (const ChartPoint& point : curve.points) json["tips"].push_back(point.tip);
+  if (std::any_of(curve.points.begin(), curve.points.end(), [](const ChartPoint& point) { return !point.link.empty(); }))
+    for (const ChartPoint& point : curve.points) json["links"].push_back(point.link);
   for (const double missed : curve.missed) json["missed"].push_back(chart_number(missed));
   return json;
 }
@@ -64,7 +72,7 @@ std::string chart_data(const LineChart& chart) {
   json["y"] = {{"title", chart.y_title}, {"unit", unit_of(chart.y_text)}, {"log", log_y}, {"zero", chart.from_zero && !log_y}};
   json["series"] = ChartJson::array();
   for (const Curve& curve : chart.curves)
-    if (!curve.points.empty() || !curve.missed.empty()) json["series"].push_back(curve_json(curve));
+    if (!curve.points.empty() || !curve.missed.empty() || !curve.range.empty()) json["series"].push_back(curve_json(curve));
   for (const auto& [x, y] : chart.ideal) json["ideal"].push_back({chart_number(x), chart_number(y)});
   if (!chart.ideal_name.empty()) json["idealName"] = chart.ideal_name;
   for (const Band& band : chart.bands) json["bands"].push_back({chart_number(band.from), chart_number(band.to), band.name});
@@ -113,12 +121,13 @@ std::string chart_data(const MapChart& chart) {
                     {"label", chart.label},
                     {"x", {{"title", chart.x_title}, {"labels", chart.x_labels}}},
                     {"y", {{"title", chart.y_title}, {"labels", chart.y_labels}}},
-                    {"series", chart.series}};
+                    {"series", chart.series},
+                    {"looks", chart.looks}};
   for (const auto& row : chart.cells) {
     ChartJson cells = ChartJson::array();
     for (const MapCell& cell : row) {
       ChartJson one = {{"kind", kinds[static_cast<std::size_t>(cell.kind)]}, {"lines", cell.lines}};
-      if (cell.kind == MapCell::Kind::winner) one["series"] = cell.series;
+      if (cell.kind == MapCell::Kind::winner) one["look"] = cell.series < chart.looks.size() ? chart.looks[cell.series] : 0;
       if (cell.kind == MapCell::Kind::level) one["level"] = chart_number(cell.level);
       if (cell.best) one["best"] = true;
       if (!cell.tip.empty()) one["tip"] = cell.tip;
@@ -134,6 +143,7 @@ std::string chart_data(const StackChart& chart) {
   ChartJson json = {
       {"kind", "stack"}, {"label", chart.label}, {"title", chart.title}, {"unit", unit_of(chart.text)}, {"names", chart.names}};
   for (const StackPart& part : chart.parts) json["parts"].push_back({{"name", part.name}, {"look", part.colour}});
+  if (!chart.links.empty()) json["links"] = chart.links;
   for (const auto& values : chart.values) {
     ChartJson row = ChartJson::array();
     for (const double value : values) row.push_back(chart_number(value));
@@ -169,6 +179,7 @@ std::string chart_data(const BarChart& chart) {
       {"kind", "bars"}, {"label", chart.label}, {"title", chart.title}, {"unit", unit_of(chart.text)}, {"rows", ChartJson::array()}};
   for (const BarRow& row : chart.rows) {
     ChartJson one = {{"name", row.name}, {"look", row.colour}, {"text", row.text}};
+    if (!row.link.empty()) one["link"] = row.link;
     if (row.missed) {
       one["missed"] = true;
     } else {

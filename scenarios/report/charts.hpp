@@ -28,14 +28,14 @@ struct ChartPoint {
   double x = 0, mean = 0;
   double half_width = 0;  // of the interval; 0: none
   bool some_missed = false;
-  std::string tip;
+  std::string tip, link = {};  // link: to where a click leads
 };
 struct Curve {
   std::string name;
   std::size_t colour = 0;
-  std::vector<ChartPoint> points;  // by x
-  std::vector<double> missed;      // x where no repeat has a value
-  bool joined = true;              // by a line; else marks alone
+  std::vector<ChartPoint> points;                 // by x
+  std::vector<double> missed;                     // x where no repeat has a value
+  bool joined = true;                             // by a line; else marks alone
   std::vector<std::array<double, 3>> range = {};  // (x, low, high): an area behind the line
 };
 /// A stretch of x that stands out.
@@ -70,6 +70,7 @@ struct MapChart {
   std::vector<std::string> x_labels, y_labels;  // y from below
   std::vector<std::vector<MapCell>> cells;      // [y][x]
   std::vector<std::string> series;              // of the legend; may be empty
+  std::vector<std::size_t> looks;               // [series]; cells name a place in `series`
 };
 SvgPicture draw(const MapChart& chart);
 
@@ -107,6 +108,7 @@ struct StackChart {
   std::vector<StackPart> parts;             // of the legend
   std::vector<std::string> names;           // [rows]
   std::vector<std::vector<double>> values;  // [rows][parts]
+  std::vector<std::string> links = {};      // [rows]
 };
 SvgPicture draw(const StackChart& chart);
 
@@ -137,7 +139,7 @@ struct BarRow {
   std::size_t colour = 0;
   bool missed = false;
   double mean = 0, half_width = 0;
-  std::string text;
+  std::string text, link = {};
 };
 struct BarChart {
   std::string label, title;

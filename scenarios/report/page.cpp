@@ -48,7 +48,7 @@ std::string page_scripts(bool charts) {
     text += html_licences();
   }
   for (const std::string_view each : {resources::format_script(), resources::table_script(), resources::chart_script(),
-                                      resources::kinds_script(), resources::cells_script()})
+                                      resources::kinds_script(), resources::cells_script(), resources::timeline_script()})
     text += script(each);
   return text + script(resources::page_script());
 }
@@ -95,7 +95,7 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
 }
 
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
-                       std::size_t marked) {
+                       std::size_t marked, std::string_view id) {
   const auto cells = [&](const std::vector<std::string>& row, const char* tag) {
     std::string text;
     for (std::size_t i = 0; i < row.size(); ++i)
@@ -106,7 +106,8 @@ std::string html_table(const std::vector<std::string>& head, const std::vector<s
   std::string out =
       "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>" + cells(head, "th scope=\"col\"") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size(); ++i)
-    out += fmt::format("<tr{}>{}</tr>\n", i == marked ? " class=\"best\"" : "", cells(rows[i], "td"));
+    out += fmt::format("<tr{}{}>{}</tr>\n", id.empty() ? std::string() : fmt::format(" id=\"{}-{}\"", id, i),
+                       i == marked ? " class=\"best\"" : "", cells(rows[i], "td"));
   return out + "</tbody></table></div>\n";
 }
 

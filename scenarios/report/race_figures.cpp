@@ -7,6 +7,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
 #include "sim/base/readable.hpp"
@@ -31,7 +32,8 @@ std::size_t rows_of(const IntervalChart& chart) {
 
 class RaceFigures {
  public:
-  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts) : answer_(answer), verdicts_(verdicts) {}
+  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts)
+      : answer_(answer), verdicts_(verdicts), looks_(scheme_looks(answer.entrants)) {}
 
   std::vector<Figure> all() {
     times();
@@ -53,7 +55,7 @@ class RaceFigures {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const RepeatStatistics value = statistics(all[i]);
         const std::string text = race_time_text(all[i]);
-        chart.groups.back().rows.push_back({answer_.entrants[i], text, i, value.count == 0, value.count < all[i].size(),
+        chart.groups.back().rows.push_back({answer_.entrants[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
                                             value.mean - value.half_width, value.mean, value.mean + value.half_width,
                                             answer_.entrants[i] + ", " + finish_title(finish) + ": " + text});
       }
@@ -77,7 +79,7 @@ class RaceFigures {
     chart.y_title = "time to reach it";
     chart.y_text = readable_seconds;
     for (std::size_t entrant = 0; entrant < answer_.entrants.size(); ++entrant) {
-      Curve curve{answer_.entrants[entrant], entrant, {}, {}};
+      Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}};
       for (const RacedFinish& finish : answer_.finishes) {
         const RunValues times = answer_.times(finish)[entrant];
         const RepeatStatistics value = statistics(times);
@@ -98,7 +100,7 @@ class RaceFigures {
     row.name = answer_.entrants[pair.b] + " over " + answer_.entrants[pair.a];
     const auto faster = pair.better();
     const std::string verdict = pair_words(pair, answer_.entrants) + (faster ? " is faster" : "");
-    row.colour = faster;
+    if (faster) row.colour = looks_[*faster];
     const auto interval = pair.interval();
     if (!interval) {
       row.missed = true;
@@ -172,7 +174,7 @@ class RaceFigures {
   }
 
   Curve tuning_curve(std::size_t entrant, std::size_t level, const LabelNumbers& axis, NumberText text) const {
-    Curve curve{answer_.entrants[entrant], entrant, {}, {}, answer_.tuned.size() == 1};
+    Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}, answer_.tuned.size() == 1};
     const bool by_loss = level == answer_.levels.size();
     for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
       const TriedCandidate& tried = answer_.tuning[entrant][i];
@@ -194,6 +196,7 @@ class RaceFigures {
 
   const RaceAnswer& answer_;
   const std::vector<Verdict>& verdicts_;
+  std::vector<std::size_t> looks_;  // [entrants]
   std::vector<Figure> figures_;
 };
 

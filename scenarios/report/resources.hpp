@@ -9,7 +9,7 @@ std::string_view echarts();
 /// Licences and notices of ECharts and of what is inside of it; empty without it.
 std::string_view echarts_licences();
 /// Our own, in the order in which they run.
-std::string_view format_script(), table_script(), chart_script(), kinds_script(), cells_script(), page_script();
+std::string_view format_script(), table_script(), chart_script(), kinds_script(), cells_script(), timeline_script(), page_script();
 std::string_view page_style();
 
 }  // namespace straggler::resources

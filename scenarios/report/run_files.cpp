@@ -7,7 +7,7 @@
 namespace straggler {
 
 void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
-                     const RunRecord& record, const KeptTables& kept, double wall_seconds) {
+                     const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page) {
   write_record(folder, record, kept);
   write_file(folder, "scenario.yaml", write_scenario(scenario));
   if (!options.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
@@ -15,7 +15,7 @@ void write_run_files(const ResultFolder& folder, const Scenario& scenario, const
   RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
   write_file(folder, "run.json", run_json(info));
-  write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
+  if (page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
 }
 
 }  // namespace straggler

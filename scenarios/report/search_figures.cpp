@@ -7,6 +7,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
 
@@ -154,7 +155,7 @@ class SearchFigures {
     LineChart chart = chart_over(answer_.along, axis);
     if (chart.x.numbers.empty()) return;
     for (const bool second : {false, true}) {
-      Curve curve{answer_.between[second ? 1 : 0], second ? std::size_t{1} : std::size_t{0}, {}, {}};
+      Curve curve{answer_.between[second ? 1 : 0], scheme_looks(answer_.between)[second ? 1 : 0], {}, {}};
       for (std::size_t i = 0; i < group.points.size(); ++i) {
         const AnswerValue& value = second ? group.points[i].second : group.points[i].first;
         if (!axis.numbers[i]) continue;

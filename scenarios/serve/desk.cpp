@@ -177,7 +177,7 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
   if (path == "/charts.js") {
     std::string all;
     for (const std::string_view each : {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(),
-                                        resources::kinds_script(), resources::cells_script(), resources::page_script()})
+                                        resources::kinds_script(), resources::cells_script(), resources::timeline_script(), resources::page_script()})
       (all += each) += '\n';
     return WebAnswer{.type = script_type, .body = std::move(all)};
   }
@@ -256,6 +256,9 @@ WebAnswer Desk::preview_answer(const Json& request) {
   if (!as_it_is) rows.emplace_back("changed", seen.shares);
   Json knobs = Json::array();
   for (const Knob& knob : knobs_of(asked.changed, asked.base)) knobs.push_back(json_of(knob));
+  Json timeline;
+  if (!seen.timeline.empty()) timeline["data"] = seen.timeline;
+  if (!seen.still.empty()) timeline["still"] = seen.still;
   std::vector<std::string> notes = asked.notes;
   notes.insert(notes.end(), seen.warnings.begin(), seen.warnings.end());
   return json_answer({{"name", asked.base.name},
@@ -268,7 +271,7 @@ WebAnswer Desk::preview_answer(const Json& request) {
                       {"extent", extent_sentence(seen)},
                       {"figures", figures_of(seen)},
                       {"split", drawn(split_chart(rows))},
-                      {"timeline", seen.timeline.empty() ? Json() : Json{{"still", seen.timeline}}},
+                      {"timeline", std::move(timeline)},
                       {"timeline_label", seen.timeline_label},
                       {"notes", notes},
                       {"knobs", std::move(knobs)}});

@@ -105,7 +105,7 @@ void MathJob::run(const Scenario& scenario, const fs::path& out, const char* ste
     return experiment.run(&recorder, &live);
   }();
   const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  recorder.finish(folder, scenario.name);
+  recorder.finish(folder, scenario.name, &record);
   if (record.outcome == Outcome::interrupted) throw Cancelled();
   write_run_files(folder, scenario, options, experiment, record, {}, wall_seconds);
   folder.commit();

@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/share_text.hpp"
+#include "scenarios/report/stretches.hpp"
 #include "scenarios/report/timeline.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/worker_names.hpp"
@@ -21,7 +24,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double rates_share = 0.6;  // of the budget
 constexpr double drawn_batches = 4;  // of a worker
-constexpr std::size_t most_drawn = 12, most_links = 5'000;
+constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
+constexpr std::int64_t most_still_workers = 16;
 
 /// Ends a run at a moment, later if there is no update yet, or as soon as nobody waits for it.
 class Cut final : public ProgressListener {
@@ -65,61 +69,34 @@ class LastUpdate final : public RecordSink {
   void span(Rank, Phase, Time, Time) override {}
 };
 
-/// Hands on what is about some workers, by their number among these.
-class Some final : public RecordSink {
- public:
-  Some(const std::vector<std::int64_t>& workers, std::int64_t all, RecordSink& to) : places_(static_cast<std::size_t>(all), -1), to_(to) {
-    for (std::size_t i = 0; i < workers.size(); ++i) places_[static_cast<std::size_t>(workers[i])] = static_cast<Rank>(i);
-  }
-
- private:
-  void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t version, std::uint64_t position, std::uint32_t steps,
-                    std::uint64_t samples) override {
-    // A worker beyond those that are kept leaves no mark, but its update a line.
-    const Rank place = places_[index_of(worker)];
-    to_.contribution(update, time, place < 0 ? static_cast<Rank>(places_.size()) : place, version, position, steps, samples);
-  }
-  void choice(Rank, std::int32_t) override {}
-  void span(Rank worker, Phase phase, Time start, Time end) override {
-    if (const Rank place = places_[index_of(worker)]; place >= 0) to_.span(place, phase, start, end);
-  }
-  void wasted(Rank worker, Time spent) override {
-    if (const Rank place = places_[index_of(worker)]; place >= 0) to_.wasted(place, spent);
-  }
-
-  std::vector<Rank> places_;  // [workers]; -1: not kept
-  RecordSink& to_;
-};
-
-/// The first workers of each group, from each about as many.
-std::vector<std::int64_t> drawn_workers(const Scenario& scenario) {
-  const auto& groups = scenario.cluster.workers;
-  const std::int64_t most = std::max<std::int64_t>(1, static_cast<std::int64_t>(most_drawn / std::min(groups.size(), most_drawn)));
-  const bool all = scenario.workers() <= static_cast<std::int64_t>(most_drawn);
-  std::vector<std::int64_t> workers;
-  std::int64_t first = 0;
-  for (const WorkerGroup& group : groups) {
-    for (std::int64_t i = 0; i < (all ? group.count : std::min(group.count, most)) && workers.size() < most_drawn; ++i)
-      workers.push_back(first + i);
-    first += group.count;
-  }
-  return workers;
-}
-
-void add_timeline(Preview& out, const Scenario& scenario, Experiment& experiment, Time until, Clock::time_point end, const std::function<bool()>& superseded) {
-  const std::vector<std::int64_t> workers = drawn_workers(scenario);
-  Timeline timeline(static_cast<Rank>(workers.size()), until);
-  Some some(workers, scenario.workers(), timeline);
+/// The run again, up to `until`: all that happens between some workers of each group, or a picture of the first workers.
+void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& record, Experiment& experiment, Time until, Clock::time_point end,
+                  const std::function<bool()>& superseded) {
   Cut cut(end, end, superseded, until + until);
-  experiment.run(&some, &cut);
-  if (cut.over()) return;
   std::vector<std::string> names;
-  for (const std::int64_t worker : workers) names.push_back(worker_name(scenario, worker));
-  out.timeline_label = workers.size() == static_cast<std::size_t>(scenario.workers())
-                           ? fmt::format("What the workers do in the first {}", readable_seconds(until.seconds()))
-                           : fmt::format("What {} of {} workers do in the first {}", workers.size(),
-                                         readable_count(static_cast<std::uint64_t>(scenario.workers())), readable_seconds(until.seconds()));
-  out.timeline = draw(timeline, names, out.timeline_label).inside();
+  if (charts_move()) {
+    Stretch stretch;
+    stretch.name = "first batches";
+    stretch.to = until;
+    StretchSink sink(timeline_lanes(scenario, record), {{stretch, most_drawn_events}}, until);
+    experiment.run(&sink, &cut);
+    sink.finish();
+    for (const TimelineLane& lane : sink.lanes())
+      if (lane.kind == TimelineLane::Kind::worker) names.push_back(lane.name);
+    out.timeline = timeline_data(sink, "Who computes, sends and waits", true);
+  } else {
+    for (std::int64_t worker = 0; worker < std::min(scenario.workers(), most_still_workers); ++worker)
+      names.push_back(worker_name(scenario, worker));
+    Timeline timeline(static_cast<Rank>(names.size()), until);
+    experiment.run(&timeline, &cut);
+    out.still = draw(timeline, names, "Who computes, sends and waits").inside();
+  }
+  out.superseded = cut.over();
+  const std::string all = readable_count(static_cast<std::uint64_t>(scenario.workers()));
+  out.timeline_label = fmt::format("The first {}: {}", readable_seconds(until.seconds()),
+                                   names.size() < static_cast<std::size_t>(scenario.workers())
+                                       ? fmt::format("{} of {} workers", names.size(), all)
+                                       : fmt::format("{} worker{}", all, scenario.workers() == 1 ? "" : "s"));
 }
 
 void add_links(Preview& out, const LinkTable& links) {
@@ -175,7 +152,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
     add_links(out, record.links);
     const double each = out.simulated_seconds * static_cast<double>(scenario.workers()) / static_cast<double>(last.contributions);
     const Time until = Time::from_seconds(std::min(drawn_batches * each, out.simulated_seconds));
-    add_timeline(out, scenario, experiment, until, start + budget, superseded);
+    add_timeline(out, scenario, record, experiment, until, start + budget, superseded);
   }
   out.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;

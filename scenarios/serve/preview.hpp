@@ -28,7 +28,8 @@ struct Preview {
   double busiest_use = 0;    // share of what it could have carried
   double wall_seconds = 0;
   std::vector<std::string> warnings;
-  std::string timeline;  // SVG of some workers of each group over a few of their batches; empty: too little was simulated
+  std::string timeline;  // data of a chart: some workers of each group over a few of their batches; empty: too little was simulated
+  std::string still;     // in place of it where the program carries nothing that draws: SVG
   std::string timeline_label;
 
   double samples_per_second() const { return simulated_seconds > 0 ? samples / simulated_seconds : 0; }

@@ -71,7 +71,8 @@ TEST_CASE("a preview has the rates of the closed form, for each knob") {
   const Preview seen = preview(base(), no_hurry, {});
   CHECK(seen.samples_per_second() == about(400 / (batch_seconds + ring(4, rate))));
   CHECK(seen.shares[static_cast<std::size_t>(Phase::compute)] == about(batch_seconds / (batch_seconds + ring(4, rate))));
-  CHECK(seen.timeline.starts_with("<svg"));
+  CHECK((seen.timeline + seen.still).find("worker 3") != std::string::npos);
+  CHECK(seen.timeline_label.ends_with(": 4 workers"));
   CHECK(extent_sentence(seen).starts_with("Shows the whole run: 20 updates, in "));
 }
 

@@ -211,7 +211,7 @@ class Run {
     }();
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
-    recorder.finish(folder, scenario_.name);
+    recorder.finish(folder, scenario_.name, &record);
     write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
     folder.commit();
     results_are_in(folder.out());

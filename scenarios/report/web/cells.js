@@ -148,7 +148,7 @@ kinds.map = function(spec, view, palette) {
   return {
     height: 70 + (high + 3) * spec.y.labels.length,
     zoom: [],
-    legend: (spec.series || []).map((name, i) => ({name, look: i, fixed: true})),
+    legend: (spec.series || []).map((name, i) => ({name, look: spec.looks[i], fixed: true})),
     stops: cells.length,
     stop: (k) =>
         ({series: 0, index: k, text: spec.x.labels[cells[k].x] + ', ' + spec.y.labels[cells[k].y] + ': ' + cells[k].lines.join(' ')}),
@@ -182,7 +182,7 @@ function cellAt(cell, [x, y], [width, height], palette, narrow) {
   const shape = {x: x - width / 2 + 1.5, y: y - height / 2 + 1.5, width: width - 3, height: height - 3, r: 3};
   const children = [], add = (style, more) => children.push({type: 'rect', shape: Object.assign({}, shape, more), style});
   if (cell.kind === 'winner') {
-    const {colour} = look(palette, cell.series);
+    const {colour} = look(palette, cell.look);
     add({fill: colour, opacity: 0.24});
     add({fill: colour}, {width: 6});
   } else if (cell.kind === 'level') {

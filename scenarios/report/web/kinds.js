@@ -59,18 +59,24 @@ kinds.line = function(spec, view, palette) {
   const px = (point) => point[at], py = (point) => point[columns], low = (point) => point[columns + 1],
         high = (point) => point[columns + 2];
   const all = spec.series.flatMap((series) => series.points);
-  const [lowX] = extent(all.map(px)), [lowY, highY] = extent(all.flatMap((point) => [py(point), low(point), high(point)]));
-  const canLogX = lowX > 0 || (all.length > 0 && x.skipZero), canLogY = lowY > 0;
+  const [lowY, highY] = extent(all.flatMap((point) => [py(point), low(point), high(point)]));
+  const [leastY] = extent(all.flatMap((point) => [py(point), low(point)]).filter((value) => value > 0));
+  const canLogX = all.some((point) => px(point) > 0), canLogY = highY > 0;
   const logX = (view.logX === null ? Boolean(x.log) : view.logX) && canLogX;
   const logY = (view.logY === null ? Boolean(spec.y.log) : view.logY) && canLogY;
   const textX = format(x.unit), textY = format(spec.y.unit);
   const labels = new Map((x.labels || []).map(([value, label]) => [value, label]));
   const nameX = (value) => labels.get(value) || textX(value);
   const series = [];
+  let walked = null;  // the series whose values the arrow keys walk through
   for (const [each, i] of shown(view, spec.series)) {
     const {colour, dash, symbol} = look(palette, each.look);
-    const data = each.points.filter((point) => !logX || px(point) > 0).map((point, k) => ({value: [px(point), py(point)], k}));
-    if (each.band) series.push(bandOf(each.points, px, low, high, colour));
+    const drawn = each.points.map((point, k) => [point, k]).filter(([point]) => (!logX || px(point) > 0) && (!logY || py(point) > 0));
+    const data = drawn.map(([point, k]) => ({value: [px(point), py(point)], k})), points = drawn.map(([point]) => point);
+    const floor = logY ? leastY / 2 : -Infinity;
+    if (each.band && points.length) series.push(bandOf(points, px, low, high, colour, floor));
+    if (each.area) continue;
+    if (!walked) walked = {id: 'series' + i, name: each.name, points};
     series.push({
       id: 'series' + i,
       type: 'line',
@@ -85,8 +91,8 @@ kinds.line = function(spec, view, palette) {
       sampling: undefined,
       z: 3,
     });
-    if (!each.band && each.points.some((point) => low(point) !== null && low(point) !== undefined))
-      series.push(whiskers(each.points, px, low, high, colour, logY ? lowY / 2 : -Infinity));
+    if (!each.band && points.some((point) => low(point) !== null && low(point) !== undefined))
+      series.push(whiskers(points, px, low, high, colour, floor));
     if (each.missed && each.missed.length) series.push(crosses(each.missed, colour, i));
   }
   if (spec.ideal && !(xs.length > 1 && at > 0 && !spec.idealFlat)) {
@@ -98,7 +104,7 @@ kinds.line = function(spec, view, palette) {
       silent: true,
       showSymbol: false,
       lineStyle: {type: 'dashed', color: palette('dim'), width: 1.4},
-      endLabel: {show: true, formatter: spec.idealName || '', color: palette('dim'), offset: [-8, -12], align: 'right'},
+      endLabel: {show: Boolean(spec.idealFlat), formatter: spec.idealName || '', color: palette('dim')},
       tooltip: {show: false},
     });
   }
@@ -109,14 +115,16 @@ kinds.line = function(spec, view, palette) {
       label: {color: palette('fg')},
       data: spec.bands.map(([from, to, name]) => [{xAxis: from, name}, {xAxis: to}]),
     };
-  const more = {scale: !x.zero, nameGap: 30, min: logX || x.zero ? undefined : 'dataMin'};
+  const curves = !spec.marks && !labels.size && !logX;
+  const more = {scale: !x.zero, nameGap: 30, min: logX || x.zero ? undefined : 'dataMin', max: curves ? 'dataMax' : undefined};
   const axisX = valueAxis(palette, x.title, x.unit, logX, more);
   axisX.axisLabel.formatter = nameX;
   if (labels.size && labels.size <= 12) axisX.axisLabel.customValues = Array.from(labels.keys());
-  const walked = shown(view, spec.series)[0], walkedAt = walked && series.findIndex((each) => each.id === 'series' + walked[1]);
+  Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
+  const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
     height: 380,
-    legend: spec.series.length > 1 ? spec.series.map((each) => ({name: each.name, look: each.look, sample: 'line'})) : [],
+    legend: spec.series.length > 1 ? spec.series.map((each) => ({name: each.name, look: each.look, sample: each.area ? 'box' : each.line === false ? 'dot' : 'line'})) : [],
     xs: xs.map((each) => each.title),
     canLogX,
     canLogY,
@@ -124,15 +132,18 @@ kinds.line = function(spec, view, palette) {
     logY,
     zoom: ['x'],
     link: (event) => (event.data && event.seriesId ? linkOf(spec, event) : null),
-    stops: walked ? walked[0].points.length : 0,
-    stop: (k) => (
-        {series: walkedAt, index: k, text: walked[0].name + ': ' + nameX(px(walked[0].points[k])) + ', ' + textY(py(walked[0].points[k]))}),
+    stops: walked ? walked.points.length : 0,
+    stop: (k) => ({
+      series: series.findIndex((each) => each.id === walked.id),
+      index: k,
+      text: walked.name + ': ' + nameX(px(walked.points[k])) + ', ' + textY(py(walked.points[k])),
+    }),
     option: {
-      grid: {left: 24, right: 28, top: 18, bottom: 44, containLabel: true},
+      grid: {left: 24, right: 20 + (spec.idealFlat ? widest([spec.idealName || '']) : 0), top: 18, bottom: 44, containLabel: true},
       xAxis: axisX,
       yAxis: valueAxis(palette, spec.y.title, spec.y.unit, logY, {scale: !spec.y.zero, nameGap: widest([textY(highY), textY(lowY)]) + 22}),
       tooltip: {
-        trigger: 'axis',
+        trigger: marksAlone ? 'item' : 'axis',
         axisPointer: {type: 'cross', label: {show: false}, lineStyle: {color: palette('dim')}, crossStyle: {color: palette('dim')}},
         formatter: (points) => lineHint(points, spec, nameX, textY, low, high),
       },
@@ -162,7 +173,7 @@ function lineHint(points, spec, nameX, textY, low, high) {
   return hint(lines);
 }
 
-function bandOf(points, px, low, high, colour) {
+function bandOf(points, px, low, high, colour, floor) {
   const inside = points.filter((point) => low(point) !== null && low(point) !== undefined);
   return {
     type: 'custom',
@@ -174,7 +185,7 @@ function bandOf(points, px, low, high, colour) {
       type: 'polygon',
       shape: {
         points: inside.map((point) => api.coord([px(point), high(point)]))
-                    .concat(inside.slice().reverse().map((point) => api.coord([px(point), low(point)]))),
+                    .concat(inside.slice().reverse().map((point) => api.coord([px(point), Math.max(low(point), floor)]))),
       },
       style: {fill: colour, opacity: 0.18},
     }),

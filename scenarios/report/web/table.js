@@ -58,7 +58,7 @@ function enliven(table) {
   if (!body || table.classList.contains('live-table')) return;
   table.classList.add('live-table');
   const bar = element('div', {class: 'table-bar'});
-  if (body.rows.length >= fewRows) {
+  if (head && body.rows.length >= fewRows) {
     const label = element('label', {}, 'Filter ');
     const box = element('input', {type: 'search', placeholder: 'words of a row'});
     const count = element('span', {class: 'dim', 'aria-live': 'polite'});
