@@ -218,8 +218,8 @@ Part<IntraSpec> intra_part() {
   const auto replaced = [](Field<LinkSpec> of_link, const char* remedy) {
     Field<IntraSpec> made{of_link.key, {}, {}, {}};
     made.read = [read = of_link.read, key = of_link.key, remedy](Section& intra, IntraSpec& spec) {
-      if (!intra.has("machine") && !intra.misspelt({"machine"})) intra.require(key.name, remedy);
-      if (!intra.has(key.name)) return;
+      if (!intra.has("machine")) intra.require(key.name, remedy);
+      if (intra.find(key.name) == nullptr) return;
       read(intra, spec);
       if (key.name == "bandwidth") spec.down = spec.up;
     };

@@ -155,8 +155,8 @@ void complete_group(Section& group, WorkerGroup& spec, const std::vector<WorkerG
 }
 
 void check_host(Section& host, ServerSpec& spec) {
-  if (host.given() && !spec.on_worker_hosts && !spec.host_of_worker && !host.misspelt({"worker", "each"}) && !host.has("worker"))
-    host.require("worker", "write the rank of a worker such as 0, or each: true");
+  if (host.given() && !spec.on_worker_hosts && !host.has("worker") && !host.misspelt({"worker", "each"}))
+    host.problem("worker", "is missing; write the rank of a worker such as 0, or each: true");
   if (spec.on_worker_hosts && spec.host_of_worker)
     host.problem("each", "puts servers on all hosts, and worker on one; remove one of the two");
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "sim/base/registry.hpp"
 #include "sim/collectives/chunks.hpp"
@@ -17,11 +18,15 @@ namespace straggler::collectives::byteps {
 namespace {
 
 enum class Stage { add_up, push, pull, spread };
+const char* name_of(Stage stage) {
+  static constexpr const char* names[] = {"add up", "push", "pull", "spread"};
+  return names[static_cast<std::size_t>(stage)];
+}
 
 class BytePs final : public CollectiveSchedule {
  public:
   BytePs(std::uint64_t bytes, const CollectiveShape& shape, std::uint64_t partition)
-      : workers_(shape.workers), servers_(shape.servers), places_(shape.workers), bytes_(bytes), stripe_(partition * shape.servers) {
+      : workers_(shape.workers), servers_(shape.servers), places_(shape.workers), bytes_(bytes) {
     std::map<std::uint32_t, std::size_t> known;
     for (std::size_t worker = 0; worker < workers_; ++worker) {
       const auto [found, fresh] = known.try_emplace(shape.host(worker), hosts_.size());
@@ -34,10 +39,12 @@ class BytePs final : public CollectiveSchedule {
     if (shared) stages_.push_back(Stage::add_up);
     if (several) stages_.insert(stages_.end(), {Stage::push, Stage::pull});
     if (shared) stages_.push_back(Stage::spread);
-    stripes_ = stages_.empty() ? 0 : static_cast<std::size_t>((bytes + stripe_ - 1) / stripe_);
+    if (!several) servers_ = 1;  // nobody asks them; a stripe is one partition
+    stripe_ = partition * servers_;
+    stripes_ = stages_.empty() ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>((bytes + stripe_ - 1) / stripe_));
   }
 
-  std::size_t ranks() const override { return workers_ + servers_; }
+  std::size_t ranks() const override { return workers_ + (hosts_.size() > 1 ? servers_ : 0); }
   std::size_t rounds() const override { return stripes_ == 0 ? 0 : stripes_ + stages_.size() - 1; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
@@ -50,6 +57,13 @@ class BytePs final : public CollectiveSchedule {
       else
         worker_part(rank, stages_[s], *bytes, out);
     }
+  }
+
+  /// "add up, push, pull, spread"; "nothing" for one worker.
+  std::string stages() const {
+    std::string text;
+    for (const Stage stage : stages_) text += (text.empty() ? "" : ", ") + std::string(name_of(stage));
+    return text.empty() ? "nothing" : text;
   }
 
   /// Rounds in which all stages have a full stripe are alike.
@@ -94,7 +108,7 @@ class BytePs final : public CollectiveSchedule {
   /// Of the stripe that this stage handles in the round; none: no stripe.
   std::optional<std::uint64_t> stripe_in(std::size_t round, std::size_t stage) const {
     if (round < stage || round - stage >= stripes_) return std::nullopt;
-    return std::min(stripe_, bytes_ - stripe_ * (round - stage));
+    return std::min(stripe_, bytes_ - std::min(bytes_, stripe_ * (round - stage)));
   }
   /// What a host's member carries of so many bytes.
   std::uint64_t carried(std::uint64_t bytes, const Place& place) const {
@@ -145,7 +159,7 @@ class BytePs final : public CollectiveSchedule {
   std::size_t workers_, servers_;
   std::vector<Place> places_;                       // [workers]
   std::vector<std::vector<CollectiveRank>> hosts_;  // [hosts][members]
-  std::uint64_t bytes_, stripe_;
+  std::uint64_t bytes_, stripe_ = 0;
   std::vector<Stage> stages_;
   std::size_t stripes_ = 0;
 };
@@ -171,6 +185,9 @@ CollectiveEntry entry() {
                       .meaning = "bytes into which gradients are cut (BYTEPS_PARTITION_BYTES)",
                       .range = Range::between(1, 1e15)}};
   made.library = true;
+  made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters& parameters) {
+    return BytePs(static_cast<std::uint64_t>(bytes), shape, partition_of(parameters)).stages();
+  };
   made.seconds = seconds;
   made.exact = [](const CollectiveShape& shape) { return shape.host_of.empty(); };
   made.unfit = [](const CollectiveShape& shape) -> std::string {

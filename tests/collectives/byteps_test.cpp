@@ -84,8 +84,7 @@ TEST_CASE("each host pushes and pulls the gradient once, whatever it is cut into
 TEST_CASE("on one host nothing goes to a server") {
   const CollectiveShape shape = shape_of(equal_hosts(1, 4, 1, nic));
   const auto schedule = make_schedule(collective("byteps"), 10'000'000, shape, {}, cut_into(partition));
-  CHECK(schedule->bytes_sent(4) == 0);
-  CHECK(schedule->bytes_received(4) == 0);
+  CHECK(schedule->ranks() == 4);
   CHECK(schedule->bytes_sent(0) == 2 * 3 * 2'500'000);
 }
 
