@@ -85,6 +85,7 @@ bool Simulation::run(Time until) {
   static constexpr ContinuousModel::Moment nothing_flows;
   const ContinuousModel::Moment& flows = continuous_ ? continuous_->moment() : nothing_flows;
   stopped_ = false;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));  // of a process that was started at once
   while (!stopped_) {
     if (queue_.fire_soon()) {
       after_event();

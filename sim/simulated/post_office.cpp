@@ -68,6 +68,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
     : world_(world),
       books_(books),
       workers_(workers),
+      trace_(books.trace()),
       wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
       processors_(world),
       coding_(world, books, processors_),
@@ -80,6 +81,7 @@ PostOffice::~PostOffice() { take_down(); }
 
 void PostOffice::take_down() {
   mail_ = SparseArray<Mailbox<MessagePointer>>();
+  left_.clear();
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
     in_flight_.pop_front();
@@ -131,7 +133,9 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   in_flight_.push_back(delivery);
   const Time coding = coding_.span(delivery.from, delivery.payload);
   if (coding == Time() && !processors_.occupies(delivery.from)) return transmit(delivery);
+  const Time free = processors_.free_from(delivery.from);
   const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
+  tell_server(delivery.from, "sends a message", free, handled);
   if (coding > Time()) coding_.note(delivery.from, handled);
   world_.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
@@ -139,6 +143,7 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
 }
 
 void PostOffice::transmit(Delivery& delivery) {
+  if (trace_) left_[&delivery].sent = world_.now();
   books_.begin_flight(delivery.from);
   books_.begin_flight(delivery.to);
   books_.spared(wire_bytes_.spared_of(delivery.payload));
@@ -204,6 +209,7 @@ void PostOffice::drained(Delivery& delivery) {
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
+  if (trace_) left_[&delivery].left = world_.now();
   if (invitation_watch_ && world_.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
@@ -252,6 +258,7 @@ void PostOffice::delivered(Delivery& delivery) {
     delivery.waits = true;
     return;
   }
+  if (trace_) tell(delivery, false);
   books_.received(delivery.to, sent_bytes(delivery));
   books_.end_flight(delivery.from);
   books_.end_flight(delivery.to);
@@ -271,6 +278,7 @@ void PostOffice::hand_over(MessagePointer message) {
 
 /// It will not arrive.
 void PostOffice::lose(Delivery& delivery) {
+  if (trace_) tell(delivery, true);
   if (delivery.stage != Delivery::Stage::handled) {
     books_.lost(sent_bytes(delivery));
     books_.end_flight(delivery.from);
@@ -284,6 +292,34 @@ void PostOffice::lose(Delivery& delivery) {
   const MessagePointer message(&delivery);
   let_follow(&delivery, delivery.from, delivery.to);
   if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
+}
+
+void PostOffice::tell(const Delivery& delivery, bool lost) {
+  const auto known = left_.find(&delivery);
+  if (known == left_.end()) return;  // lost before it left
+  MessageTrace message;
+  message.from = delivery.from;
+  message.to = delivery.to;
+  message.bytes = sent_bytes(delivery);
+  message.sent = known->second.sent;
+  message.arrived = world_.now();
+  message.left = delivery.stage == Delivery::Stage::travelling ? known->second.left : message.arrived;
+  message.lost = lost;
+  left_.erase(known);
+  if (const auto* weights = std::get_if<Weights>(&delivery.payload)) {
+    message.what = "weights";
+    message.version = (*weights)->version;
+  } else if (const auto* gradient = std::get_if<Gradient>(&delivery.payload)) {
+    message.what = "gradient";
+    message.version = (*gradient)->version();
+  } else {
+    message.what = std::holds_alternative<Token>(delivery.payload) ? "token" : "samples";
+  }
+  trace_->message(message);
+}
+
+void PostOffice::tell_server(Rank rank, const char* what, Time from, Time to) const {
+  if (trace_ && !world_.is_worker(rank) && to > from) trace_->served(rank, what, from, to);
 }
 
 void PostOffice::prefetch_worker(Rank rank) noexcept {
@@ -373,9 +409,11 @@ void PostOffice::handle(MailOperation& operation) {
   operation.settle();
   const Payload& payload = operation.message->payload;
   const Time coding = coding_.span(rank, payload);
+  const Time free = processors_.free_from(rank);
   Time done = processors_.handled(rank, wire_bytes_.main_of(payload), coding);
   if (coding > Time()) coding_.note(rank, done);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
+  tell_server(rank, "handles a message", free, done);
   world_.queue().at(done, operation);
 }
 

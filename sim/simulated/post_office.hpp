@@ -116,6 +116,9 @@ class PostOffice {
   bool may_be_overtaken(const Delivery& delivery) const;
   bool overtakes(const Delivery& delivery);
   void let_follow(const Delivery* gone, Rank from, Rank to);
+  /// With a trace: it has arrived or is lost.
+  void tell(const Delivery& delivery, bool lost);
+  void tell_server(Rank rank, const char* what, Time from, Time to) const;
   /// What of it has begun to leave.
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
@@ -128,6 +131,7 @@ class PostOffice {
   World& world_;
   Books& books_;
   Workers& workers_;
+  RecordSink* const trace_;  // told of every message; null: nobody wants to know
   WireBytes wire_bytes_;
   Processors processors_;
   Coding coding_;
@@ -144,6 +148,10 @@ class PostOffice {
   };
   std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is under way and may be overtaken
   SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
+  struct Left {
+    Time sent, left;
+  };
+  std::unordered_map<const Message*, Left> left_;  // those under way; empty without a trace
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last
