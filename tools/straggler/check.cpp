@@ -36,11 +36,12 @@ int execute_check(const std::vector<std::string>& given) {
   const Explanation explanation = experiment.explain();
   const std::vector<std::string> warnings = check_warnings(explanation, options.timing_only);
   const std::optional<UpdateTimes> times = update_times(scenario);
+  const std::optional<UpdateParts> parts = update_parts(scenario);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json"))
-    fmt::print("{}", check_json(scenario, explanation, collectives, times, warnings));
+    fmt::print("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
   else
-    fmt::print("{}", check_text(scenario, explanation, collectives, times, warnings));
+    fmt::print("{}", check_text(scenario, explanation, collectives, times, parts, warnings));
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }
@@ -48,7 +49,7 @@ int execute_check(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command check_command{"check", "SCENARIO.yaml",
-                            "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
+                            "explains a scenario: workers, routes, bytes, what an update takes and what binds it, memory",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
                             "  straggler check scenario.yaml --graph cluster.dot\n"
