@@ -27,8 +27,7 @@ Json groups_of(const Scenario& scenario, const Explanation& explanation) {
     const auto pattern = Registry<AvailabilityEntry>::instance().at(availability.name).make(availability.parameters);
     json["availability"] = availability.name;
     json["availability_share"] = pattern ? pattern->share() : 1.0;
-    json["update_parts"] = parts ? parts_of(*parts) : Json();
-  json["memory_bytes"] = count_or_null(group.memory);
+    json["memory_bytes"] = count_or_null(group.memory);
     json["memory_used_bytes"] = group.memory ? count_or_null(group.memory_used) : Json();
     json["memory_used_has_activations"] = group.memory ? Json(group.counts_activations) : Json();
     json["largest_batch"] = group.memory && group.counts_activations ? count_or_null(std::floor(group.largest_batch)) : Json();
@@ -145,6 +144,7 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["compressed_bytes"] = explanation.compression.empty() ? Json() : Json(explanation.compressed_bytes);
   json["update_s"] = times ? Json(times->compressed) : parts ? Json(parts->seconds) : Json();
   json["update_uncompressed_s"] = times ? Json(times->whole) : Json();
+  json["update_parts"] = parts ? parts_of(*parts) : Json();
   json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
   json["timing_memory_bytes"] = explanation.timing_bytes;
   json["layers"] = layers_of(explanation);
