@@ -108,10 +108,14 @@ class ComparePage {
     chart.label = std::string(1, static_cast<char>(word[0] - 'a' + 'A')) + word.substr(1);
     chart.y_title = word;
     chart.linear_y = word.ends_with("accuracy");
-    const std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
-                                         {"epoch", "epochs", readable_number},
-                                         {"update", "updates", readable_number},
-                                         {"bytes_sent", "bytes sent", readable_bytes}};
+    std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
+                                   {"epoch", "epochs", readable_number},
+                                   {"update", "updates", readable_number},
+                                   {"bytes_sent", "bytes sent", readable_bytes}};
+    // Where nobody knows how many samples an epoch has, there are none.
+    if (std::any_of(curves_.begin(), curves_.end(),
+                    [](const ResultTable& curve) { return curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch"); }))
+      axes.erase(axes.begin() + 1);
     for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
     std::size_t points = 0, drawn = 0;
     bool bands = false;

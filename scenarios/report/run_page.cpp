@@ -264,8 +264,11 @@ class RunPage {
     FinishedRun run;
     run.seconds = summary_.number("simulated_seconds").value_or(0);
     run.updates = summary_.count("updates").value_or(0);
-    for (std::size_t row = 0; row < curve.rows(); ++row)
-      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s"); update && time && *update > 0)
+    // Evaluations that are due by time, and the one at the stop, are of an update that came before.
+    const bool by_time = scenario_->training.evaluate.every_simulated_time.has_value();
+    for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
+      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
+          update && time && *update > 0 && *time < run.seconds)
         run.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
     RunTimeline made = run_timeline(*scenario_, run);
     if (made.figure)
