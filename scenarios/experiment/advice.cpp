@@ -83,8 +83,8 @@ void of_compression(const Scenario& scenario, const Blueprint& blueprint, Senten
 void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const ClusterSpec& cluster = scenario.cluster;
   const Parameters& scheme = scenario.training.scheme.parameters;
-  if (blueprint.servers < 2 || blueprint.plan.workers < 2 || cluster.servers.host_of_worker || cluster.network.topology.name == "file" ||
-      !scheme.has("answers") || scheme.text("answers") != "in_turn")
+  if (blueprint.servers < 2 || blueprint.plan.workers < 2 || cluster.servers.host_of_worker || cluster.servers.on_worker_hosts ||
+      cluster.network.topology.name == "file" || !scheme.has("answers") || scheme.text("answers") != "in_turn")
     return;
   double slowest = std::numeric_limits<double>::infinity();
   for (const WorkerGroup& group : cluster.workers) {
@@ -174,6 +174,19 @@ void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
         "the inputs of a batch have no bytes without data, so that copying them takes no time; write workload.cost: {model: NAME}");
 }
 
+/// Groups inside a host that hold all of its workers: nothing leaves them.
+void of_levels(const Scenario& scenario, Sentences& out) {
+  const auto& intra = scenario.cluster.network.intra;
+  if (!intra || !intra->machine.empty()) return;
+  std::int64_t most = 0;  // workers of a host
+  for (const WorkerGroup& group : scenario.cluster.workers)
+    most = std::max(most, group.same_host ? group.per_host : std::min(group.per_host, group.count));
+  for (const auto& [key, level] : {std::pair("switch", &intra->pcie_switch), std::pair("socket", &intra->socket)})
+    if (*level && (*level)->workers >= most)
+      out.push_back(fmt::format("cluster.network.intra.{} joins {} workers, and no host has more than {}, so that no message leaves it",
+                                key, (*level)->workers, most));
+}
+
 /// Weights that workers share in their host's memory.
 void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (blueprint.plan.cell_chunks > 1 && blueprint.plan.workers > 1 && !scenario.cluster.network.intra)
@@ -187,6 +200,7 @@ void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sent
 std::vector<std::string> advice(const Scenario& scenario, const Blueprint& blueprint) {
   Sentences out;
   of_hosts(scenario.cluster, out);
+  of_levels(scenario, out);
   of_unused_keys(scenario, blueprint, out);
   of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);

@@ -145,6 +145,7 @@ struct Blueprint {
   void resolve_client_seconds(const Scenario& scenario);
   void require_one_host(const Scenario& scenario) const;
   void compress_buckets();
+  std::vector<Bucket> merged_gradients(const Scenario& scenario) const;
   void resolve_collective(const Scenario& scenario);
   Parameters collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const;
   void check_stepwise(const Scenario& scenario) const;

@@ -141,8 +141,8 @@ class Dpsgd:
             mine = yield node.publish(mine)
 
 
-@straggler.scheme("py_nonblocking", needs_server=True, parameters={"minibatch": 10}, asynchronous=False, sends_gradients=False, family="local",
-                  on_failure=("drop", "wait", "abort"))
+@straggler.scheme("py_nonblocking", needs_server=True, parameters={"minibatch": 10}, asynchronous=False, sends_gradients=False,
+                  family="local", on_failure=("drop", "wait", "abort"))
 class Nonblocking:
     def worker(self, node):
         weights = node.initial_weights()
@@ -252,7 +252,8 @@ class KSync:
             node.broadcast(weights)
 
 
-@straggler.scheme("py_adpsgd", exchange="peers", versions="free_running", sends_gradients=False, family="gossip", on_failure=("drop", "abort"),
+@straggler.scheme("py_adpsgd", exchange="peers", versions="free_running", sends_gradients=False, family="gossip",
+                  on_failure=("drop", "abort"),
                   unfit=lambda parameters, workers: "needs an even number of workers; take one more" if workers % 2 else None)
 class Adpsgd:
     def average(self, node, own, active, passive):
