@@ -48,6 +48,9 @@ def _declared(default: Any) -> Parameter:
 
 def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
     needed = ["worker"] + (["server"] if exchange == "server" else []) + (["aggregator"] if aggregators is not None else [])
+    for method, reason in (("server", "exchange='server'"), ("aggregator", "aggregators=…")):
+        if hasattr(cls, method) and method not in needed and not callable(exchange):
+            raise TypeError(f"{cls.__name__} has a method {method}, which would never run; write {reason}, or remove it")
     for method in needed:
         what = getattr(cls, method, None)
         if what is None:
