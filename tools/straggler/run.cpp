@@ -7,6 +7,7 @@
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/report/live_progress.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
@@ -204,10 +205,13 @@ class Run {
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
-    const RunRecord record = experiment.run(recorder.wanted() ? &recorder : nullptr, &progress);
+    const RunRecord record = [&] {
+      LiveProgress live(progress, folder.temporary(LiveFile::name));
+      return experiment.run(recorder.wanted() ? &recorder : nullptr, &live);
+    }();
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
-    recorder.finish(folder, scenario_.name);
+    recorder.finish(folder, scenario_.name, &record);
     write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
     folder.commit();
     results_are_in(folder.out());
