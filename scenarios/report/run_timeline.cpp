@@ -14,7 +14,7 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_workers = 24, most_links = 4, most_still_workers = 16;
+constexpr std::size_t most_worker_lanes = 24, most_link_lanes = 4, most_still_workers = 16;
 constexpr std::size_t whole_events = 6'000, stretch_events = 2'000;  // of the 20,000 points of a page
 constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
 constexpr std::uint64_t most_pulses = 40'000;  // about 600,000 events, less than a second
@@ -205,14 +205,14 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
 
 std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record) {
   std::vector<TimelineLane> lanes;
-  for (const std::int64_t worker : drawn_workers(scenario, most_workers))
+  for (const std::int64_t worker : drawn_workers(scenario, most_worker_lanes))
     lanes.push_back({TimelineLane::Kind::worker, worker_name(scenario, worker), static_cast<Rank>(worker)});
   const auto workers = static_cast<Rank>(record.workers.size());
   lanes.push_back({TimelineLane::Kind::server, "server", workers});
   for (std::int64_t other = 1; other <= most_aggregators; ++other)
     lanes.push_back({TimelineLane::Kind::server, fmt::format("aggregator {}", other), static_cast<Rank>(workers + other)});
   lanes.push_back({TimelineLane::Kind::collective, "all-reduce"});
-  for (const std::size_t link : busiest_links(record.links, record.end, most_links)) {
+  for (const std::size_t link : busiest_links(record.links, record.end, most_link_lanes)) {
     const LinkRecord row = record.links.row(link);
     lanes.push_back({TimelineLane::Kind::link, "link " + row.name, 0, link, row.bytes_per_second});
   }
