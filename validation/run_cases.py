@@ -84,6 +84,7 @@ BATCH_NORM = ["workload.model=resnet8",
 # Messages of a tenth of all values.
 TOP_K = "training.compression={kind: top_k, fraction: 0.1}"
 TOP_K_BOTH = "training.compression={kind: top_k, fraction: 0.1, direction: both}"
+SUMMED = ["fp16", "random_k", "powersgd"]  # whose all-reduces are sums
 COMPRESSORS = ["fp16", "random_k", "powersgd", "signsgd"]  # beside top_k: sums in 16 bits and in 32, factors, votes
 
 HOSTS = "cluster.workers=[{count: 6, device: node, per_host: 3, cores_per_host: %d, waiting: %s}]"

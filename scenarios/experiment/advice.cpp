@@ -8,6 +8,7 @@
 
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 
@@ -49,6 +50,22 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
   out.push_back(fmt::format("cluster.network.collective.{} {} not used: {} {}", fmt::join(keys, ", "), keys.size() == 1 ? "is" : "are",
                             scenario.training.scheme.name,
                             blueprint.servers > 0 ? "exchanges through a server, without an all-reduce" : "has no all-reduce"));
+}
+
+/// What compression does not do here.
+void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  if (!blueprint.compression) return;
+  const std::string& scheme = scenario.training.scheme.name;
+  if (scenario.training.compression.parameters.has("error_feedback") && blueprint.compression->gossips)
+    out.push_back(fmt::format("training.compression.error_feedback has no effect: {} sends by how much the estimates of its weights lag "
+                              "behind, and that holds what earlier messages left out",
+                              scheme));
+  const std::uint64_t after = blueprint.message_bytes_compressed(), before = blueprint.model_bytes;
+  if (blueprint.plan.workers == 1 && blueprint.all_reduce)
+    out.push_back("training.compression has no effect: one worker alone sends nothing");
+  else if (after >= before)
+    out.push_back(fmt::format("a message is not smaller with training.compression: {}: {} before, {} after", blueprint.compressor->name,
+                              readable_bytes(static_cast<double>(before)), readable_bytes(static_cast<double>(after))));
 }
 
 /// Factors are of whole matrices.
@@ -185,6 +202,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   of_hosts(scenario.cluster, out);
   of_levels(scenario, out);
   of_unused_keys(scenario, blueprint, out);
+  of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);
   of_answers(scenario, blueprint, out);
   of_different_workers(scenario, blueprint, out);

@@ -1,4 +1,6 @@
 // The cluster's part of a blueprint: who lives where, how they are connected, what befalls them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "sim/base/even_split.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -314,9 +317,19 @@ namespace {
 void price_coding(const Scenario& scenario, std::uint64_t parameter_bytes, std::span<const std::uint32_t> group_of, bool averages,
                   const std::vector<Bucket>& buckets, SimulatedCluster& out) {
   const ClusterSpec& spec = scenario.cluster;
+  const auto seconds_per_byte = [&](const std::optional<double>& rate, const std::string& path) {
+    constexpr double most_seconds = 86'400;
+    const double bytes = static_cast<double>(parameter_bytes) * static_cast<double>(std::max<std::size_t>(group_of.size(), 1));
+    if (rate && bytes / *rate > most_seconds)
+      throw_error(scenario, path,
+                  fmt::format("{} takes more than a day to decode a message of each worker, {} of parameters; is the unit right?",
+                              format_quantity(*rate, Dimension::rate), readable_bytes(bytes)));
+    return inverse(rate);
+  };
   std::vector<double> of_group;
-  for (const WorkerGroup& group : spec.workers) of_group.push_back(inverse(scenario.devices.at(group.device).compress));
-  out.server_coding_seconds_per_byte = inverse(spec.servers.compress);
+  for (const WorkerGroup& group : spec.workers)
+    of_group.push_back(seconds_per_byte(scenario.devices.at(group.device).compress, "devices." + group.device + ".compress"));
+  out.server_coding_seconds_per_byte = seconds_per_byte(spec.servers.compress, "cluster.servers.compress");
   if (out.server_coding_seconds_per_byte == 0 && std::ranges::all_of(of_group, [](double each) { return each == 0; })) return;
   for (const std::uint32_t group : group_of) out.coding_seconds_per_byte.push_back(of_group[group]);
   if (!averages) return;

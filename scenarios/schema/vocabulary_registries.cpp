@@ -6,6 +6,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/schema/late_words.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/registry.hpp"
@@ -94,10 +95,8 @@ std::vector<Word> cost_models() {
   return words;
 }
 
-}  // namespace
-
-const Vocabulary& Vocabulary::from_registries() {
-  static const Vocabulary vocabulary{{
+Vocabulary vocabulary_of_registries() {
+  return {{
       {KindGroup::scheme, schemes()},
       {KindGroup::collective, words_of<CollectiveEntry>()},
       {KindGroup::topology, words_of<TopologyEntry>()},
@@ -114,7 +113,17 @@ const Vocabulary& Vocabulary::from_registries() {
       {KindGroup::availability, words_of<AvailabilityEntry>()},
       {KindGroup::machine, machines()},
   }};
+}
+
+Vocabulary& all_words() {
+  static Vocabulary vocabulary = vocabulary_of_registries();
   return vocabulary;
 }
+
+}  // namespace
+
+const Vocabulary& Vocabulary::from_registries() { return all_words(); }
+
+void registries_have_changed() { all_words() = vocabulary_of_registries(); }
 
 }  // namespace straggler

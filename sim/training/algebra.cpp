@@ -24,6 +24,13 @@ std::vector<Handle> values_of(const std::vector<T>& parts) {
   return values;
 }
 
+template <class T>
+std::vector<CompressedVector> compressed_vectors(const std::vector<T>& parts) {
+  std::vector<CompressedVector> vectors;
+  for (const T& part : parts) vectors.push_back(compressed_vector(part));
+  return vectors;
+}
+
 /// Names of the vectors attached to any of the parts, in the order in which they first come.
 std::vector<std::string> attached_names(const std::vector<Weights>& parts) {
   std::vector<std::string> names;
@@ -119,11 +126,9 @@ Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) con
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
   if (&rule == &rules::compressed_mean) {
-    const CompressedForm& form = *parts.front()->more.get().compressed;
-    if (form.factors)
-      mean_product(parts, state);
-    else
-      state.derive(compressed_mean(values_of(parts), 0, form.scalars));
+    CompressedMean mean = compressed_mean(compressed_vectors(parts));
+    state.derive(std::move(mean.value));
+    state.more.edit().product = std::move(mean.product);
     return out;
   }
   std::vector<Batch> batches = joined_batches(parts);
@@ -154,9 +159,16 @@ Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const
   if (parts.size() == 1) return parts.front();
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
-  state.value = lineage_.elementwise(rule, values_of(parts), scalars_of(rule, state.fragment()));
+  const bool compressed = &rule == &rules::compressed_mean;
+  if (compressed) {
+    CompressedMean mean = compressed_mean(compressed_vectors(parts));
+    state.value = moved(mean_base(parts), mean.value);
+    state.more.edit().product = std::move(mean.product);
+  } else {
+    state.value = lineage_.elementwise(rule, values_of(parts), scalars_of(rule, state.fragment()));
+  }
   state.more.edit().attached =
-      &rule == &rules::ring_mean
+      &rule == &rules::ring_mean || (compressed && plan_.ring_sums)
           ? ring_averaged_attached(lineage_, parts)
           : averaged_attached(lineage_, parts, std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size())));
   return out;

@@ -34,9 +34,9 @@ class Algebra {
     const bool gathered = plan_.compression && plan_.compression->gathered;
     return plan_.ring_sums && !gathered ? rules::ring_mean : rules::mean;
   }
-  /// The same of gradients: where compressed ones are summed, of what their messages carry.
+  /// The same of parts like this one: where compressed ones are summed, of what their messages carry.
   const Rule& all_reduce_rule(const Gradient& part) const;
-  const Rule& all_reduce_rule(const Weights&) const { return all_reduce_rule(); }
+  const Rule& all_reduce_rule(const Weights& part) const;
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.
@@ -87,16 +87,23 @@ class Algebra {
   Samples as_sent(Samples samples) const { return samples; }
   Token as_sent(Token token) const { return token; }
 
-  // The mean of gradients that are brought to all-reduces as factors: an all-reduce of the left ones, P, then one of the right ones.
-  Handle left_mean(const std::vector<Gradient>& parts) const;
+  /// The mean as an all-reduce makes it of what messages carry.
+  struct CompressedMean {
+    Handle value;
+    std::shared_ptr<const LowRank> product;  // of these factors; null: the compressor has none
+  };
+  CompressedMean compressed_mean(const std::vector<CompressedVector>& parts) const;
+  // The mean of vectors that are brought to all-reduces as factors: an all-reduce of the left ones, P, then one of the right ones.
+  Handle left_mean(const std::vector<CompressedVector>& parts) const;
   Handle orthogonal(const Handle& left, const std::vector<double>& scalars) const;
   /// M^T P, of one worker, and the mean of all.
-  Handle right_factor(const Gradient& part, const Handle& left) const;
-  Handle right_mean(const std::vector<Gradient>& parts, const Handle& left) const;
+  Handle right_factor(const CompressedVector& part, const Handle& left) const;
+  Handle right_mean(const std::vector<CompressedVector>& parts, const Handle& left) const;
 
  private:
-  void mean_product(const std::vector<Gradient>& parts, GradientState& out) const;
   Handle compressed_mean(const std::vector<Handle>& values, int factor, const std::vector<double>& scalars) const;
+  /// Differences from a common base have their mean there. Where bases differ, it is reached from the mean of these.
+  Handle mean_base(const std::vector<Weights>& parts) const;
   Lineage& lineage_;
   const TrainingPlan& plan_;
 };

@@ -1,4 +1,4 @@
-// What is made of compressed gradients: means of what their messages carry, of their factors, and votes (docs/decisions/044).
+// What is made of compressed gradients and differences of weights: means of what their messages carry, of their factors, and votes (docs/decisions/044).
 #include <array>
 
 #include "sim/lineage/compressed_mean.hpp"
@@ -38,6 +38,10 @@ const Rule& Algebra::all_reduce_rule(const Gradient& part) const {
   return sums ? rules::compressed_mean : all_reduce_rule();
 }
 
+const Rule& Algebra::all_reduce_rule(const Weights& part) const {
+  return part->difference() && !plan_.compression->gathered ? rules::compressed_mean : all_reduce_rule();
+}
+
 Handle Algebra::compressed_mean(const std::vector<Handle>& values, int factor, const std::vector<double>& scalars) const {
   std::vector<double> all = {plan_.compression->name, static_cast<double>(factor), plan_.ring_sums ? 1.0 : 0.0};
   all.insert(all.end(), scalars.begin(), scalars.end());
@@ -47,32 +51,47 @@ Handle Algebra::compressed_mean(const std::vector<Handle>& values, int factor, c
   return lineage_.elementwise(rules::with_statistics, std::array{mean, lineage_.elementwise(rule, values)});
 }
 
-Handle Algebra::left_mean(const std::vector<Gradient>& parts) const {
+Algebra::CompressedMean Algebra::compressed_mean(const std::vector<CompressedVector>& parts) const {
+  const std::vector<double>& scalars = parts.front().form->scalars;
+  if (!parts.front().form->factors) {
+    std::vector<Handle> values;
+    for (const CompressedVector& part : parts) values.push_back(part.value);
+    return {compressed_mean(values, 0, scalars), nullptr};
+  }
+  const Handle left = orthogonal(left_mean(parts), scalars);
+  const Handle both = lineage_.elementwise(rules::corrected, std::array{left, right_mean(parts, left)}, {1.0, 1.0});
+  return {lineage_.elementwise(*plan_.compression->factors->product, std::array{both}, scalars),
+          std::make_shared<const LowRank>(LowRank{left, both})};
+}
+
+Handle Algebra::mean_base(const std::vector<Weights>& parts) const {
+  std::vector<Handle> bases;
+  bool common = true;
+  for (const Weights& part : parts) {
+    bases.push_back(part->difference()->base);
+    common = common && bases.back().key() == bases.front().key();
+  }
+  return common ? bases.front() : lineage_.elementwise(all_reduce_rule(), bases);
+}
+
+Handle Algebra::left_mean(const std::vector<CompressedVector>& parts) const {
   std::vector<Handle> left;
-  for (const Gradient& part : parts) left.push_back(form_of(part)->factors->left);
-  return compressed_mean(left, 1, form_of(parts.front())->scalars);
+  for (const CompressedVector& part : parts) left.push_back(part.form->factors->left);
+  return compressed_mean(left, 1, parts.front().form->scalars);
 }
 
 Handle Algebra::orthogonal(const Handle& left, const std::vector<double>& scalars) const {
   return lineage_.elementwise(*plan_.compression->factors->orthogonal, std::array{left}, scalars);
 }
 
-Handle Algebra::right_factor(const Gradient& part, const Handle& left) const {
-  return lineage_.elementwise(*plan_.compression->factors->right, std::array{part->value(), left}, form_of(part)->scalars);
+Handle Algebra::right_factor(const CompressedVector& part, const Handle& left) const {
+  return lineage_.elementwise(*plan_.compression->factors->right, std::array{part.value, left}, part.form->scalars);
 }
 
-Handle Algebra::right_mean(const std::vector<Gradient>& parts, const Handle& left) const {
+Handle Algebra::right_mean(const std::vector<CompressedVector>& parts, const Handle& left) const {
   std::vector<Handle> right;
-  for (const Gradient& part : parts) right.push_back(right_factor(part, left));
-  return compressed_mean(right, 2, form_of(parts.front())->scalars);
-}
-
-void Algebra::mean_product(const std::vector<Gradient>& parts, GradientState& out) const {
-  const std::vector<double> scalars = form_of(parts.front())->scalars;
-  const Handle left = orthogonal(left_mean(parts), scalars);
-  const Handle both = lineage_.elementwise(rules::corrected, std::array{left, right_mean(parts, left)}, {1.0, 1.0});
-  out.derive(lineage_.elementwise(*plan_.compression->factors->product, std::array{both}, scalars));
-  out.more.edit().product = std::make_shared<const LowRank>(LowRank{left, both});
+  for (const CompressedVector& part : parts) right.push_back(right_factor(part, left));
+  return compressed_mean(right, 2, parts.front().form->scalars);
 }
 
 }  // namespace straggler

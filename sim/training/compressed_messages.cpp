@@ -121,12 +121,16 @@ void Participant::note_averaged(Gradient& mean, const Handle& mine, const RankGr
   mean.edit().more.edit().product.reset();
   factors_->of(group) = of_all->both;
   if (!compression.error_feedback) return;
-  const std::vector<double> scalars = compression_scalars(compression.scalars, mean->version());
-  const Handle right = lineage().elementwise(*compression.factors->right, std::array{mine, of_all->left}, scalars);
-  const Handle both = lineage().elementwise(rules::corrected, std::array{of_all->left, right}, {1.0, 1.0});
+  residual_ = std::make_unique<Handle>(with_residual(left_out(mine, *of_all, mean->version()), residual_.get()));
+}
+
+Handle Participant::left_out(const Handle& mine, const LowRank& of_all, std::uint64_t version) {
+  const Compression& compression = *plan().compression;
+  const std::vector<double> scalars = compression_scalars(compression.scalars, version);
+  const Handle right = lineage().elementwise(*compression.factors->right, std::array{mine, of_all.left}, scalars);
+  const Handle both = lineage().elementwise(rules::corrected, std::array{of_all.left, right}, {1.0, 1.0});
   const Handle own = lineage().elementwise(*compression.factors->product, std::array{both}, scalars);
-  const Handle left_out = lineage().elementwise(rules::residual, std::array{mine, own});
-  residual_ = std::make_unique<Handle>(with_residual(left_out, residual_.get()));
+  return lineage().elementwise(rules::residual, std::array{mine, own});
 }
 
 Handle Participant::with_residual(const Handle& v, const Handle* residual) {
@@ -169,12 +173,15 @@ Weights Participant::as_difference(const Weights& weights, const Handle& base, H
     inputs.insert(inputs.begin() + 1, sent);
     *residual = lineage().elementwise(rules::residual, inputs);
   }
-  Weights out = weights;
-  WeightsState& state = out.edit();
-  state.value = algebra().moved(base, sent);
+  return with_difference(weights, base, sent, std::move(form));
+}
+
+Weights Participant::with_difference(Weights weights, const Handle& base, const Handle& change, CompressedForm form) {
+  WeightsState& state = weights.edit();
+  state.value = algebra().moved(base, change);
   state.more.edit().difference =
-      std::make_shared<const WeightsDifference>(WeightsDifference{base, sent, std::move(form), state.value.key()});
-  return out;
+      std::make_shared<const WeightsDifference>(WeightsDifference{base, change, std::move(form), state.value.key()});
+  return weights;
 }
 
 Weights Participant::outgoing(Weights weights, Peer to) {
@@ -217,13 +224,25 @@ Weights Participant::outgoing(Weights weights, const RankGroup& group) {
   weights = whole(std::move(weights));
   const Rank members = group ? static_cast<Rank>(group->size()) : workers();
   if (members == 1) return weights;
-  if (plan().compression->factors)
-    throw UnsupportedOperation(name() +
-                               " all-reduces weights, of whose differences low-rank factors have no common mean; take a scheme that "
-                               "exchanges gradients or has a server, or another training.compression");
   ExchangedWeights& known = exchanged();
   const Handle last = known.of_group(group);
-  return as_difference(weights, last.empty() ? initial_weights()->value : last, &known.residual);
+  const Handle base = last.empty() ? initial_weights()->value : last;
+  if (plan().compression->factors) return as_left_factor(weights, base, group);
+  return as_difference(weights, base, &known.residual);
+}
+
+/// What the mean leaves out is known when it is: until then the next one begins without it.
+Weights Participant::as_left_factor(const Weights& weights, const Handle& base, const RankGroup& group) {
+  const Compression& compression = *plan().compression;
+  ExchangedWeights& known = exchanged();
+  CompressedForm form;
+  form.bytes = compression.bytes;
+  form.scalars = compression_scalars(compression.scalars, weights->version);
+  form.second = compression.second_bytes;
+  const Handle change = with_residual(algebra().move(base, weights->value), &known.residual);
+  known.residual = Handle();
+  form.factors = std::make_shared<const LowRank>(LowRank{left_factor(change, form.scalars, known.of_factors.of(group)), {}});
+  return with_difference(weights, base, change, std::move(form));
 }
 
 Weights Participant::estimate(const Weights& weights) {
@@ -257,9 +276,15 @@ void Participant::note_received(Weights& weights, Rank from) {
   weights.edit().more.edit().difference = std::move(arrived);
 }
 
-void Participant::note_averaged(Weights& mean, const RankGroup& group) {
-  exchanged().of_group(group) = mean->value;
+void Participant::note_averaged(Weights& mean, const Handle& mine, const RankGroup& group) {
+  ExchangedWeights& known = exchanged();
+  known.of_group(group) = mean->value;
+  const std::shared_ptr<const LowRank> of_all = mean->more.get().product;
   mean = whole(std::move(mean));
+  if (!of_all) return;
+  mean.edit().more.edit().product.reset();
+  known.of_factors.of(group) = of_all->both;
+  if (plan().compression->error_feedback) known.residual = with_residual(left_out(mine, *of_all, mean->version), &known.residual);
 }
 
 }  // namespace straggler

@@ -34,7 +34,8 @@ struct ExchangedWeights {
   ByRank<Handle> received;  // the weights that came last from a server, an aggregator or a neighbour
   GroupVectors of_groups;   // that an all-reduce gave; over all workers, or the version that was published since
   Handle residual;          // what messages have left out of differences
-  Handle factors;           // of the last difference (FactorRules)
+  Handle factors;           // of the last difference to a server (FactorRules)
+  GroupVectors of_factors;  // of the last difference to an all-reduce
 
   struct Held {
     std::uint32_t life = 0;

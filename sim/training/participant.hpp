@@ -107,10 +107,10 @@ class Participant {
   void received(Weights& weights, Rank from) {
     if (sends_differences()) note_received(weights, from);
   }
-  void averaged(Weights& mean, const RankGroup& group) {
-    if (sends_differences()) note_averaged(mean, group);
+  // `mine` is what this worker has brought: of weights, the difference.
+  void averaged(Weights& mean, const Handle& mine, const RankGroup& group) {
+    if (sends_differences()) note_averaged(mean, mine, group);
   }
-  /// `mine` is what this worker has brought.
   void averaged(Gradient& mean, const Handle& mine, const RankGroup& group) {
     if (plan().compression && plan().compression->factors) note_averaged(mean, mine, group);
   }
@@ -170,15 +170,37 @@ class Participant {
   /// The rule of a compressor that factors: q, and in `form` its factors. `last`: those sent before, and now; null: each begins anew.
   Handle as_product(const Handle& v, CompressedForm& form, Handle* last);
   Handle left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last);
+  /// The weights as they are brought to an all-reduce of factors: the whole difference, and its left factor.
+  Weights as_left_factor(const Weights& weights, const Handle& base, const RankGroup& group);
   /// The weights as base + q. `residual` null: what q leaves out is in the next difference anyway.
   Weights as_difference(const Weights& weights, const Handle& base, Handle* residual);
+  Weights with_difference(Weights weights, const Handle& base, const Handle& change, CompressedForm form);
   Weights as_answer(Weights weights, Peer to);
   bool knows_estimate(Rank rank);
   void note_received(Weights& weights, Rank from);
-  void note_averaged(Weights& mean, const RankGroup& group);
+  void note_averaged(Weights& mean, const Handle& mine, const RankGroup& group);
+  /// What the product of factors leaves out of `mine`, after the mean of them all: v - P Q^T with the common P and its own Q.
+  Handle left_out(const Handle& mine, const LowRank& of_all, std::uint64_t version);
   void note_averaged(Gradient& mean, const Handle& mine, const RankGroup& group);
 
   std::unique_ptr<ExchangedWeights> exchanged_;  // null: nothing yet
 };
+
+inline OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
+
+inline bool Operation::begin() {
+  if (state_ != State::idle) return state_ == State::done;
+  if (prepares_) prepare();
+  state_ = State::pending;
+  if (!node_->backend().start(*this)) return false;
+  state_ = State::done;
+  return true;
+}
+
+inline void Operation::give_up() noexcept {
+  if (state_ == State::pending || state_ == State::woken) node_->backend().cancel(*this);
+  Event::cancel();
+  state_ = State::idle;
+}
 
 }  // namespace straggler

@@ -18,6 +18,10 @@ const CompressedForm* compressed_form(const Payload& payload) {
   return gradient && (*gradient)->more.get().compressed ? &*(*gradient)->more.get().compressed : nullptr;
 }
 
+CompressedVector compressed_vector(const Gradient& gradient) { return {gradient->value(), &*gradient->more.get().compressed}; }
+
+CompressedVector compressed_vector(const Weights& weights) { return {weights->difference()->change, &weights->difference()->form}; }
+
 Contributions made_of(const Payload& payload) {
   if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->made();
   if (const auto* gradient = std::get_if<Gradient>(&payload)) return (*gradient)->made();

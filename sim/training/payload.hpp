@@ -62,8 +62,9 @@ class Shared {
     std::swap(state_, o.state_);
     return *this;
   }
-  ~Shared() {
-    if (state_ && --state_->sharers == 0) delete state_;
+  // Called a dozen times a message, nearly always for nothing: never a call.
+  [[gnu::always_inline]] ~Shared() {
+    if (state_ && --state_->sharers == 0) destroy(state_);
   }
   const State* operator->() const { return state_ ? state_ : &initial(); }
   /// To change it: nobody else sees the change.
@@ -82,7 +83,8 @@ class Shared {
   }
 
  private:
-  static const State& initial() {
+  [[gnu::noinline]] static void destroy(State* state) { delete state; }
+  [[gnu::noinline]] static const State& initial() {
     static const State state;
     return state;
   }
@@ -101,10 +103,7 @@ class Rarely {
     return *this;
   }
   bool there() const { return value_ != nullptr; }
-  const T& get() const {
-    static const T none;
-    return value_ ? *value_ : none;
-  }
+  const T& get() const { return value_ ? *value_ : none(); }
   T& edit() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;
@@ -112,6 +111,10 @@ class Rarely {
   void reset() { value_.reset(); }
 
  private:
+  [[gnu::noinline]] static const T& none() {
+    static const T value;
+    return value;
+  }
   std::unique_ptr<T> value_;
 };
 
@@ -161,12 +164,13 @@ struct WeightsState : pool::Pooled {
   std::uint64_t version = 0;        // the published version that these derive from
   std::uint64_t progress = 0;       // samples counted in that version; schedules read it
   std::uint64_t local_samples = 0;  // samples of steps taken since that version, not yet published
-  struct More {
+  struct More : pool::Pooled {
     Contributions made;  // applied since that version, not yet published
     AttachedVectors attached;
     Fragment fragment;
     std::shared_ptr<PushWeight> push_weight;              // that travels with them; null: none
     std::shared_ptr<const WeightsDifference> difference;  // null: whole
+    std::shared_ptr<const LowRank> product;               // of the factors by which an all-reduce moved them; null: no factors
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
@@ -201,7 +205,7 @@ class GradientState : public pool::Pooled {
  public:
   std::uint64_t first_position = 0;
   Time spent;
-  class More {
+  class More : public pool::Pooled {
    public:
     std::uint64_t samples = 0;  // that were looked at, by all
     Contributions made;
@@ -339,6 +343,15 @@ constexpr std::size_t payload_kind() {
 
 /// How the payload's vector travels if it is compressed; null: it is not.
 const CompressedForm* compressed_form(const Payload& payload);
+
+/// A vector that travels compressed: a gradient, or by how much weights differ from their base.
+struct CompressedVector {
+  Handle value;
+  const CompressedForm* form;  // part of the payload
+};
+/// The payload is compressed and outlives the result.
+CompressedVector compressed_vector(const Gradient& gradient);
+CompressedVector compressed_vector(const Weights& weights);
 
 /// Who made what a worker sent; nobody for what is no contribution.
 Contributions made_of(const Payload& payload);

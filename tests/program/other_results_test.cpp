@@ -1,7 +1,5 @@
-// `compare` beside folders that hold something else than runs, and the README's words about a network.
+// `compare` beside folders that hold something else than runs.
 #include <doctest/doctest.h>
-
-#include <sstream>
 
 #include "support/text.hpp"
 #include "workplace.hpp"
@@ -53,21 +51,6 @@ TEST_CASE("compare of nothing but a sweep is refused, and so is a folder that ho
   CHECK(only.code == 2);
   CHECK(only.err == "straggler: results/try: holds a sweep (straggler report shows it); name the result folders of runs\n");
   CHECK(place.shell("straggler compare results/*").code == 2);
-}
-
-TEST_CASE("README.md shows what `check` prints of the network of two_level_faults") {
-  const Workplace place;
-  const auto done = place.shell("straggler check " STRAGGLER_SOURCE_DIR "/scenarios/examples/two_level_faults.yaml");
-  REQUIRE(done.code == 0);
-  std::ifstream readme(STRAGGLER_SOURCE_DIR "/README.md");
-  std::size_t shown = 0;
-  for (std::string line; std::getline(readme, line);) {
-    if (shown == 0 && !line.starts_with("topology  ")) continue;
-    if (line == "```") break;
-    CHECK_MESSAGE(has(done.out, line + "\n"), line);
-    ++shown;
-  }
-  CHECK(shown == 5);
 }
 
 }  // namespace other_results_test

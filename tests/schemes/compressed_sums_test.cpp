@@ -1,4 +1,4 @@
-// Whole runs whose all-reduces sum compressed gradients, with low-rank factors among them, and runs that are decided by majority.
+// Whole runs whose all-reduces sum compressed gradients and differences of weights, with low-rank factors among them, and runs that are decided by majority.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,6 +21,8 @@ constexpr std::uint64_t left_bytes = 4 * (16 + 4 + 20), right_bytes = 4 * (2 + 1
 
 const Sets by_server = {"training.scheme={kind: ssgd, via: server}"};
 const Sets by_all_reduce = {"training.scheme={kind: ssgd, via: all_reduce}"};
+const Sets of_weights = {"training.scheme={kind: local_sgd, via: all_reduce, steps: 2}"};
+const Sets averaged_momentum = {"training.scheme={kind: local_sgd, via: all_reduce, steps: 2, momentum_at_sync: average}"};
 
 std::string rank_of(int rank, bool feedback = true) {
   return "training.compression={kind: powersgd, rank: " + std::to_string(rank) + ", error_feedback: " + (feedback ? "true}" : "false}");
@@ -92,10 +94,57 @@ TEST_CASE("a worker that comes back begins from a factor of its own, and the run
   }
 }
 
-TEST_CASE("an all-reduce of weights has no common factors: refused with what would be right") {
-  const std::string line = refusal_of({"training.scheme={kind: local_sgd, steps: 3}", rank_of(1)}, cluster(2));
-  CHECK(says(line, "training.compression: local_sgd all-reduces weights"));
-  CHECK(says(line, "take a scheme that exchanges gradients or has a server, or another compression"));
+TEST_CASE("an all-reduce of weights moves the packed difference around a ring, momentum whole beside it") {
+  const Sets momentum = {"training.optimizer.momentum=0.9"};
+  for (const int p : {2, 4}) {
+    const std::uint64_t round = updates * 2 * (static_cast<std::uint64_t>(p) - 1);  // passes of all the bytes around the ring
+    const auto bytes = [&](const Sets& more) { return sent_by_workers(run_timing(cluster(p), with(of_weights, more)).record); };
+    CHECK(bytes({rank_of(1)}) == round * (left_bytes + right_bytes));
+    CHECK(bytes({"training.compression=fp16"}) == round * 2 * d);
+    CHECK(bytes({"training.compression={kind: random_k, fraction: 0.1}"}) == round * 4 * 12);  // round(11.6)
+    CHECK(bytes(with(averaged_momentum, {rank_of(1), momentum.front()})) == round * (left_bytes + right_bytes + 4 * d));
+  }
+}
+
+TEST_CASE("compressed weights are all-reduced to the mean of whole ones where nothing is left out") {
+  // Rank 16 sends every tensor whole; base + mean(w - base) has other roundings than mean(w).
+  for (const Sets& way : {of_weights, averaged_momentum}) {
+    const Sets sets = with(way, {"training.optimizer.momentum=0.9", "training.stop={updates: 6}"});
+    const Result plain = run(cluster(3), sets);
+    CHECK(farthest(plain.weights, run(cluster(3), with(sets, {rank_of(16)})).weights) < 2e-5);
+    CHECK(farthest(plain.weights,
+                   run(cluster(3), with(sets, {"training.compression={kind: random_k, fraction: 1}"})).weights) < 2e-5);
+    CHECK(farthest(plain.weights, run(cluster(3), with(sets, {"training.compression=fp16"})).weights) < 2e-3);
+    CHECK(farthest(plain.weights, run(cluster(3), with(sets, {rank_of(1)})).weights) > 1e-4);
+  }
+}
+
+TEST_CASE("powersgd on weights learns as whole weights do, keeps what it leaves out, and goes on after a kill") {
+  const Sets longer = {"training.stop={updates: 200}"};
+  const Result plain = run(cluster(3), with(of_weights, longer));
+  const Result compressed = run(cluster(3), with(of_weights, with(longer, {rank_of(1)})));
+  CHECK(*compressed.record.final_train_loss < 1.1 * *plain.record.final_train_loss + 0.02);
+  CHECK(!same_weights(compressed, run(cluster(3), with(of_weights, with(longer, {rank_of(1, false)})))));
+  for (const Sets& way : {of_weights, averaged_momentum})
+    check_killed_and_resumed(with(way, {rank_of(1), "training.optimizer.momentum=0.9", "devices.node.jitter={kind: gamma, shape: 2}"}));
+}
+
+TEST_CASE("runs of factored weights with crashes and a late worker keep their books and end with numbers") {
+  for (const char* policy : {"wait", "drop"}) {
+    for (const char* kind : {"fp16", "{kind: random_k, fraction: 0.1}", "{kind: powersgd, rank: 1}"}) {
+      CAPTURE(policy);
+      CAPTURE(kind);
+      const Result result = run(
+          cluster(4), with(of_weights, {std::string("training.compression=") + kind, std::string("training.on_failure=") + policy,
+                                        "cluster.faults=[{kind: crash, worker: 1, at: 250ms, restart_after: 120ms}, "
+                                        "{kind: join, worker: 3, at: 700ms}]",
+                                        "training.stop={updates: 20, simulated_time: 60s}"}));
+      CHECK(result.record.updates == 20);
+      check_time(result);
+      check_bytes(result);
+      for (const float w : result.weights) CHECK(std::isfinite(w));
+    }
+  }
 }
 
 TEST_CASE("an all-reduce of fp16, bf16 and random_k moves their bytes around a ring") {

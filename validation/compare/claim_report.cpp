@@ -1,76 +1,31 @@
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <fmt/ranges.h>
 
 #include "scenarios/report/page.hpp"
-#include "scenarios/report/picture.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
+#include "validation/compare/claim_figures.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace straggler {
 
 namespace {
 
-/// ", ms"; for ratios, ", ratio"; else "".
-std::string unit_of(const Claim& claim) {
-  if (claim.compare.relative_to) return ", ratio";
-  return claim.compare.unit.empty() ? "" : ", " + claim.compare.unit;
-}
-
-/// Measured to the right, predicted upwards, both by logarithms where nothing is below 0; on the diagonal they agree.
-class ScatterPicture {
- public:
-  explicit ScatterPicture(const ClaimResult& result) {
-    low_ = std::numeric_limits<double>::infinity(), high_ = -low_;
-    for (const RowResult& row : result.rows)
-      for (const double value : {row.measured, row.predicted}) {
-        low_ = std::min(low_, value);
-        high_ = std::max(high_, value);
-      }
-    logs_ = low_ > 0;
-    margin_ = std::max(0.05 * (scaled(high_) - scaled(low_)), 1e-3 * std::max(std::abs(scaled(high_)), 1e-3));
-    const std::string unit = unit_of(result.claim), scale = logs_ ? "logarithmic" : "linear";
-    drawing_.line(edge, edge, edge, size - edge, "axis");
-    drawing_.line(edge, size - edge, size - edge, size - edge, "axis");
-    drawing_.line(edge, size - edge, size - edge, edge, "ideal");
-    for (const RowResult& row : result.rows)
-      drawing_.mark(place(row.measured), size - place(row.predicted), 0, row.row.use != RowUse::held_out,
-                    row.row.label + ": " + error_text(row.error));
-    drawing_.text(size / 2, size - 12, fmt::format("measured{}, {} to {}, {}", unit, readable_number(low_), readable_number(high_), scale),
-                  SvgPicture::Anchor::middle, "dim");
-    drawing_.upwards(16, size / 2, fmt::format("predicted{}, {}", unit, scale));
-  }
-
-  std::string svg() const { return drawing_.inside(); }
-
- private:
-  static constexpr double size = 360, edge = 36;
-
-  double scaled(double value) const { return logs_ ? std::log10(value) : value; }
-  double place(double value) const {
-    const double from = scaled(low_) - margin_, to = scaled(high_) + margin_;
-    return edge + (scaled(value) - from) / (to - from) * (size - 2 * edge);
-  }
-
-  SvgPicture drawing_{size, size, "Predicted against measured: on the dashed line they agree."};
-  bool logs_ = true;
-  double low_ = 0, high_ = 0, margin_ = 0;
-};
-
 std::string rows_html(const ClaimResult& result) {
   const std::string unit = unit_of(result.claim);
   std::vector<std::string> head{"set", "row", "measured" + unit, "predicted" + unit, "error"};
-  if (result.interpolation) head.emplace_back("interpolation");
+  if (result.no_band.empty()) head.emplace_back("90 % interval");
+  if (result.interpolation) head.emplace_back(result.linear_scaling ? "linear scaling" : "interpolation");
+  if (result.outside > 0) head.emplace_back("outside of what was fitted");
   std::vector<std::vector<std::string>> rows;
   for (const RowUse use : {RowUse::reference, RowUse::fitted, RowUse::held_out})
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
       rows.push_back(
           {name_of(use), row.row.label, fmt::format("{:.6g}", row.measured), fmt::format("{:.6g}", row.predicted), error_text(row.error)});
+      if (result.no_band.empty()) rows.back().push_back(row.low ? fmt::format("{:.6g} to {:.6g}", *row.low, *row.high) : "");
       if (result.interpolation) rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
+      if (result.outside > 0) rows.back().push_back(fmt::format("{}", fmt::join(row.outside, ", ")));
     }
   return html_table(head, rows, 2, rows.size());
 }
@@ -87,10 +42,18 @@ std::vector<std::string> notes_on(const ClaimResult& result) {
   scores("fitted", result.fitted);
   scores("held out", result.held_out);
   if (result.interpolation)
-    scores("interpolation of the fitted rows", *result.interpolation);
+    scores(result.linear_scaling ? "linear scaling of the fitted row" : "interpolation of the fitted rows", *result.interpolation);
   else if (result.claim.fit)
     notes.push_back("interpolation: none, since " + result.no_interpolation);
+  if (result.claim.fit) notes.push_back("intervals: " + inside_text(result));
+  if (result.outside > 0)
+    notes.push_back(fmt::format("{} of {} held-out rows lie outside of what was fitted", result.outside, result.held_out.rows));
+  if (result.noise_floor)
+    notes.push_back(fmt::format("noise of the measurement: MAPE {} of the held-out rows", share(*result.noise_floor)));
+  for (const FixedSet& set : result.claim.set)
+    notes.push_back(fmt::format("set: {} = {}, {}", set.path, set.yaml, set.source.empty() ? "without a source" : "source: " + set.source));
   notes.push_back("bound: " + bound_text(result.claim));
+  for (const std::string& miss : misses(result)) notes.push_back("missed: " + miss);
   for (const std::string& warning : claim_warnings(result)) notes.push_back("warning: " + warning);
   return notes;
 }
@@ -103,16 +66,14 @@ std::string section(const ClaimResult& result) {
   out += html_paragraph(fmt::format("{}: {}{} of {}, measured in {}", claim.file.string(), claim.compare.metric,
                                     claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, claim.scenario.string(),
                                     claim.measured.string()));
-  return out + ScatterPicture(result).svg() + rows_html(result) + html_list(notes_on(result)) + "</section>\n";
+  return out + html_of(claim_figures(result)) + rows_html(result) + html_list(notes_on(result)) + "</section>\n";
 }
 
 }  // namespace
 
 std::string validation_html(const std::vector<ClaimResult>& results) {
   std::string body = "<h1>Predicted against measured</h1>\n" +
-                     html_paragraph(claims_summary(results) +
-                                    ". Filled points are held out: no value was fitted to them. Hollow ones are fitted. On the line, "
-                                    "prediction and measurement agree.");
+                     html_paragraph(claims_summary(results) + ". A claim is about rows that are held out: no value was fitted to them.");
   for (const ClaimResult& result : results) body += section(result);
   return html_page("Predicted against measured", body);
 }

@@ -68,9 +68,9 @@ class Search {
 }  // namespace
 
 Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts,
-                 double good_enough) {
+                 double good_enough, double coarse) {
   if (starts.empty() || starts.front().empty()) throw std::logic_error("minimize: nothing to vary");
-  constexpr double coarse = 1e-4, fine = 1e-9, little = 1e-6;
+  constexpr double fine = 1e-9, little = 1e-6;
   const std::size_t dimensions = starts.front().size();
   Search search(function, dimensions, good_enough);
   for (const std::vector<double>& start : starts) search.run(nlopt::LN_SBPLX, start, 0.1, coarse);

@@ -133,10 +133,10 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     bool of_all() const { return group == nullptr; }
     /// The first of the collectives: an all-gather, or an all-reduce of what is compressed, which is gathered; all else is reduced.
     bool gathering() const { return all_gathers() || (compressed_form(*reducing.front().payload) && !sums_compressed()); }
-    /// The first of them sums what compressed messages carry: gradients alone, whole ones.
+    /// The first of them sums what compressed messages carry: whole gradients, and differences of weights.
     bool sums_compressed() const {
-      const auto* gradient = std::get_if<Gradient>(reducing.front().payload);
-      return sums && !all_gathers() && gradient && (*gradient)->more.get().compressed && (*gradient)->fragment().whole();
+      const Payload& payload = *reducing.front().payload;
+      return sums && !all_gathers() && compressed_form(payload) && fragment_of(payload).whole();
     }
     bool all_gathers() const { return reducing.front().operation->kind() == Operation::Kind::all_gather; }
     bool done() const { return gathering() ? gather.done() : mean.done(); }
@@ -146,7 +146,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     std::uint64_t number;  // names it in messages; 0: of all workers
     Rank size, place, right;
     bool sums;    // compressed gradients, which others gather
-    Handle left;  // of a mean of factors, once the mean of the left ones is there
+    // Of a mean of factors, once the mean of the left ones is there:
+    Handle left;
+    Payload result;
     std::deque<Reducing> reducing;  // that this rank has joined; the first one is under way
     RingMean mean;
     RingGather gather;
@@ -160,10 +162,14 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool take_result(Ring& ring);
   void begin_sum(Ring& ring, const Payload& payload);
   bool take_sum(Ring& ring);
+  template <class T>
+  bool take_sum(Ring& ring);
   Handle summed(const Ring& ring) const;
   const SumCodec& sum_codec(const Ring& ring) const;
-  std::vector<Gradient> named_gradients(const Ring& ring);
+  template <class T>
+  std::vector<T> named_parts(const Ring& ring);
   void give_sum(const Ring& ring, const Handle& mean);
+  void give_attached(const Ring& ring, const Payload& mean);
   void begin_mean(Ring& ring, const Payload& payload);
   void begin_gather(Ring& ring, const Payload& payload);
   std::vector<Payload> gathered(Ring& ring);

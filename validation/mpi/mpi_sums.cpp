@@ -1,5 +1,5 @@
-// All-reduces of compressed gradients whose messages add up: what goes around the ring is what a message carries (SumCodec). Of factors
-// the left ones go around first; the right ones follow from their mean.
+// All-reduces of what is compressed and adds up: what goes around the ring is what a message carries (SumCodec). Of factors the left ones
+// go around first; the right ones follow from their mean. Attached vectors and running statistics go with what comes first, uncompressed.
 #include <algorithm>
 
 #include "sim/lineage/compressed_mean.hpp"
@@ -8,40 +8,61 @@
 namespace straggler {
 
 namespace {
-const CompressedForm& form_of(const Gradient& gradient) { return *gradient->more.get().compressed; }
+
+CompressedVector compressed_part(const Payload& payload) {
+  if (const auto* weights = std::get_if<Weights>(&payload)) return compressed_vector(*weights);
+  return compressed_vector(std::get<Gradient>(payload));
+}
+
+std::vector<Handle> attached_to(const Payload& payload) {
+  std::vector<Handle> all = vectors_in(payload);
+  all.erase(all.begin());
+  return all;
+}
+
 }  // namespace
 
 const SumCodec& MpiBackend::sum_codec(const Ring& ring) const { return task_.cut.codec->entry->sums[ring.left.empty() ? 0 : 1]; }
 
 /// What this rank adds to the sum.
 Handle MpiBackend::summed(const Ring& ring) const {
-  const auto& mine = std::get<Gradient>(*ring.reducing.front().payload);
-  if (!form_of(mine).factors) return mine->value();
-  return ring.left.empty() ? form_of(mine).factors->left : node_.algebra().right_factor(mine, ring.left);
+  const CompressedVector mine = compressed_part(*ring.reducing.front().payload);
+  if (!mine.form->factors) return mine.value;
+  return ring.left.empty() ? mine.form->factors->left : node_.algebra().right_factor(mine, ring.left);
 }
 
 void MpiBackend::begin_sum(Ring& ring, const Payload& payload) {
+  const Cut& cut = task_.cut;
   const SumCodec& codec = sum_codec(ring);
-  const VectorLayout layout{task_.cut.parameters, task_.cut.codec->tensors};
+  const VectorLayout layout{cut.parameters, cut.codec->tensors};
   const Handle vector = summed(ring);
   const std::span<const float> all = values_.of(vector);
   std::vector<float> mine =
-      numbers_in(codec.numbers, codec.encode(compressed_form(payload)->scalars, layout, all.first(task_.cut.parameters)));
+      numbers_in(codec.numbers, codec.encode(compressed_form(payload)->scalars, layout, all.first(cut.parameters)));
   const std::size_t numbers = mine.size();
-  // Statistics go with what comes first.
-  if (task_.cut.two() && ring.left.empty()) mine.insert(mine.end(), all.begin() + static_cast<std::ptrdiff_t>(task_.cut.first), all.end());
-  const Cut cut(mine.size(), numbers);
+  const bool first = ring.left.empty();
+  if (first) mine.insert(mine.end(), all.begin() + static_cast<std::ptrdiff_t>(cut.first), all.end());
+  std::vector<RingMean::Segment> segments;
+  RingMean::add_segments(segments, 0, Cut(mine.size(), numbers), codec.numbers);
+  if (first) {
+    for (const Handle& each : attached_to(payload)) {
+      const std::span<const float> values = values_.of(each);
+      RingMean::add_segments(segments, mine.size(), cut);
+      mine.insert(mine.end(), values.begin(), values.end());
+    }
+  }
   Packer beside;
   pack_names(payload, beside);
   beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  ring.mean.begin(std::move(mine), cut, beside.take(), ring.of_all() && voted_, codec.numbers);
+  ring.mean.begin(std::move(mine), std::move(segments), beside.take(), ring.of_all() && voted_);
 }
 
-std::vector<Gradient> MpiBackend::named_gradients(const Ring& ring) {
-  std::vector<Gradient> parts;
+template <class T>
+std::vector<T> MpiBackend::named_parts(const Ring& ring) {
+  std::vector<T> parts;
   for (const Bytes& said : ring.mean.beside()) {
     Unpacker unpacker(said);
-    parts.push_back(std::get<Gradient>(unpack_names(values_, unpacker)));
+    parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
     if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
   }
   return parts;
@@ -49,44 +70,64 @@ std::vector<Gradient> MpiBackend::named_gradients(const Ring& ring) {
 
 /// The mean has the value that has come around; behind its parameters what is this rank's own, or the mean of statistics.
 void MpiBackend::give_sum(const Ring& ring, const Handle& mean) {
+  const Cut& cut = task_.cut;
   const SumCodec& codec = sum_codec(ring);
-  const VectorLayout layout{task_.cut.parameters, task_.cut.codec->tensors};
+  const VectorLayout layout{cut.parameters, cut.codec->tensors};
+  const CompressedForm& form = *compressed_form(*ring.reducing.front().payload);
   const Handle vector = summed(ring);
   const std::span<const float> own = values_.of(vector);
   std::vector<float> whole(own.begin(), own.end());
-  const std::span<const float> came = ring.mean.mean(0);
-  const bool statistics = task_.cut.two() && ring.left.empty();
-  const std::size_t behind = statistics ? task_.cut.length - task_.cut.first : 0;
-  codec.decode(compressed_form(*ring.reducing.front().payload)->scalars, layout,
-               message_of(codec.numbers, came.first(came.size() - behind)), std::span(whole).first(task_.cut.parameters));
-  if (statistics) std::ranges::copy(came.last(behind), whole.begin() + static_cast<std::ptrdiff_t>(task_.cut.first));
+  const std::span<const float> came = ring.mean.means();
+  const std::size_t numbers = ring.mean.first_length();
+  codec.decode(form.scalars, layout, message_of(codec.numbers, came.first(numbers)), std::span(whole).first(cut.parameters));
+  if (ring.left.empty())
+    std::ranges::copy(came.subspan(numbers, cut.length - cut.first), whole.begin() + static_cast<std::ptrdiff_t>(cut.first));
   values_.give(mean, whole);
 }
 
+/// Behind the vector itself.
+void MpiBackend::give_attached(const Ring& ring, const Payload& mean) {
+  std::size_t at = ring.mean.first_length() + task_.cut.length - task_.cut.first;
+  for (const Handle& each : attached_to(mean)) {
+    values_.give(each, ring.mean.means().subspan(at, task_.cut.length));
+    at += task_.cut.length;
+  }
+}
+
 /// The same algebra as in the simulation, over names; then the values are given.
+template <class T>
 bool MpiBackend::take_sum(Ring& ring) {
   voted_ = voted_ || ring.mean.vote();
-  Payload& payload = *ring.reducing.front().payload;
-  const std::vector<Gradient> parts = named_gradients(ring);
+  const std::vector<T> parts = named_parts<T>(ring);
+  std::vector<CompressedVector> vectors;
+  for (const T& part : parts) vectors.push_back(compressed_vector(part));
   Algebra& algebra = node_.algebra();
-  if (!form_of(parts.front()).factors) {
-    Gradient mean = algebra.mean(parts, rules::compressed_mean);
-    give_sum(ring, mean->value());
-    payload = std::move(mean);
-  } else if (ring.left.empty()) {
-    const Handle mean = algebra.left_mean(parts);
-    give_sum(ring, mean);
-    ring.left = algebra.orthogonal(mean, form_of(parts.front()).scalars);
+  const bool factors = vectors.front().form->factors != nullptr;
+  if (factors && !ring.left.empty()) {
+    const Handle right = algebra.right_mean(vectors, ring.left);
+    give_sum(ring, right);
+    *ring.reducing.front().payload = std::move(ring.result);
+    ring.left = Handle();
+    ring.reducing.pop_front();
+    return true;
+  }
+  const Handle mean = factors ? algebra.left_mean(vectors) : algebra.compressed_mean(vectors).value;
+  give_sum(ring, mean);
+  T result = algebra.mean(parts, rules::compressed_mean);
+  give_attached(ring, result);
+  if (factors) {
+    ring.result = std::move(result);
+    ring.left = algebra.orthogonal(mean, vectors.front().form->scalars);
     values_.of(ring.left);  // `mean` goes
     return false;
-  } else {
-    const Handle right = algebra.right_mean(parts, ring.left);
-    give_sum(ring, right);
-    payload = algebra.mean(parts, rules::compressed_mean);
-    ring.left = Handle();
   }
+  *ring.reducing.front().payload = std::move(result);
   ring.reducing.pop_front();
   return true;
+}
+
+bool MpiBackend::take_sum(Ring& ring) {
+  return std::holds_alternative<Weights>(*ring.reducing.front().payload) ? take_sum<Weights>(ring) : take_sum<Gradient>(ring);
 }
 
 }  // namespace straggler

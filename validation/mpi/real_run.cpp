@@ -75,11 +75,7 @@ class RankValues final : public Values {
     const LineageNode* const node = handle.node();
     return node && (node->value || node->formula.kind != Formula::Kind::leaf);
   }
-  Handle moved(const Handle& from, const Handle& move) override {
-    Handle handle = algebra_.moved(from, move);
-    executor_.value(handle);  // `move` goes
-    return handle;
-  }
+  Handle moved(const Handle& from, const Handle& move) override { return algebra_.moved(from, move); }
   Handle product(const Handle& factors, const std::vector<double>& scalars) override {
     Handle handle = lineage_.elementwise(*plan_.compression->factors->product, std::array{factors}, scalars);
     executor_.value(handle);  // `factors` go

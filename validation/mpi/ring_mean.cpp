@@ -7,25 +7,35 @@ namespace straggler {
 RingMean::RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right)
     : self_(self), ranks_(ranks), to_right_(std::move(to_right)) {}
 
+void RingMean::add_segments(std::vector<Segment>& segments, std::size_t begin, Cut cut, Precision numbers) {
+  segments.push_back({begin, cut.first, numbers, false});
+  if (cut.two()) segments.push_back({begin + cut.first, cut.length - cut.first, Precision::fp32, true});
+}
+
 void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers) {
+  std::vector<Segment> segments;
+  for (std::size_t at = 0; at < mine.size(); at += cut.length) add_segments(segments, at, cut, numbers);
+  length_ = cut.length;
+  begin(std::move(mine), std::move(segments), std::move(beside), vote);
+}
+
+void RingMean::begin(std::vector<float> mine, std::vector<Segment> segments, Bytes beside, bool vote) {
   values_ = std::move(mine);
-  cut_ = cut;
-  numbers_ = numbers;
-  for (std::size_t at = 0; at < values_.size(); at += cut.length)
-    share_numbers(numbers, static_cast<std::size_t>(ranks_), std::span(values_).subspan(at, cut.first));
-  beside_.assign(static_cast<std::size_t>(ranks_), {});
+  segments_ = std::move(segments);
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  for (const Segment& each : segments_) share_numbers(each.numbers, ranks, std::span(values_).subspan(each.begin, each.length));
+  beside_.assign(ranks, {});
   beside_[static_cast<std::size_t>(self_)] = std::move(beside);
   vote_ = vote;
   around_ = step_ = 0;
-  times_around_ = ranks_ == 1 ? 0 : cut.two() ? 2 : 1;
+  times_around_ = ranks_ == 1 ? 0 : std::ranges::any_of(segments_, &Segment::behind) ? 2 : 1;
   if (!done()) send();
 }
 
-std::span<float> RingMean::chunk_of(std::size_t vector, Rank chunk) {
+std::span<float> RingMean::chunk_of(const Segment& segment, Rank chunk) {
   const auto c = static_cast<std::size_t>(chunk), p = static_cast<std::size_t>(ranks_);
-  const std::size_t begin = around_ == 0 ? 0 : cut_.first, length = (around_ == 0 ? cut_.first : cut_.length) - begin;
-  const std::size_t from = length * c / p, to = length * (c + 1) / p;
-  return std::span(values_).subspan(vector * cut_.length + begin + from, to - from);
+  const std::size_t from = segment.length * c / p, to = segment.length * (c + 1) / p;
+  return std::span(values_).subspan(segment.begin + from, to - from);
 }
 
 /// In step s of reducing, rank r passes chunk r - s on; then, of gathering, chunk r + 1 - s, which is whole.
@@ -37,13 +47,14 @@ void RingMean::send() {
   if (!gathering && around_ == 0) message.put_block(beside_[static_cast<std::size_t>(chunk)]);
   Outgoing out;
   out.behind = around_ > 0;
-  for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
-    const std::span<const float> floats = chunk_of(vector, chunk);
-    if (numbers() == Precision::fp32) {
+  for (const Segment& segment : segments_) {
+    if (!goes_now(segment)) continue;
+    const std::span<const float> floats = chunk_of(segment, chunk);
+    if (segment.numbers == Precision::fp32) {
       message.put_floats(floats);
       out.value_bytes += floats.size_bytes();
     } else {
-      const Bytes halves = message_of(numbers(), floats);
+      const Bytes halves = message_of(segment.numbers, floats);
       message.put_block(halves);
       out.value_bytes += halves.size();
     }
@@ -72,15 +83,16 @@ void RingMean::arrived(std::span<const std::byte> message) {
 void RingMean::take(Unpacker& message, Rank chunk, bool gathering) {
   const bool whole = !gathering && step_ == ranks_ - 2;  // every rank has added its own
   std::vector<float> halves;
-  for (std::size_t vector = 0; vector * cut_.length < values_.size(); ++vector) {
-    const std::span<float> mine = chunk_of(vector, chunk);
-    if (numbers() != Precision::fp32) halves = numbers_in(numbers(), message.get_block());
-    const std::span<const float> theirs = numbers() == Precision::fp32 ? message.get_floats(mine.size()) : halves;
+  for (const Segment& segment : segments_) {
+    if (!goes_now(segment)) continue;
+    const std::span<float> mine = chunk_of(segment, chunk);
+    if (segment.numbers != Precision::fp32) halves = numbers_in(segment.numbers, message.get_block());
+    const std::span<const float> theirs = segment.numbers == Precision::fp32 ? message.get_floats(mine.size()) : halves;
     if (gathering)
       std::copy(theirs.begin(), theirs.end(), mine.begin());
     else
-      add_numbers(numbers(), theirs, mine);
-    if (whole) end_sum(numbers(), static_cast<std::size_t>(ranks_), mine);
+      add_numbers(segment.numbers, theirs, mine);
+    if (whole) end_sum(segment.numbers, static_cast<std::size_t>(ranks_), mine);
   }
 }
 

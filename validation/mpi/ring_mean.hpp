@@ -22,32 +22,45 @@ class RingMean {
     std::uint64_t value_bytes = 0;  // of the floats in it
     bool behind = false;            // which are of the vectors' second part
   };
+  /// Floats that are cut into chunks by themselves, and are sent as those numbers.
+  struct Segment {
+    std::size_t begin = 0, length = 0;
+    Precision numbers = Precision::fp32;
+    bool behind = false;  // it goes around the second time
+  };
   RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right);
 
-  /// `mine`: equally long vectors, one after another. All ranks bring as many. Their first parts are of those numbers and are sent as such.
+  /// All ranks bring the same segments.
+  void begin(std::vector<float> mine, std::vector<Segment> segments, Bytes beside, bool vote);
+  /// `mine`: equally long vectors, one after another. All ranks bring as many. Their first parts are of those numbers.
   void begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers = Precision::fp32);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);
   bool done() const { return around_ == times_around_; }
 
-  /// Once done: the means, and by rank what was said beside.
-  std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * cut_.length, cut_.length); }
+  /// The segments of a vector that begins there.
+  static void add_segments(std::vector<Segment>& segments, std::size_t begin, Cut cut, Precision numbers = Precision::fp32);
+
+  /// Once done: the means, where `mine` was, and by rank what was said beside.
+  std::span<const float> means() const { return values_; }
+  std::size_t first_length() const { return segments_.front().length; }
+  std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * length_, length_); }
   const std::vector<Bytes>& beside() const { return beside_; }
   bool vote() const { return vote_; }
 
  private:
   Rank wrapped(Rank rank) const { return (rank % ranks_ + ranks_) % ranks_; }
-  std::span<float> chunk_of(std::size_t vector, Rank chunk);
+  std::span<float> chunk_of(const Segment& segment, Rank chunk);
+  bool goes_now(const Segment& segment) const { return segment.behind == (around_ > 0); }
   void send();
   void take(Unpacker& message, Rank chunk, bool gathering);
 
   const Rank self_, ranks_;
   std::function<void(Outgoing)> to_right_;
   std::vector<float> values_;
-  Cut cut_;
-  Precision numbers_ = Precision::fp32;
+  std::vector<Segment> segments_;
+  std::size_t length_ = 0;     // of a vector, where all are equally long
   std::vector<Bytes> beside_;  // [ranks]
-  Precision numbers() const { return around_ == 0 ? numbers_ : Precision::fp32; }
   bool vote_ = false;
   int around_ = 0, times_around_ = 0;
   Rank step_ = 0;  // of this time around

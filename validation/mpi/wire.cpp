@@ -111,7 +111,11 @@ class GivenValues {
   }
   Handle known(const Key& key) { return known_in(values_, key); }
   Handle named(const Key& key) { return values_.named(key); }
-  Handle moved(const Handle& base, const Handle& change) { return values_.moved(base, change); }
+  Handle moved(const Handle& base, const Handle& change) {
+    Handle handle = values_.moved(base, change);
+    values_.of(handle);  // `change` goes
+    return handle;
+  }
 
  private:
   const Cut cut_;

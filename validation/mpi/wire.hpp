@@ -26,7 +26,7 @@ class Values {
   virtual void give(const Handle& handle, std::span<const float> values) = 0;
   /// It has a value, or follows from some.
   virtual bool has(const Handle& handle) const = 0;
-  /// Algebra::moved.
+  /// Algebra::moved: a name, whose value follows when it is asked for.
   virtual Handle moved(const Handle& from, const Handle& move) = 0;
   /// FactorRules::product.
   virtual Handle product(const Handle& factors, const std::vector<double>& scalars) = 0;
