@@ -8,11 +8,9 @@
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
-
 namespace {
 
 constexpr double mebi = 1 << 20;
-
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
 
 /// The keys of a link. What they say together is read by hand, since a link may stand on another one.
@@ -271,9 +269,9 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
     collective.problem("merge", "says which gradients leave together during backward, and all leave after it; add overlap: true");
   if (spec.merge != Merge::time && collective.has("cycle"))
     collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
-  if (spec.merge == Merge::mg_wfbp)
-    for (const char* key : {"bucket", "first_bucket"})
-      if (collective.has(key)) collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
+  for (const char* key : {"bucket", "first_bucket"})
+    if (spec.merge == Merge::mg_wfbp && collective.has(key))
+      collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
   if (spec.merge != Merge::time) return;
   if (!collective.has("cycle")) spec.cycle = 1e-3;
   if (!collective.has("bucket")) spec.bucket = 64 * mebi;
