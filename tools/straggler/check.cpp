@@ -21,9 +21,9 @@ int execute_check(const std::vector<std::string>& given) {
       "changes the scenario first; repeatable. A relative path in VALUE starts from the current folder (one in the file: from the file's "
       "folder)");
   add("graph", po::value<std::string>()->value_name("FILE"),
-      "writes hosts, switches and cables to FILE.dot or FILE.graphml, which topology file reads");
-  add("timing-only", "as a run without the math: no data files needed");
-  add("json", "prints one JSON object: what the lines and tables hold, times in seconds");
+      "writes hosts, switches and cables to FILE.dot or FILE.graphml, for topology: {kind: file}");
+  add("timing-only", "timing alone, without the math: no data files needed");
+  add("json", "prints the lines and tables as one JSON object, times in seconds");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   std::vector<std::string> sets;
