@@ -22,22 +22,26 @@ class StretchJson {
 
   ChartJson json() const {
     ChartJson json = head();
-    ChartJson &spans = json["spans"] = ChartJson::array(), &served = json["served"] = ChartJson::array();
+    // Lists become members when they are full: a new member may move those that are there.
+    ChartJson spans = ChartJson::array(), served = ChartJson::array(), messages = ChartJson::array(), collectives = ChartJson::array(),
+              updates = ChartJson::array();
     for (const Stretch::Span& span : stretch_.spans)
       append(spans, {number(span.lane), static_cast<std::int64_t>(span.phase), at(span.start), at(span.end)});
     for (const Stretch::Served& each : stretch_.served) served.push_back({each.lane, each.what, at(each.start), at(each.end)});
-    ChartJson& messages = json["messages"] = ChartJson::array();
     for (const MessageTrace& each : stretch_.messages) messages.push_back(message(each));
-    ChartJson& collectives = json["collectives"] = ChartJson::array();
     for (const CollectiveTrace& each : stretch_.collectives)
       collectives.push_back({each.what, each.piece, each.pieces, each.members, each.bytes, at(each.start), at(each.end),
                              each.waited_for ? static_cast<std::int64_t>(*each.waited_for) : std::int64_t{-1}});
-    ChartJson& updates = json["updates"] = ChartJson::array();
     for (const Stretch::Update& update : stretch_.updates) {
       ChartJson one = {update.version, at(update.time)};
       for (const auto& [lane, staleness] : update.contributions) append(one, {number(lane), number(staleness)});
       updates.push_back(std::move(one));
     }
+    json["spans"] = std::move(spans);
+    json["served"] = std::move(served);
+    json["messages"] = std::move(messages);
+    json["collectives"] = std::move(collectives);
+    json["updates"] = std::move(updates);
     json["links"] = links();
     return json;
   }
