@@ -22,10 +22,12 @@ class StretchJson {
 
   ChartJson json() const {
     ChartJson json = head();
-    ChartJson &spans = json["spans"] = ChartJson::array(), &served = json["served"] = ChartJson::array();
+    ChartJson spans = ChartJson::array(), served = ChartJson::array();
     for (const Stretch::Span& span : stretch_.spans)
       append(spans, {number(span.lane), static_cast<std::int64_t>(span.phase), at(span.start), at(span.end)});
     for (const Stretch::Served& each : stretch_.served) served.push_back({each.lane, each.what, at(each.start), at(each.end)});
+    json["spans"] = std::move(spans);
+    json["served"] = std::move(served);
     ChartJson& messages = json["messages"] = ChartJson::array();
     for (const MessageTrace& each : stretch_.messages) messages.push_back(message(each));
     ChartJson& collectives = json["collectives"] = ChartJson::array();

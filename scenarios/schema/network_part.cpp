@@ -357,7 +357,7 @@ Part<CollectiveSpec> collective_part() {
                                             .otherwise = "as `bucket`"}),
       field(&CollectiveSpec::overlap,
             {.name = "overlap",
-             .meaning = "buckets leave while backward goes on; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
+             .meaning = "buckets leave while backward continues; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
                         "DistributedDataParallel"}),
       written_if<CollectiveSpec>(
           [](const CollectiveSpec& spec) { return spec.merge != CollectiveSpec::Merge::size; },
@@ -456,7 +456,7 @@ Part<ProtocolSpec> protocol_part() {
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
              .meaning = "of one machine that carries the whole cluster, as namespaces or virtual machines do: that many messages are "
-                        "handled at a time, whoever's; with an all-reduce `stepwise` only",
+                        "handled at a time, of all ranks together; an all-reduce must be `stepwise`",
              .otherwise = "each rank its own"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",

@@ -91,7 +91,7 @@ void PostOffice::take_down() {
 
 bool PostOffice::is_plain() const {
   return !workers_.change() && !workers_.plan().compression && !workers_.plan().newest_weights && wire_bytes_.statistics == 0 &&
-         processors_.free() && world_.cluster.servers <= 1;
+         processors_.free() && world_.cluster.servers <= 1 && !books_.trace();
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {

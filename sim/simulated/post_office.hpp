@@ -87,7 +87,7 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  /// True: whatever is sent is one flow to a worker that is in, and handled in no time.
+  /// True: whatever is sent is one flow to a rank that is in, handled in no time, and nobody is told of it.
   bool is_plain() const;
   void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
   void let_flow(Delivery& delivery, std::uint64_t bytes);

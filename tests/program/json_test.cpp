@@ -114,7 +114,8 @@ TEST_CASE("check says what compression does to a message and to an update's time
   CHECK(after == 8 * std::round(0.1 * before / 4));
   CHECK(has(lines.out, "by top_k: " + std::to_string(static_cast<int>(before)) + " B before, " + std::to_string(static_cast<int>(after)) +
                            " B after\n"));
-  CHECK(has(lines.out, "an update         takes "));
+  CHECK(has(lines.out, "\n                  an update takes "));
+  CHECK(has(lines.out, "an update         takes about "));
   CHECK(all["update_uncompressed_s"].get<double>() - all["update_s"].get<double>() ==
         doctest::Approx((before - after) / 1e6).epsilon(1e-3));
 }

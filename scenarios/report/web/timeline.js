@@ -91,7 +91,7 @@
     const add = (id, list, renderItem, said, z) => {
       if (!list.length) return;
       hints[id] = said;
-      series.push(Object.assign({ type: 'custom', id, data: list, renderItem, z, encode: { x: [0, 1], y: 2 } }, common));
+      series.push(Object.assign({ type: 'custom', id, data: list, renderItem, z, encode: { x: [0, 1], y: 2 } }, common, id === 'updates' ? { clip: false } : {}));
     };
 
     if (stretch.bins) {
@@ -165,7 +165,7 @@
       const [time, version] = data.updates[params.dataIndex], area = params.coordSys, x = api.coord([time, 0])[0];
       if (shown > mostLines || x < area.x || x > area.x + area.width) return null;
       const bottom = area.y + (area.height * rows) / names.length;
-      const children = [{ type: 'line', shape: { x1: x, y1: area.y, x2: x, y2: bottom }, style: { stroke: palette('fg'), opacity: 0.3 } }];
+      const children = [{ type: 'line', shape: { x1: x, y1: area.y, x2: x, y2: bottom }, style: { stroke: palette('fg'), opacity: shown > 40 ? 0.16 : 0.32 } }];
       if (x - last > 12 + 7 * String(version).length) {
         last = x;
         children.push({ type: 'text', style: { text: String(version), x, y: area.y - 5, align: 'center', verticalAlign: 'bottom', fill: palette('dim'), font: '11px sans-serif' } });
@@ -179,7 +179,7 @@
       if (params.dataIndexInside === 0) drawn = inWindow(params, api, marks);
       const mark = data.marks[params.dataIndex], area = params.coordSys, [x, y] = api.coord([mark[0], mark[1]]);
       if (drawn > mostMarks || x < area.x || x > area.x + area.width) return null;
-      return { type: 'circle', shape: { cx: x, cy: y, r: drawn > 400 ? 2.5 : 4.5 }, style: { fill: palette('s3'), stroke: palette('bg'), lineWidth: drawn > 400 ? 0 : 1 } };
+      return { type: 'circle', shape: { cx: x, cy: y, r: drawn > 400 ? 2 : drawn > 60 ? 3.2 : 4.5 }, style: { fill: palette('s3'), stroke: palette('bg'), lineWidth: drawn > 400 ? 0 : 1 } };
     }, (i) => {
       const mark = data.marks[i];
       return [[null, names[mark[1]], true], [palette('s3'), 'contributes to update ' + mark[2] + ', at ' + seconds(mark[0])],
