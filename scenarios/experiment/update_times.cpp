@@ -21,7 +21,7 @@ double seconds_an_update(const Scenario& scenario) {
   return record.updates == 0 ? 0 : record.end.seconds() / static_cast<double>(record.updates);
 }
 
-/// Some updates of each worker, whoever makes them; nothing is evaluated.
+/// Some updates of each worker; nothing is evaluated.
 Scenario shortened(Scenario scenario) {
   StopSpec& stop = scenario.training.stop;
   const std::int64_t most = 20 + 2 * scenario.workers();
