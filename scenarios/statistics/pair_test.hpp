@@ -50,7 +50,7 @@ struct PairTest {
 
   /// The two are level for all practical purposes: their ratio is within `level_ratio` of 1.
   bool level() const;
-  /// At this level of significance the test had the power to tell. A t test: an observed ratio of `notable_ratio` would have been significant. The
+  /// At this level of significance the test had power. A t test: an observed ratio of `notable_ratio` would have been significant. The
   /// rank test: the clearest result that this number of runs can have would have been significant.
   bool could_tell(double significance) const;
 };

@@ -5,7 +5,7 @@
 //  - Each row holds a checksum: what a damaged disk returns is never served.
 //  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
 //    the end; a killed process loses what it had not flushed, nothing else.
-//  - The file stays below its cap with any number of writers: each transaction makes room before it writes, and what was used longest ago goes
+//  - The file stays below its cap with any number of writers: each transaction first makes room, and what was used longest ago goes
 //    first, evaluations and values alike. SQLite's log beside it holds what is being written, and is cut back to `log_bytes` afterwards.
 #pragma once
 #include <chrono>

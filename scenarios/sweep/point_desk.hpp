@@ -32,7 +32,7 @@ class PointDesk {
   virtual std::optional<PointWork> next() = 0;
   /// What is known of weights. Null: nothing is kept.
   virtual TrajectoryStore* store() = 0;
-  /// Before math is run for it: the evaluations that its run will bring. False: a run in progress will bring them; the point goes back to the
+  /// Before math is run for it: the evaluations that its run will bring. False: another run will bring them; the point goes back to the
   /// desk, which hands it out again once they are there.
   virtual bool promise(std::uint64_t ticket, const std::vector<Key>& missing) = 0;
   virtual void finish(std::uint64_t ticket, FinishedPoint point, AskedEvaluations asked) = 0;

@@ -76,7 +76,7 @@ class EventQueue {
   void at(Time when, Event& event);
   void after(Time delay, Event& event) { at(later(delay), event); }
 
-  /// `fetch`: is called with the timer that comes next while something else happens, so that it may fetch what that needs into the cache; may be null.
+  /// `fetch`: is called with the next timer while something else happens, to fetch its data into the cache; may be null.
   Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
   Timer at(Time when, Kind kind, std::uint32_t id);
   Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
