@@ -6,7 +6,11 @@ straggler_packages=(
   libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev libnlopt-cxx-dev libdnnl-dev
   doctest-dev dataset-fashion-mnist python3-jsonschema python3-yaml
   libopenmpi-dev openmpi-bin
+  pybind11-dev python3-dev python3-numpy python3-pandas python3-pip python3-setuptools python3-venv python3-wheel
+  chromium chromium-driver python3-selenium
 )
+# Brings what pages draw charts with; Debian's own are left alone where another npm is there.
+command -v npm >/dev/null || straggler_packages+=(nodejs npm)
 
 # install_missing PACKAGE...: installs those that are not there; as root, or with sudo.
 install_missing() {

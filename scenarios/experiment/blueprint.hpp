@@ -82,6 +82,8 @@ struct Blueprint {
   std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
   /// Parameters of what is priced.
   std::uint64_t priced_parameters() const { return model_bytes / number_bytes(); }
+  /// Of a compressed message from a worker; gossip sends what estimates lack. Only where the run compresses.
+  std::uint64_t message_bytes_compressed() const { return compression->gossips ? compression->tracking_bytes : compression->bytes; }
   /// All-reduces are all-gathers of compressed gradients.
   bool gathers() const { return all_reduce && compression && compression->gathered; }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
@@ -137,11 +139,13 @@ struct Blueprint {
   void resolve_workload(const Scenario& scenario);
   void resolve_training(const Scenario& scenario);
   void resolve_compression(const Scenario& scenario);
+  void resolve_factors(const Scenario& scenario, const VectorLayout& priced);
   void resolve_cluster(const Scenario& scenario);
   void resolve_availability(const Scenario& scenario);
   void resolve_client_seconds(const Scenario& scenario);
   void require_one_host(const Scenario& scenario) const;
   void compress_buckets();
+  std::vector<Bucket> merged_gradients(const Scenario& scenario) const;
   void resolve_collective(const Scenario& scenario);
   Parameters collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const;
   void check_stepwise(const Scenario& scenario) const;

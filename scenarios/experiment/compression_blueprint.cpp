@@ -19,6 +19,22 @@ void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool c
 
 }  // namespace
 
+/// Prices come from one model, and what is learned may be another: where either has a matrix to factor, all messages are of factors.
+void Blueprint::resolve_factors(const Scenario& scenario, const VectorLayout& priced) {
+  if (!compressor->factors) return;
+  if (priced.tensors.empty())
+    throw_error(scenario, "training.compression",
+                compressor->name + " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or take another "
+                                   "compression");
+  compression->second_bytes = compressor->second_bytes(compression->scalars, priced);
+  bool factors = compression->second_bytes > 0;
+  if (model) {
+    const std::vector<TensorInfo> learned = model->tensors();
+    factors = factors || compressor->second_bytes(compression->scalars, {model->parameters(), learned}) > 0;
+  }
+  if (factors) compression->factors = compressor->factors;
+}
+
 void Blueprint::resolve_compression(const Scenario& scenario) {
   const Kind& kind = scenario.training.compression;
   compressor = &Registry<CompressorEntry>::instance().at(kind.name);
@@ -47,8 +63,7 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
   compression->bytes = compressor->bytes(compression->scalars, {priced, tensors});
   compression->error_feedback = parameters.flag("error_feedback");
   compression->gathered = compressor->all_reduce == CompressedAllReduce::all_gather;
-  if (compressor->factors) compression->second_bytes = compressor->second_bytes(compression->scalars, {priced, tensors});
-  if (compression->second_bytes > 0) compression->factors = compressor->factors;  // else no tensor has any
+  resolve_factors(scenario, {priced, tensors});
   if (compressor->vote) compression->vote = compressor->vote(compression->scalars);
   compression->in_pieces = &compressed_pieces;
   compression->name = number_of(*compressor);
@@ -58,6 +73,7 @@ void Blueprint::resolve_compression(const Scenario& scenario) {
     return entry->bytes(scalars, {end - begin, within});
   };
   compression->of_weights = !scheme_entry->sends_gradients(of_scheme);
+  compression->gossips = exchange == Exchange::peers && compression->of_weights;
   // An all-reduce has no answers, and gossip has none.
   compression->answers =
       compresses_answers(parameters) && (exchange == Exchange::server || (exchange == Exchange::peers && !compression->of_weights));

@@ -105,8 +105,12 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
   if (!replay.choices.empty()) backend.replay(replay.choices);
   backend.replay_versions(replay.makers);
-  if (progress) {
-    backend.simulation().set_pulse(256, [&] {
+  RecordSink* const trace = recorder.trace();
+  const auto bytes_of = [&](std::size_t link) { return backend.network().use(static_cast<LinkId>(link)).bytes; };
+  if (progress || trace) {
+    backend.simulation().set_pulse(trace ? 16 : 256, [&] {
+      if (trace) trace->links(backend.simulation().now(), backend.network().links(), bytes_of);
+      if (!progress) return;
       ProgressListener::State state;
       state.time = backend.simulation().now();
       state.epochs = recorder.epochs();
@@ -391,7 +395,7 @@ Explanation Experiment::explain() const {
   out.message_bytes = blueprint.model_bytes;
   if (blueprint.compression) {
     out.compression = blueprint.compressor->name;
-    out.compressed_bytes = blueprint.compression->bytes;
+    out.compressed_bytes = blueprint.message_bytes_compressed();
     out.compresses_answers = blueprint.compression->answers;
     if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
   }

@@ -6,6 +6,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/uncompressed.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -13,23 +14,27 @@ namespace {
 
 constexpr std::int64_t most_workers = 4'096;
 
-/// 0: there is none.
-double seconds_an_update(const Scenario& scenario) {
+RunRecord timed(Scenario scenario, std::int64_t updates) {
+  const std::optional<double> most = scenario.training.stop.simulated_time;
+  scenario.training.stop = {};
+  scenario.training.stop.updates = updates;
+  scenario.training.stop.simulated_time = most;  // where no update comes, it ends
+  scenario.training.evaluate = {};
   RunOptions options;
   options.timing_only = true;
-  const RunRecord record = Experiment(scenario, options).run(nullptr, nullptr);
-  return record.updates == 0 ? 0 : record.end.seconds() / static_cast<double>(record.updates);
+  return Experiment(scenario, options).run(nullptr, nullptr);
 }
 
-/// Some updates of each worker; nothing is evaluated.
-Scenario shortened(Scenario scenario) {
-  StopSpec& stop = scenario.training.stop;
-  const std::int64_t most = 20 + 2 * scenario.workers();
-  stop.updates = std::min(stop.updates.value_or(most), most);
-  stop.target_accuracy.reset();
-  stop.on_target = StopSpec().on_target;
-  scenario.training.evaluate = {};
-  return scenario;
+/// Of the updates after the first ones, which come before the cluster is in step: a run as long as these from one that has `more` on top.
+/// A run that the scenario's time limit cut short counts as a whole. 0: there is no update.
+double seconds_an_update(const Scenario& scenario) {
+  const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
+  const std::int64_t makers = entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)) ? scenario.workers() : 1;
+  const std::int64_t first = 20 + 2 * makers, more = 20 + 4 * makers;
+  const RunRecord begun = timed(scenario, first), gone_on = timed(scenario, first + more);
+  if (gone_on.updates == 0) return 0;
+  if (gone_on.updates <= begun.updates || gone_on.end <= begun.end) return gone_on.end.seconds() / static_cast<double>(gone_on.updates);
+  return (gone_on.end - begun.end).seconds() / static_cast<double>(gone_on.updates - begun.updates);
 }
 
 }  // namespace
@@ -37,8 +42,7 @@ Scenario shortened(Scenario scenario) {
 std::optional<UpdateTimes> update_times(const Scenario& scenario) {
   const bool compresses = Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
   if (!compresses || scenario.workers() > most_workers) return std::nullopt;
-  const Scenario some = shortened(scenario);
-  const UpdateTimes times{seconds_an_update(some), seconds_an_update(uncompressed(some))};
+  const UpdateTimes times{seconds_an_update(scenario), seconds_an_update(uncompressed(scenario))};
   return times.compressed > 0 && times.whole > 0 ? std::optional(times) : std::nullopt;
 }
 

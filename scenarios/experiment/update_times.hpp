@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// Seconds an update, on average over the first updates.
+/// Seconds an update, on average over some updates after the first ones.
 struct UpdateTimes {
   double compressed = 0, whole = 0;
 };

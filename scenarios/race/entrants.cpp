@@ -5,6 +5,7 @@
 #include "scenarios/race/flow_list.hpp"
 #include "scenarios/race/race.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/suggest.hpp"
@@ -26,6 +27,19 @@ void check_label(const std::string& label) {
 bool is_compressor(const std::string& kind) {
   const Vocabulary& known = Vocabulary::from_registries();
   return known.find(KindGroup::compression, kind) != nullptr && known.find(KindGroup::scheme, kind) == nullptr;
+}
+
+/// A word that is no scheme, and is not like one either, may be meant for a compressor.
+void check_kind(const std::string& kind) {
+  const Vocabulary& known = Vocabulary::from_registries();
+  const std::vector<std::string> schemes = known.names(KindGroup::scheme), compressors = known.names(KindGroup::compression);
+  if (known.find(KindGroup::scheme, kind) || known.find(KindGroup::compression, kind) ||
+      !meant_kind(KindGroup::scheme, kind, schemes).empty())
+    return;  // reading the scenario says the rest
+  const std::string meant = meant_kind(KindGroup::compression, kind, compressors);
+  throw std::invalid_argument("unknown scheme or compressor " + in_quotes(kind) +
+                              (meant.empty() ? "; known schemes: " + joined(schemes) + "; compressors: " + joined(compressors)
+                                             : "; did you mean '" + meant + "'? known compressors: " + joined(compressors)));
 }
 
 /// A scheme, `compression` among its parameters or not; or a compressor alone, which changes just that.
@@ -52,6 +66,7 @@ Entrant entrant_of_scheme(const std::string& part) {
   const YamlNode* const kind = node.type == YamlNode::Type::map ? node.find("kind") : &node;
   if (kind == nullptr || kind->type != YamlNode::Type::scalar)
     throw std::invalid_argument(in_quotes(part) + " is no scheme; write a name such as asgd, or {kind: asgd, staleness: inverse}");
+  check_kind(kind->text);
   check_label(label.value_or(kind->text));
   return {label.value_or(kind->text), "--schemes " + part, settings_of(node, kind->text)};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/text_lines.hpp"
 
@@ -62,6 +63,25 @@ std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
     for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
   }
   return all;
+}
+
+void check_runs(const Race& race, const RaceReader& reader) {
+  RunOptions options;
+  options.timing_only = true;
+  const std::vector<std::string> first = race.tuning ? race.tuning->candidates.front() : std::vector<std::string>();
+  std::vector<Problem> problems;
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    try {
+      Experiment(reader.racing(entrant, first, 0), options);
+    } catch (const ScenarioErrors& errors) {
+      for (Problem problem : errors.problems) {
+        problem.source = race.entrants[entrant].given;
+        problem.place = whole_file;
+        problems.push_back(std::move(problem));
+      }
+    }
+  }
+  if (!problems.empty()) throw ScenarioErrors(std::move(problems));
 }
 
 bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& pool) {

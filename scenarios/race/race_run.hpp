@@ -29,6 +29,10 @@ struct RaceOutcome {
   std::vector<RunValues> times(const Finish& finish) const;
 };
 
+/// Makes each entrant's first run ready, and runs none: a scheme that its cluster or its compression does not fit is told at once. Throws
+/// ScenarioErrors with the entrant as it was given.
+void check_runs(const Race& race, const RaceReader& reader);
+
 /// Whether any of the runs that it begins with is finished already. Throws ScenarioErrors.
 bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& pool);
 

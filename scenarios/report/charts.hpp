@@ -1,5 +1,6 @@
 // The pictures that a report has: curves with intervals, maps of cells, bars, intervals.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,13 +9,12 @@
 #include <vector>
 
 #include "scenarios/report/picture.hpp"
+#include "scenarios/report/units.hpp"
 
 namespace straggler {
 
 /// Of most pictures, and what the numbers and the title of an axis take below its line; in pixels.
 inline constexpr double chart_width = 720, below_axis = 56;
-
-using NumberText = std::string (*)(double);
 
 /// A numeric axis: with labels of its own, as a sweep wrote them, or with round ticks.
 struct NumberAxis {
@@ -28,14 +28,15 @@ struct ChartPoint {
   double x = 0, mean = 0;
   double half_width = 0;  // of the interval; 0: none
   bool some_missed = false;
-  std::string tip;
+  std::string tip, link = {};  // link: to where a click leads
 };
 struct Curve {
   std::string name;
   std::size_t colour = 0;
-  std::vector<ChartPoint> points;  // by x
-  std::vector<double> missed;      // x where no repeat has a value
-  bool joined = true;              // by a line; else marks alone
+  std::vector<ChartPoint> points;                 // by x
+  std::vector<double> missed;                     // x where no repeat has a value
+  bool joined = true;                             // by a line; else marks alone
+  std::vector<std::array<double, 3>> range = {};  // (x, low, high): an area behind the line
 };
 /// A stretch of x that stands out.
 struct Band {
@@ -62,23 +63,52 @@ struct MapCell {
   double level = 0;        // 0 .. 1
   bool best = false;
   std::vector<std::string> lines;  // the first one is bold
-  std::string tip;
+  std::string tip, link = {};
 };
 struct MapChart {
   std::string label, x_title, y_title;
   std::vector<std::string> x_labels, y_labels;  // y from below
   std::vector<std::vector<MapCell>> cells;      // [y][x]
   std::vector<std::string> series;              // of the legend; may be empty
+  std::vector<std::size_t> looks;               // [series]; cells name a place in `series`
 };
 SvgPicture draw(const MapChart& chart);
 
+/// What becomes of what is learnt, over several axes: time, epochs, updates, bytes.
+struct LearningPoint {
+  std::vector<double> x;  // [axes]
+  double value = 0;
+  std::optional<double> low = {}, high = {};  // over repeats
+};
+struct LearningCurve {
+  std::string name;
+  std::size_t colour = 0;
+  std::vector<LearningPoint> points;
+};
+inline constexpr std::size_t most_still_points = 600;  // of a curve that does not move
+struct LearningChart {
+  std::string label, y_title;
+  bool linear_y = true;
+  std::vector<std::pair<std::string, NumberText>> axes;
+  std::vector<LearningCurve> curves;
+  std::optional<double> target;  // a broken line
+  std::string target_name = {};
+};
+/// One picture an axis, "LABEL over AXIS".
+std::vector<SvgPicture> draw(const LearningChart& chart);
+
 /// Parts of a whole, row by row.
+struct StackPart {
+  std::string name;
+  std::string colour;  // class: "computing", "s3"
+};
 struct StackChart {
   std::string label, title;
   NumberText text = nullptr;
-  std::vector<std::string> parts;           // of the legend
+  std::vector<StackPart> parts;             // of the legend
   std::vector<std::string> names;           // [rows]
   std::vector<std::vector<double>> values;  // [rows][parts]
+  std::vector<std::string> links = {};      // [rows]
 };
 SvgPicture draw(const StackChart& chart);
 
@@ -89,7 +119,7 @@ struct IntervalRow {
   bool missed = false;                // there is no value, `text` says why
   bool hollow = false;                // some repeats have none
   double low = 0, value = 0, high = 0;
-  std::string tip = {};
+  std::string tip = {}, link = {};
 };
 struct IntervalGroup {
   std::string title;  // may be empty
@@ -109,7 +139,7 @@ struct BarRow {
   std::size_t colour = 0;
   bool missed = false;
   double mean = 0, half_width = 0;
-  std::string text;
+  std::string text, link = {};
 };
 struct BarChart {
   std::string label, title;

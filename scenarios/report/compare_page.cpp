@@ -6,16 +6,20 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/curve_points.hpp"
+#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -27,11 +31,22 @@ struct Measure {
   const char *column, *word;
 };
 
+constexpr std::size_t most_curve_points = 8'000;  // of a picture
+
+/// Runs of one scenario with several seeds, or one run.
+struct Repeats {
+  std::string name;
+  std::vector<std::size_t> runs;
+  std::size_t look = 0;
+};
+
 class ComparePage {
  public:
   ComparePage(const Comparison& comparison, const fs::path& page_folder) : comparison_(comparison), page_folder_(page_folder) {
     constexpr auto whole = std::numeric_limits<std::uintmax_t>::max();
     for (const RunResult& run : comparison.runs) curves_.emplace_back(run.folder / "curve.csv", whole);
+    time_title_ = time_title();
+    find_repeats();
   }
 
   std::string html() {
@@ -39,17 +54,19 @@ class ComparePage {
     body_ += html_paragraph(comparison_.verdict, "answer");
     if (!comparison_.notes.empty()) body_ += html_list(comparison_.notes, "dim");
     if (const auto shown = measure()) {
-      learning(*shown, "time_s", time_title(), readable_seconds);
-      learning(*shown, "epoch", "epochs", readable_number);
-      learning(*shown, "update", "updates", readable_number);
-      learning(*shown, "bytes_sent", "bytes sent", readable_bytes);
+      body_ += "<h2>Learning</h2>\n";
+      learning(*shown);
+      if (std::string(shown->column) == "test_accuracy") learning({"test_loss", "test loss"});
       left_out(*shown);
     } else {
       body_ +=
           html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
     }
+    body_ += "<h2>Where the time went</h2>\n";
     time_split();
-    body_ += "<h2>Figures</h2>\n<div class=\"wide\" tabindex=\"0\"><pre>" + xml_text(comparison_table(comparison_)) + "</pre></div>\n";
+    const std::vector<std::vector<std::string>> cells = comparison_cells(comparison_);
+    body_ += "<h2>Figures</h2>\n" +
+             html_table(cells.front(), {cells.begin() + 1, cells.end()}, 3, comparison_.winner.value_or(comparison_.runs.size()));
     pages();
     return html_page("Comparison of runs", body_);
   }
@@ -63,7 +80,7 @@ class ComparePage {
                                                   {"train_loss", "train loss"}}};
     for (const Measure& each : measures)
       for (const ResultTable& curve : curves_)
-        if (curve_points(curve, "update", each.column).size() > 1) return each;
+        if (learning_points(curve, {{"update", "", nullptr}}, each.column).size() > 1) return each;
     return std::nullopt;
   }
 
@@ -78,36 +95,99 @@ class ComparePage {
   void left_out(const Measure& shown) {
     std::vector<std::string> names;
     for (std::size_t run = 0; run < curves_.size(); ++run)
-      if (curve_points(curves_[run], "update", shown.column).size() < 2) names.push_back(in_quotes(comparison_.labels[run]));
+      if (learning_points(curves_[run], {{"update", "", nullptr}}, shown.column).size() < 2)
+        names.push_back(in_quotes(comparison_.labels[run]));
     if (!names.empty())
       body_ += html_paragraph(fmt::format("Not in the pictures, with fewer than two values of {}: {}.", shown.word, joined(names)), "dim");
   }
 
-  /// All runs in one picture. A run keeps its colour on the whole page.
-  void learning(const Measure& shown, const std::string& column, const std::string& title, NumberText text) {
-    LineChart chart;
-    for (std::size_t run = 0; run < curves_.size(); ++run) {
-      Curve curve{comparison_.labels[run], run, curve_points(curves_[run], column, shown.column), {}};
-      if (curve.points.size() < 2) continue;
-      for (const ChartPoint& point : curve.points) chart.x.numbers.push_back(point.x);
-      chart.curves.push_back(std::move(curve));
+  /// All runs in one picture, over all that they use up. Repeats of one scenario are one curve, with a band.
+  void learning(const Measure& shown) {
+    LearningChart chart;
+    const std::string word = shown.word;
+    chart.label = std::string(1, static_cast<char>(word[0] - 'a' + 'A')) + word.substr(1);
+    chart.y_title = word;
+    chart.linear_y = word.ends_with("accuracy");
+    const std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
+                                         {"epoch", "epochs", readable_number},
+                                         {"update", "updates", readable_number},
+                                         {"bytes_sent", "bytes sent", readable_bytes}};
+    for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
+    std::size_t points = 0, drawn = 0;
+    bool bands = false;
+    for (const Repeats& repeats : repeats_) {
+      std::vector<LearningPoint> mean = mean_curve(repeats, axes, shown.column);
+      if (mean.size() < 2) continue;
+      bands = bands || mean.front().low.has_value();
+      points += mean.size();
+      chart.curves.push_back({repeats.name, repeats.look, thinned(mean, most_curve_points / repeats_.size())});
+      drawn += chart.curves.back().points.size();
     }
     if (chart.curves.empty()) return;
-    const std::string word = shown.word;
-    chart.label = std::string(1, static_cast<char>(word[0] - 'a' + 'A')) + word.substr(1) + " over " + title;
-    chart.x.title = title;
-    chart.x.text = text;
-    chart.linear_x = true;
-    chart.linear_y = word.ends_with("accuracy");
-    chart.y_title = word;
-    chart.y_text = readable_number;
-    chart.from_zero = chart.marks = false;
     if (comparison_.deciding && std::string(shown.column) == "test_accuracy") {
-      const auto [low, high] = std::minmax_element(chart.x.numbers.begin(), chart.x.numbers.end());
-      chart.ideal = {{*low, *comparison_.deciding}, {*high, *comparison_.deciding}};
-      chart.ideal_name = readable_number(*comparison_.deciding);
+      chart.target = *comparison_.deciding;
+      chart.target_name = readable_number(*comparison_.deciding);
     }
-    body_ += html_figure(chart.label, draw(chart).inside(), "");
+    std::string caption =
+        bands ? "Curves of several seeds are means, evaluation by evaluation; bands reach from the lowest run to the highest." : "";
+    if (const std::string thin = thinning_words(points, drawn, "curve.csv of each run"); !thin.empty())
+      caption += (caption.empty() ? "" : " ") + thin;
+    body_ += html_of(figure_of(chart.label, caption, chart));
+  }
+
+  std::vector<LearningPoint> mean_curve(const Repeats& repeats, const std::vector<CurveAxis>& axes, const std::string& column) const {
+    std::vector<std::vector<LearningPoint>> all;
+    for (const std::size_t run : repeats.runs) {
+      std::vector<LearningPoint> points = learning_points(curves_[run], axes, column);
+      if (points.size() > 1) all.push_back(std::move(points));
+    }
+    if (all.empty()) return {};
+    if (all.size() == 1) return all.front();
+    std::size_t length = all.front().size();
+    for (const auto& points : all) length = std::min(length, points.size());
+    std::vector<LearningPoint> mean(length);
+    const auto count = static_cast<double>(all.size());
+    for (std::size_t i = 0; i < length; ++i) {
+      mean[i].x.assign(axes.size(), 0);
+      mean[i].low = mean[i].high = all.front()[i].value;
+      for (const auto& points : all) {
+        for (std::size_t axis = 0; axis < axes.size(); ++axis) mean[i].x[axis] += points[i].x[axis] / count;
+        mean[i].value += points[i].value / count;
+        mean[i].low = std::min(*mean[i].low, points[i].value);
+        mean[i].high = std::max(*mean[i].high, points[i].value);
+      }
+    }
+    return mean;
+  }
+
+  /// Runs whose scenarios differ in nothing but seed and name.
+  void find_repeats() {
+    std::map<std::string, std::size_t> known;
+    for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
+      const RunResult& result = comparison_.runs[run];
+      std::string key = fmt::format("{}\n", result.real);
+      std::error_code error;
+      if (fs::exists(result.folder / "scenario.yaml", error)) {
+        const std::string text = file_text(result.folder / "scenario.yaml");
+        TextLines lines(text);
+        for (std::string_view line; lines.next(line);)
+          if (!line.starts_with("seed:") && !line.starts_with("name:")) key.append(line).append("\n");
+      } else {
+        key += std::to_string(run);
+      }
+      const auto [at, fresh] = known.emplace(key, repeats_.size());
+      if (fresh) repeats_.push_back({comparison_.labels[run], {}, 0});
+      repeats_[at->second].runs.push_back(run);
+    }
+    std::vector<std::string> names;
+    for (Repeats& repeats : repeats_) {
+      const RunResult& first = comparison_.runs[repeats.runs.front()];
+      names.push_back(first.scheme);
+      if (repeats.runs.size() > 1)
+        repeats.name = fmt::format("{} ({} runs)", first.name.empty() ? first.scheme : first.name, repeats.runs.size());
+    }
+    const std::vector<std::size_t> looks = scheme_looks(names);
+    for (std::size_t i = 0; i < repeats_.size(); ++i) repeats_[i].look = looks[i];
   }
 
   void time_split() {
@@ -117,11 +197,11 @@ class ComparePage {
     StackChart chart;
     for (const auto& [part, word] : parts)
       if (std::any_of(comparison_.runs.begin(), comparison_.runs.end(), [&](const RunResult& run) { return (run.*part).value_or(0) > 0; }))
-        chart.parts.emplace_back(word);
+        chart.parts.push_back({word, word});
     for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
       std::vector<double> row;
       for (const auto& [part, word] : parts)
-        if (std::find(chart.parts.begin(), chart.parts.end(), word) != chart.parts.end())
+        if (std::any_of(chart.parts.begin(), chart.parts.end(), [&](const StackPart& shown) { return shown.name == word; }))
           row.push_back((comparison_.runs[run].*part).value_or(0));
       chart.names.push_back(comparison_.labels[run]);
       chart.values.push_back(std::move(row));
@@ -130,7 +210,7 @@ class ComparePage {
     chart.title = "share of the workers' time";
     chart.text = share_text;
     chart.label = "Where the workers' time went";
-    body_ += html_figure(chart.label, draw(chart).inside(), "");
+    body_ += html_of(figure_of(chart.label, "", chart));
   }
 
   /// To the page of each run that has one.
@@ -148,7 +228,8 @@ class ComparePage {
   const Comparison& comparison_;
   fs::path page_folder_;
   std::vector<ResultTable> curves_;
-  std::string body_;
+  std::vector<Repeats> repeats_;
+  std::string time_title_, body_;
 };
 
 }  // namespace

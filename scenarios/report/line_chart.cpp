@@ -58,6 +58,14 @@ void draw_bands(SvgPicture& drawing, const std::vector<Band>& bands, const Scale
 
 void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const Scale& y, double top, bool marks) {
   drawing.open(fmt::format("s{}", curve.colour % series_colours));
+  if (!curve.range.empty()) {
+    std::string upper, lower;
+    for (const auto& [at, low, high] : curve.range) {
+      upper += fmt::format("{:.1f},{:.1f} ", x(at), y(high));
+      lower = fmt::format("{:.1f},{:.1f} ", x(at), y(low)) + lower;
+    }
+    drawing.area(upper + lower, "range");
+  }
   std::string points;
   for (const ChartPoint& point : curve.points) {
     const bool gap = std::any_of(curve.missed.begin(), curve.missed.end(), [&](double missed) {
@@ -88,11 +96,13 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
 
 SvgPicture draw(const LineChart& chart) {
   std::vector<std::string> names;
+  std::vector<std::size_t> looks;
   std::vector<double> values;
   bool crosses = false;
   const bool named_bands = std::any_of(chart.bands.begin(), chart.bands.end(), [](const Band& band) { return !band.name.empty(); });
   for (const Curve& curve : chart.curves) {
     names.push_back(curve.name);
+    looks.push_back(curve.colour);
     crosses = crosses || !curve.missed.empty();
     for (const ChartPoint& point : curve.points) values.insert(values.end(), {point.mean, point.mean + point.half_width});
   }
@@ -104,7 +114,7 @@ SvgPicture draw(const LineChart& chart) {
   // Crosses of what was missed have rows of their own, above the curves.
   const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
   SvgPicture drawing(chart_width, base + below_lines, chart.label);
-  if (legend) drawing.legend(left, 4, names, chart.marks);
+  if (legend) drawing.legend(left, 4, names, looks, chart.marks);
   const Scale x(chart.x.numbers, left, chart_width - right, chart.x_from_zero, chart.linear_x && chart.x_from_zero ? 0 : 0.04,
                 !chart.linear_x),
       y(values, base, head + crosses_height, chart.from_zero, 0.04, !chart.linear_y);

@@ -18,9 +18,9 @@ double cell_width(const MapChart& chart) {
   return wide;
 }
 
-void draw_cell(SvgPicture& drawing, const MapCell& cell, double x, double y, double wide, double high) {
+void draw_cell(SvgPicture& drawing, const MapCell& cell, std::size_t look, double x, double y, double wide, double high) {
   using Kind = MapCell::Kind;
-  drawing.open(cell.kind == Kind::winner ? fmt::format("s{}", cell.series % series_colours) : std::string("cell"), cell.tip);
+  drawing.open(cell.kind == Kind::winner ? fmt::format("s{}", look % series_colours) : std::string("cell"), cell.tip);
   switch (cell.kind) {
     case Kind::winner:
       drawing.rectangle(x, y, wide, high, "full", 0.24);
@@ -49,6 +49,8 @@ void draw_cell(SvgPicture& drawing, const MapCell& cell, double x, double y, dou
   drawing.close();
 }
 
+std::size_t look_of(const MapChart& chart, const MapCell& cell) { return cell.series < chart.looks.size() ? chart.looks[cell.series] : 0; }
+
 }  // namespace
 
 SvgPicture draw(const MapChart& chart) {
@@ -63,12 +65,13 @@ SvgPicture draw(const MapChart& chart) {
   const double legend = chart.series.empty() ? 0 : SvgPicture::legend_height(width - left, chart.series) + 8;
   const double base = legend + 6 + rows * (high + gap);
   SvgPicture drawing(width, base + below_map, chart.label);
-  if (!chart.series.empty()) drawing.legend(left, 4, chart.series, false);
+  if (!chart.series.empty()) drawing.legend(left, 4, chart.series, chart.looks, false);
   for (std::size_t y = 0; y < chart.cells.size(); ++y) {
     const double top = base - static_cast<double>(y + 1) * (high + gap);
     drawing.text(left - 8, top + high / 2 + 4.5, chart.y_labels[y], SvgPicture::Anchor::end);
     for (std::size_t x = 0; x < chart.cells[y].size(); ++x)
-      draw_cell(drawing, chart.cells[y][x], left + static_cast<double>(x) * (wide + gap), top, wide, high);
+      draw_cell(drawing, chart.cells[y][x], look_of(chart, chart.cells[y][x]), left + static_cast<double>(x) * (wide + gap), top, wide,
+                high);
   }
   for (std::size_t x = 0; x < chart.x_labels.size(); ++x)
     drawing.text(left + static_cast<double>(x) * (wide + gap) + wide / 2, base + 20, chart.x_labels[x], SvgPicture::Anchor::middle);

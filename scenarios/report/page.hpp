@@ -1,4 +1,5 @@
-// An HTML page that needs nothing beside itself: no network, no scripts, light or dark as the reader's system is.
+// An HTML page that needs nothing beside itself: it makes no request, is light or dark as the reader's system is, and can be read without
+// scripts. With them its charts (figure.hpp) and tables can be pointed at, zoomed, sorted and filtered.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,8 +7,12 @@
 
 namespace straggler {
 
-/// The whole document around `body`, which is HTML.
-std::string html_page(std::string_view title, std::string_view body);
+/// The whole document around `body`, which is HTML. `served`: by a server of our own, which its scripts may ask; else it asks nobody.
+std::string html_page(std::string_view title, std::string_view body, bool served = false);
+/// What makes a page move: script elements, with ECharts and its licences if it has `charts`.
+std::string page_scripts(bool charts);
+/// The program carries ECharts.
+bool charts_move();
 
 /// Plain text in a paragraph; `classes` may be empty.
 std::string html_paragraph(std::string_view text, std::string_view classes = {});
@@ -23,10 +28,8 @@ inline constexpr const char* interval_words =
     "there, and the mean is over these.";
 
 /// A table; the first `words` columns are left-aligned text, `marked` names a row to stand out (none: rows.size()). Cells are plain text.
+/// `id`: rows are called "ID-0", "ID-1" … for links; empty: they are not.
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
-                       std::size_t marked);
-
-/// A picture that may be wider than the screen, with what it is called and a caption (may be empty).
-std::string html_figure(std::string_view title, std::string_view svg, std::string_view caption);
+                       std::size_t marked, std::string_view id = {});
 
 }  // namespace straggler

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 #include "sim/base/xml_text.hpp"
 
@@ -156,26 +157,43 @@ double SvgPicture::legend_height(double width, const std::vector<std::string>& n
 }
 
 double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, bool shapes) {
+  std::vector<std::size_t> series(names.size());
+  std::iota(series.begin(), series.end(), std::size_t{0});
+  return legend(left, top, names, series, shapes);
+}
+
+double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, const std::vector<std::size_t>& series,
+                          bool shapes) {
+  std::vector<LegendItem> items;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    items.push_back({names[i], fmt::format("s{}", series[i] % series_colours), shapes ? std::optional(series[i]) : std::nullopt});
+  return legend(left, top, items);
+}
+
+double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, const std::vector<std::string>& colours) {
+  std::vector<LegendItem> items;
+  for (std::size_t i = 0; i < names.size(); ++i) items.push_back({names[i], colours[i], {}});
+  return legend(left, top, items);
+}
+
+double SvgPicture::legend(double left, double top, const std::vector<LegendItem>& items) {
   const double room = width_ - left;
   double x = 0, y = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const double wide = legend_mark + text_width(names[i], font) + legend_gap;
+  for (const LegendItem& item : items) {
+    const double wide = legend_mark + text_width(item.name, font) + legend_gap;
     if (x > 0 && x + wide > room) {
       x = 0;
       y += legend_line;
     }
     const double middle = top + y + legend_line / 2;
-    if (shapes) {
-      open(fmt::format("s{}", i % series_colours));
+    open(item.colour);
+    if (item.shape)
       line(left + x, middle, left + x + 20, middle, "course");
-      close();
-      mark(left + x + 10, middle, i, false, {});
-    } else {
-      open(fmt::format("s{}", i % series_colours));
+    else
       rectangle(left + x + 2, middle - 8, 16, 16, "full");
-      close();
-    }
-    text(left + x + legend_mark, middle + 4.5, names[i]);
+    close();
+    if (item.shape) mark(left + x + 10, middle, item.shape, false, {});
+    text(left + x + legend_mark, middle + 4.5, item.name);
     x += wide;
   }
   return y + legend_line;

@@ -59,6 +59,10 @@ class SvgPicture {
 
   /// Marks and names, line by line within the width; returns the height that it took.
   double legend(double x, double y, const std::vector<std::string>& names, bool shapes);
+  /// The same of series of other numbers.
+  double legend(double x, double y, const std::vector<std::string>& names, const std::vector<std::size_t>& series, bool shapes);
+  /// Boxes of colours that have names.
+  double legend(double x, double y, const std::vector<std::string>& names, const std::vector<std::string>& colours);
   static double legend_height(double width, const std::vector<std::string>& names);
 
   double width() const { return width_; }
@@ -72,6 +76,11 @@ class SvgPicture {
 
  private:
   std::string root(std::string_view attributes) const;
+  struct LegendItem {
+    std::string name, colour;
+    std::optional<std::size_t> shape;  // none: a box
+  };
+  double legend(double x, double y, const std::vector<LegendItem>& items);
 
   double width_, height_;
   std::string label_, body_;

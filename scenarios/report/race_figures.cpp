@@ -7,6 +7,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
 #include "sim/base/readable.hpp"
@@ -31,7 +32,8 @@ std::size_t rows_of(const IntervalChart& chart) {
 
 class RaceFigures {
  public:
-  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts) : answer_(answer), verdicts_(verdicts) {}
+  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts)
+      : answer_(answer), verdicts_(verdicts), looks_(scheme_looks(answer.entrants)) {}
 
   std::vector<Figure> all() {
     times();
@@ -53,17 +55,15 @@ class RaceFigures {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const RepeatStatistics value = statistics(all[i]);
         const std::string text = race_time_text(all[i]);
-        chart.groups.back().rows.push_back({answer_.entrants[i], text, i, value.count == 0, value.count < all[i].size(),
+        chart.groups.back().rows.push_back({answer_.entrants[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
                                             value.mean - value.half_width, value.mean, value.mean + value.half_width,
                                             answer_.entrants[i] + ", " + finish_title(finish) + ": " + text});
       }
     }
     if (rows_of(chart) > most_entrants) return;
     chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
-    figures_.push_back({chart.label,
-                        "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(figure_of(
+        chart.label, "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.", chart));
   }
 
   /// Times over thresholds: who is behind at first and ahead in the end.
@@ -79,7 +79,7 @@ class RaceFigures {
     chart.y_title = "time to reach it";
     chart.y_text = readable_seconds;
     for (std::size_t entrant = 0; entrant < answer_.entrants.size(); ++entrant) {
-      Curve curve{answer_.entrants[entrant], entrant, {}, {}};
+      Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}};
       for (const RacedFinish& finish : answer_.finishes) {
         const RunValues times = answer_.times(finish)[entrant];
         const RepeatStatistics value = statistics(times);
@@ -92,7 +92,7 @@ class RaceFigures {
       chart.curves.push_back(std::move(curve));
     }
     chart.label = "Time to reach a test accuracy";
-    figures_.push_back({chart.label, {}, draw(chart), {}});
+    figures_.push_back(figure_of(chart.label, {}, chart));
   }
 
   IntervalRow row_of(const PairVerdict& pair, bool anybody) const {
@@ -100,7 +100,7 @@ class RaceFigures {
     row.name = answer_.entrants[pair.b] + " over " + answer_.entrants[pair.a];
     const auto faster = pair.better();
     const std::string verdict = pair_words(pair, answer_.entrants) + (faster ? " is faster" : "");
-    row.colour = faster;
+    if (faster) row.colour = looks_[*faster];
     const auto interval = pair.interval();
     if (!interval) {
       row.missed = true;
@@ -132,12 +132,11 @@ class RaceFigures {
     }
     if (!any || rows_of(chart) > most_entrants) return;
     chart.label = "How far each pair is apart";
-    figures_.push_back(
-        {chart.label,
-         "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
-         "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
-         draw(chart),
-         {}});
+    figures_.push_back(figure_of(
+        chart.label,
+        "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
+        "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
+        chart));
   }
 
   /// The highest level that any candidate reached; none: answer_.levels.size().
@@ -166,16 +165,16 @@ class RaceFigures {
     for (std::size_t entrant = 0; entrant < answer_.tuning.size(); ++entrant)
       chart.curves.push_back(tuning_curve(entrant, level, axis, chart.y_text));
     chart.label = "Tuning: " + chart.y_title + " over " + chart.x.title;
-    figures_.push_back({chart.label,
-                        answer_.tuned.size() > 1
-                            ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
-                            : "Each mark is a candidate, the same ones for all.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(
+        figure_of(chart.label,
+                  answer_.tuned.size() > 1
+                      ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
+                      : "Each mark is a candidate, the same ones for all.",
+                  chart));
   }
 
   Curve tuning_curve(std::size_t entrant, std::size_t level, const LabelNumbers& axis, NumberText text) const {
-    Curve curve{answer_.entrants[entrant], entrant, {}, {}, answer_.tuned.size() == 1};
+    Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}, answer_.tuned.size() == 1};
     const bool by_loss = level == answer_.levels.size();
     for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
       const TriedCandidate& tried = answer_.tuning[entrant][i];
@@ -197,6 +196,7 @@ class RaceFigures {
 
   const RaceAnswer& answer_;
   const std::vector<Verdict>& verdicts_;
+  std::vector<std::size_t> looks_;  // [entrants]
   std::vector<Figure> figures_;
 };
 

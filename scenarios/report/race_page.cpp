@@ -29,8 +29,7 @@ class RacePage {
                                "difference of 10 % would have been told; \u201ctoo few seeds to tell\u201d: it would not have been.",
                            "dim");
     body += "<h2>Pictures</h2>\n";
-    for (const Figure& figure : race_figures(answer_, verdicts_))
-      body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
+    body += html_of(race_figures(answer_, verdicts_));
     body += "<h2>Who needs how long</h2>\n" + times_table();
     if (!answer_.tuned.empty()) body += html_paragraph(paths_text(), "dim");
     body += "<h2>Every pair</h2>\n" + pairs_table();

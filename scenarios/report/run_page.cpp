@@ -7,10 +7,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/curve_points.hpp"
+#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/out_file.hpp"
@@ -30,8 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
-
-std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
+constexpr std::size_t most_curve_points = 2'500;  // of one curve of four
 
 /// Nothing where a scalar is missing: less is said then.
 class Summary {
@@ -60,7 +62,7 @@ class Facts {
     if (count) add(what, readable_count(*count));
   }
   std::string html() const {
-    std::string out = "<div class=\"wide\" tabindex=\"0\"><table><tbody>\n";
+    std::string out = "<div class=\"wide\" tabindex=\"0\"><table class=\"facts\"><tbody>\n";
     for (const auto& [what, value] : rows_)
       out += fmt::format("<tr><th scope=\"row\" class=\"word\">{}</th><td class=\"word\">{}</td></tr>\n", xml_text(what), xml_text(value));
     return out + "</tbody></table></div>\n";
@@ -87,23 +89,25 @@ class RunPage {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
     body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
                         readable_count(summary_.count("workers").value_or(0)), summary_.count("seed").value_or(0));
-    const ResultTable curve(folder_ / "curve.csv");
+    const ResultTable curve(folder_ / "curve.csv", std::numeric_limits<std::uintmax_t>::max());
     findings(curve);
-    facts(curve);
-    body_ += "<h2>Pictures</h2>\n";
-    learning(curve, "time_s", "simulated time", readable_seconds);
-    learning(curve, "epoch", "epochs", readable_number);
+    learning(curve);
+    if (!figures_.empty()) body_ += "<h2>Learning</h2>\n" + html_of(std::exchange(figures_, {}));
+    timeline(curve);
     accounts();
-    staleness();
     links();
+    staleness();
+    if (!figures_.empty()) body_ += "<h2>Where the time went</h2>\n" + html_of(figures_);
+    facts(curve);
     body_ += "<details><summary>The scenario, every default written out</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
              "</pre></details>\n";
     return html_page(name + " \u2013 a run", body_);
   }
 
  private:
-  void figure(const std::string& title, const SvgPicture& drawing, const std::string& caption = {}) {
-    body_ += html_figure(title, drawing.inside(), caption);
+  template <class Chart>
+  void figure(const std::string& title, const Chart& chart, const std::string& caption = {}) {
+    figures_.push_back(figure_of(title, caption, chart));
   }
 
   bool with_math() const { return summary_.number("final_test_accuracy") || has_losses(folder_); }
@@ -163,6 +167,7 @@ class RunPage {
     std::string went;
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
     if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
+    for (const std::string& reason : reasons()) said.push_back(reason);
     if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
       said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
                                  outcome == Outcome::diverged ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
@@ -170,6 +175,26 @@ class RunPage {
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
     body_ += "</ul>\n";
+  }
+
+  /// Whom the others waited for, and which link is busiest; what is not known is not said.
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> said;
+    try {
+      if (const std::string slow = read_run_result(folder_).waited_for; !slow.empty()) said.push_back("The others wait for " + slow + ".");
+    } catch (const ResultsError&) {  // of another version
+    }
+    if (!has("links.csv")) return said;
+    const ResultTable links(folder_ / "links.csv");
+    double most = 0;
+    std::string name;
+    for (std::size_t row = 0; row < links.rows(); ++row)
+      if (const double share = links.number(row, "utilization").value_or(0); share > most) {
+        most = share;
+        name = links.text(row, "link");
+      }
+    if (most > 0) said.push_back(fmt::format("The busiest link, {}, carries {} of what it could.", name, share_text(most)));
+    return said;
   }
 
   void facts(const ResultTable& curve) {
@@ -199,37 +224,53 @@ class RunPage {
     body_ += "<h2>Figures</h2>\n" + facts.html();
   }
 
-  /// Test and train accuracy, or the losses where there are no accuracies.
-  void learning(const ResultTable& curve, const std::string& column, const std::string& title, NumberText text) {
-    LineChart chart;
-    std::vector<double> xs;
-    bool accuracy = true;
-    std::string what;
-    for (const bool of_accuracy : {true, false}) {
-      accuracy = of_accuracy;
-      what = accuracy ? "accuracy" : "loss";
-      chart.curves.clear();
-      for (const std::string& set : {std::string("test"), std::string("train")}) {
-        Curve one{set + " " + what, chart.curves.size(), curve_points(curve, column, set + "_" + what), {}};
-        for (const ChartPoint& point : one.points) xs.push_back(point.x);
-        if (one.points.size() > 1) chart.curves.push_back(std::move(one));
+  /// Accuracies, then losses, each over all that a run uses up.
+  void learning(const ResultTable& curve) {
+    for (const bool accuracy : {true, false}) {
+      const std::string what = accuracy ? "accuracy" : "loss";
+      LearningChart chart;
+      chart.label = "Test and train " + what;
+      chart.y_title = what;
+      chart.linear_y = accuracy;
+      std::vector<CurveAxis> axes = {{"time_s", "simulated time", readable_seconds},
+                                     {"epoch", "epochs", readable_number},
+                                     {"update", "updates", readable_number},
+                                     {"bytes_sent", "bytes sent", readable_bytes}};
+      // Where nobody knows how many samples an epoch has, there are none.
+      if (curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch")) axes.erase(axes.begin() + 1);
+      for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
+      std::size_t points = 0, drawn = 0;
+      for (const char* const set : {"test", "train"}) {
+        const std::vector<LearningPoint> all = learning_points(curve, axes, std::string(set) + "_" + what);
+        if (all.size() < 2) continue;
+        chart.curves.push_back(
+            {std::string(set) + " " + what, std::string(set) == "test" ? std::size_t{0} : std::size_t{1}, thinned(all, most_curve_points)});
+        points += all.size();
+        drawn += chart.curves.back().points.size();
       }
-      if (!chart.curves.empty()) break;
+      if (chart.curves.empty()) continue;
+      if (const auto target = summary_.number("target_accuracy"); target && accuracy) {
+        chart.target = *target;
+        chart.target_name = "target " + readable_number(*target);
+      }
+      figures_.push_back(figure_of(chart.label, thinning_words(points, drawn, "curve.csv"), chart));
     }
-    if (chart.curves.empty()) return;
-    chart.label = "Test and train " + what + " over " + title;
-    chart.x = {title, xs, {}, text};
-    chart.linear_x = true;
-    chart.linear_y = accuracy;
-    chart.y_title = what;
-    chart.y_text = readable_number;
-    chart.from_zero = chart.marks = false;
-    if (const auto target = summary_.number("target_accuracy"); target && accuracy) {
-      const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
-      chart.ideal = {{*low, *target}, {*high, *target}};
-      chart.ideal_name = "target " + readable_number(*target);
-    }
-    figure(chart.label, draw(chart));
+  }
+
+  /// What happened when, from the timing simulated again.
+  void timeline(const ResultTable& curve) {
+    if (!scenario_ || is_real_run(folder_)) return;
+    FinishedRun run;
+    run.seconds = summary_.number("simulated_seconds").value_or(0);
+    run.updates = summary_.count("updates").value_or(0);
+    for (std::size_t row = 0; row < curve.rows(); ++row)
+      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s"); update && time && *update > 0)
+        run.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
+    RunTimeline made = run_timeline(*scenario_, run);
+    if (made.figure)
+      body_ += "<h2 id=\"timeline\">Timeline</h2>\n" + html_of(*made.figure);
+    else
+      body_ += html_paragraph(made.why_not, "dim");
   }
 
   /// Not every run keeps its large tables.
@@ -251,7 +292,7 @@ class RunPage {
     StackChart chart;
     chart.title = "simulated time";
     chart.text = readable_seconds;
-    for (const auto& [column, word] : phases) chart.parts.emplace_back(word);
+    for (const auto& [column, word] : phases) chart.parts.push_back({word, word});
     // Workers of a group are alike: where they are many, their means are told.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
@@ -276,7 +317,7 @@ class RunPage {
     if (chart.names.size() > most_workers || chart.names.empty()) return;
     drop_empty_parts(chart);
     chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   static void drop_empty_parts(StackChart& chart) {
@@ -306,7 +347,7 @@ class RunPage {
                             0, count_text(count)});
     }
     chart.label = "Staleness: updates applied between reading weights and applying the gradient";
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   void links() {
@@ -327,13 +368,14 @@ class RunPage {
     }
     chart.label =
         busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");
-    figure(chart.label, draw(chart));
+    figure(chart.label, chart);
   }
 
   fs::path folder_;
   Summary summary_;
   std::optional<Scenario> scenario_;
   std::string body_;
+  std::vector<Figure> figures_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
 
@@ -96,7 +97,7 @@ class SearchFigures {
     const std::string others =
         alone ? "" : " Each mark is a setting that was tried; those beside each other differ in the other settings, too.";
     figures_.push_back(
-        {chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, draw(chart), {}});
+        figure_of(chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, chart));
   }
 
   /// The best that was tried of each choice.
@@ -124,7 +125,7 @@ class SearchFigures {
     const std::string path = axis_title(answer_.over[setting].path);
     chart.label = titled(title_ + " by " + path, group.labels);
     const bool alone = answer_.over.size() == 1;
-    figures_.push_back({chart.label, alone ? "" : "The best setting that was tried with each " + path + ".", draw(chart), {}});
+    figures_.push_back(figure_of(chart.label, alone ? "" : "The best setting that was tried with each " + path + ".", chart));
   }
 
   bool ahead(const TriedSetting& a, const TriedSetting& b) const {
@@ -154,7 +155,7 @@ class SearchFigures {
     LineChart chart = chart_over(answer_.along, axis);
     if (chart.x.numbers.empty()) return;
     for (const bool second : {false, true}) {
-      Curve curve{answer_.between[second ? 1 : 0], second ? std::size_t{1} : std::size_t{0}, {}, {}};
+      Curve curve{answer_.between[second ? 1 : 0], scheme_looks(answer_.between)[second ? 1 : 0], {}, {}};
       for (std::size_t i = 0; i < group.points.size(); ++i) {
         const AnswerValue& value = second ? group.points[i].second : group.points[i].first;
         if (!axis.numbers[i]) continue;
@@ -169,12 +170,11 @@ class SearchFigures {
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
-    figures_.push_back({chart.label,
-                        group.crossings.empty()
-                            ? "The two do not cross."
-                            : "The grey stretch holds the crossing; where it is wide and pale, the repeats do not tell the two apart.",
-                        draw(chart),
-                        {}});
+    figures_.push_back(figure_of(
+        chart.label,
+        group.crossings.empty() ? "The two do not cross."
+                                : "The grey stretch holds the crossing; where it is wide and pale, the repeats do not tell the two apart.",
+        chart));
   }
 
   static void add_band(LineChart& chart, const std::vector<std::string>& labels, const LabelNumbers& axis, const std::string& from,
@@ -209,7 +209,7 @@ class SearchFigures {
       if (rows.size() > most_settings || chart.text == nullptr) continue;
       chart.label = capital(find ? "best " + chart.title : "where the winner changes");
       figures_.push_back(
-          {chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", draw(chart), {}});
+          figure_of(chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", chart));
     }
   }
 

@@ -33,7 +33,7 @@ class SearchPage {
     body += "<h2>What came out</h2>\n" + html_list(said, "findings") + html_paragraph(interval_words, "dim");
     const std::vector<Figure> figures = search_figures(answer_);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
-    for (const Figure& figure : figures) body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
+    body += html_of(figures);
     body += is_find() ? "<h2>All settings that were tried</h2>\n" : "<h2>All values that were compared</h2>\n";
     for (const TriedGroup& group : answer_.found) body += group_head(group.labels) + table(group);
     for (const ComparedGroup& group : answer_.crossed) body += group_head(group.labels) + table(group);

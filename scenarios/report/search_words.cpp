@@ -6,6 +6,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/share_text.hpp"
+#include "scenarios/report/units.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
@@ -18,18 +19,11 @@ std::string with_blanks(std::string text) {
   return text;
 }
 
-std::string bits_rate(double bits) {
-  std::string text = readable_bytes(bits);  // "1.25 MB"
-  text.back() = 'b';
-  return text + "it/s";
-}
-std::string bytes_rate(double bytes) { return readable_bytes(bytes) + "/s"; }
-
 NumberText text_of(const RangeEnd& number) {
   if (number.percent) return share_text;
   if (number.dimension == Dimension::time) return readable_seconds;
   if (number.dimension == Dimension::bytes) return readable_bytes;
-  if (number.dimension == Dimension::rate) return number.bits ? bits_rate : bytes_rate;
+  if (number.dimension == Dimension::rate) return number.bits ? bits_rate_text : bytes_rate_text;
   return readable_number;
 }
 

@@ -17,10 +17,15 @@ SvgPicture draw(const StackChart& chart) {
   for (const std::string& name : chart.names) names = std::max(names, text_width(name, 13));
   for (const std::vector<double>& row : chart.values) most = std::max(most, std::accumulate(row.begin(), row.end(), 0.0));
   const double left = std::min(names, chart_width / 3) + 14, right = chart_width - 24;
-  const double head = SvgPicture::legend_height(chart_width - left, chart.parts) + 8;
+  std::vector<std::string> parts, colours;
+  for (const StackPart& part : chart.parts) {
+    parts.push_back(part.name);
+    colours.push_back(part.colour);
+  }
+  const double head = SvgPicture::legend_height(chart_width - left, parts) + 8;
   const double base = head + stack_pitch * static_cast<double>(chart.names.size());
   SvgPicture drawing(chart_width, base + below_axis, chart.label);
-  drawing.legend(left, 2, chart.parts, false);
+  drawing.legend(left, 2, parts, colours);
   const Scale x({0, most}, left, right, true, 0);
   for (const double tick : x.ticks()) {
     drawing.line(x(tick), head, x(tick), base, "grid");
@@ -34,8 +39,7 @@ SvgPicture draw(const StackChart& chart) {
       const double value = chart.values[i][part], from = x(sum), to = x(sum + value);
       sum += value;
       if (value <= 0) continue;
-      drawing.open(fmt::format("s{}", part % series_colours),
-                   fmt::format("{}: {} {}", chart.names[i], chart.parts[part], chart.text(value)));
+      drawing.open(colours[part], fmt::format("{}: {} {}", chart.names[i], parts[part], chart.text(value)));
       drawing.rectangle(from, middle - stack_height / 2, std::max(0.5, to - from), stack_height, "full");
       drawing.close();
     }

@@ -8,14 +8,14 @@
 #include <limits>
 
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/scheme_looks.hpp"
+#include "scenarios/report/share_text.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_bars = 60, most_numbers = 6;  // curves of an axis of numbers
-
-std::string factor_text(double value) { return fmt::format("{:.3g}x", value); }
+constexpr std::size_t most_bars = 60, most_split = 48, most_numbers = 6;  // curves of an axis of numbers
 
 /// What of a setting a picture shows.
 struct Shown {
@@ -41,6 +41,7 @@ class Figures {
         each(chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
     }
     if (!plan_.x && (plan_.series || !plan_.facets.empty())) add_bars(facets, by_metric);
+    add_time_split();
     if (changes_bytes()) add_bars(facets, {"bytes_per_epoch", "bytes sent per epoch", readable_bytes});
     return std::move(figures_);
   }
@@ -79,7 +80,8 @@ class Figures {
       if (value.count == 0)
         curve.missed.push_back(number);
       else
-        curve.points.push_back({number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown)});
+        curve.points.push_back(
+            {number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown), setting_link(*at)});
     }
     return curve;
   }
@@ -89,10 +91,11 @@ class Figures {
     if (!plan.series) return {curve(plan, facet, shown, {})};
     const ReportAxis& compared = axis(*plan.series);
     std::vector<Curve> all;
+    const std::vector<std::size_t> looks = scheme_looks(compared.labels);
     for (const std::size_t series : chosen_values(compared, most_numbers)) {
       all.push_back(curve(plan, facet, shown, series));
       all.back().name = compared.numbers.empty() ? compared.labels[series] : compared.title + " " + compared.labels[series];
-      all.back().colour = all.size() - 1;
+      all.back().colour = compared.numbers.empty() ? looks[series] : all.size() - 1;
     }
     return all;
   }
@@ -122,10 +125,8 @@ class Figures {
     std::string note =
         view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
     if (first) note += chosen_text(plan);
-    figures_.push_back({titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
-                        note.starts_with(' ') ? note.substr(1) : note,
-                        draw(line_chart(plan, facet, shown)),
-                        {}});
+    figures_.push_back(figure_of(titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
+                                 note.starts_with(' ') ? note.substr(1) : note, line_chart(plan, facet, shown)));
   }
 
   void add_speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {
@@ -137,19 +138,19 @@ class Figures {
     if (first > 0)
       for (const std::size_t i : order) chart.ideal.emplace_back(x.numbers[i], x.numbers[i] / first);
     chart.ideal_name = "ideal";
-    figures_.push_back(
-        {titled(shown.title, plan, facet),
-         fmt::format(
-             "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
-             x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
-         draw(chart),
-         {}});
+    figures_.push_back(figure_of(
+        titled(shown.title, plan, facet),
+        fmt::format(
+            "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
+            x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
+        chart));
   }
 
   /// One picture of all facets.
   void add_bars(const std::vector<std::vector<std::size_t>>& facets, const Shown& shown) {
     BarChart chart{shown.title, shown.title, shown.text, {}};
     const std::vector<std::string> names = series_names();
+    const std::vector<std::size_t> looks = scheme_looks(names);
     for (const std::vector<std::size_t>& facet : facets)
       for (std::size_t series = 0; series < names.size() && chart.rows.size() < most_bars; ++series) {
         const auto at = setting_of(view_, plan_, facet, {}, {}, series);
@@ -158,11 +159,41 @@ class Figures {
         const RepeatStatistics value = view_.statistics(setting, shown.key);
         std::string name = names[series];
         for (std::size_t i = 0; i < facet.size(); ++i) name += (name.empty() ? "" : ", ") + axis(plan_.facets[i]).labels[facet[i]];
-        chart.rows.push_back(
-            {name, series, value.count == 0, value.mean, value.half_width, value_text(value, setting.rows.size(), shown.text)});
+        chart.rows.push_back({name, looks[series], value.count == 0, value.mean, value.half_width,
+                              value_text(value, setting.rows.size(), shown.text), setting_link(*at)});
       }
     chart.label = titled(shown.title, plan_, {});
-    figures_.push_back({titled(shown.title, plan_, {}), {}, draw(chart), {}});
+    figures_.push_back(figure_of(titled(shown.title, plan_, {}), {}, chart));
+  }
+
+  /// Why settings differ: where the workers' time went.
+  void add_time_split() {
+    static constexpr std::pair<const char*, const char*> phases[] = {
+        {"compute_fraction", "computing"},           {"wasted_fraction", "wasted"}, {"loading_fraction", "loading"},
+        {"communication_fraction", "communicating"}, {"idle_fraction", "idle"},     {"down_fraction", "down"}};
+    if (view_.settings().size() > most_split || !view_.has("compute_fraction")) return;
+    StackChart chart;
+    for (const auto& [key, word] : phases) {
+      const std::string column = key;
+      if (std::any_of(view_.settings().begin(), view_.settings().end(),
+                      [&](const ReportSetting& setting) { return view_.statistics(setting, column).mean > 0; }))
+        chart.parts.push_back({word, word});
+    }
+    for (std::size_t setting = 0; setting < view_.settings().size(); ++setting) {
+      const ReportSetting& each = view_.settings()[setting];
+      std::vector<double> row;
+      for (const auto& [key, word] : phases)
+        if (std::any_of(chart.parts.begin(), chart.parts.end(), [&](const StackPart& part) { return part.name == word; }))
+          row.push_back(view_.statistics(each, key).mean);
+      chart.names.push_back(view_.name_of(each));
+      chart.values.push_back(std::move(row));
+      chart.links.push_back(setting_link(setting));
+    }
+    if (chart.parts.empty()) return;
+    chart.title = "share of the workers' time";
+    chart.text = share_text;
+    chart.label = "Where the workers' time went";
+    figures_.push_back(figure_of(chart.label, "Means over the runs of a setting.", chart));
   }
 
   MapCell winner_cell(const std::vector<std::size_t>& among) const {
@@ -181,6 +212,7 @@ class Figures {
       return cell;
     }
     const ReportSetting& first = view_.settings()[ranking.order.front()];
+    cell.link = setting_link(ranking.order.front());
     const RepeatStatistics best = view_.metric_of(ranking.order.front());
     cell.series = first.at[*plan_.series];
     const std::string time = view_.metric().text(best.mean);
@@ -201,6 +233,7 @@ class Figures {
     if (at.empty()) return cell;
     const ReportSetting& setting = view_.settings()[at.front()];
     const RepeatStatistics value = view_.metric_of(at.front());
+    cell.link = setting_link(at.front());
     cell.tip = view_.name_of(setting) + ": " + value_text(value, setting.rows.size(), view_.metric().text);
     if (value.count == 0) {
       cell.kind = MapCell::Kind::nobody;
@@ -245,7 +278,10 @@ class Figures {
         chart.cells.back().push_back(plan_.series ? winner_cell(among) : level_cell(among, low, high, best));
       }
     }
-    if (plan_.series) chart.series = axis(*plan_.series).labels;
+    if (plan_.series) {
+      chart.series = axis(*plan_.series).labels;
+      chart.looks = scheme_looks(chart.series);
+    }
     const std::string what = plan_.series ? "Who has the best " + shown.title : shown.title;
     chart.label = titled(what, plan_, facet) + ", by " + x_axis.title + " and " + y_axis.title;
     const std::string named = view_.most_repeats() < 2 && !view_.exact()
@@ -260,7 +296,7 @@ class Figures {
                                 : "The framed cell is ahead.";
     const std::size_t maps = static_cast<std::size_t>(
         std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
-    figures_.push_back({titled(what, plan_, facet), caption, draw(chart), map_file(maps + 1)});
+    figures_.push_back(figure_of(titled(what, plan_, facet), caption, chart, map_file(maps + 1)));
   }
 
   const SweepView& view_;
@@ -269,6 +305,8 @@ class Figures {
 };
 
 }  // namespace
+
+std::string setting_link(std::size_t setting) { return fmt::format("#setting-{}", setting); }
 
 std::string map_file(std::size_t number) { return number == 1 ? std::string("map.svg") : fmt::format("map-{}.svg", number); }
 

@@ -4,19 +4,15 @@
 #include <vector>
 
 #include "scenarios/report/chart_plan.hpp"
-#include "scenarios/report/picture.hpp"
+#include "scenarios/report/figure.hpp"
 
 namespace straggler {
-
-struct Figure {
-  std::string title, caption;
-  SvgPicture drawing;
-  std::string file;  // of its own, as "map.svg"; empty: none
-};
 
 /// At most `most_pictures` for each kind.
 std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan);
 inline constexpr std::size_t most_pictures = 12;
+/// To the row of a setting in the page's table, whose id it is with a "#".
+std::string setting_link(std::size_t setting);
 /// "map.svg", "map-2.svg" …, from 1.
 std::string map_file(std::size_t number);
 

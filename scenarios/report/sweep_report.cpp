@@ -68,6 +68,8 @@ std::vector<Column> columns_of(const SweepView& view) {
                                  {"speed_up_to_target", "scaling speed-up to target", readable_number},
                                  {"final_test_accuracy", "test accuracy", readable_score},
                                  {"bytes_per_epoch", "bytes per epoch", readable_bytes},
+                                 {"compute_fraction", "computing", share_text},
+                                 {"communication_fraction", "communicating", share_text},
                                  {"idle_fraction", "idle", share_text},
                                  {"staleness_mean", "staleness", readable_number}};
   std::vector<Column> columns;
@@ -99,7 +101,7 @@ std::string table(const SweepView& view) {
   }
   const std::vector<std::vector<std::size_t>> workloads = view.workloads();
   const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), TestFamily::with_best) : Ranking();
-  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front());
+  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front(), "setting");
 }
 
 }  // namespace
@@ -119,10 +121,9 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     body += "<h2>What came out</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<Figure> figures = sweep_figures(view, plan);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
-    for (const Figure& figure : figures) {
-      body += html_figure(figure.title, figure.drawing.inside(), figure.caption);
-      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawing.standalone());
-    }
+    body += html_of(figures);
+    for (const Figure& figure : figures)
+      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawings.front().standalone());
     body += "<h2>All settings</h2>\n" + table(view);
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
   }

@@ -46,6 +46,10 @@ class Table {
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
     add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
+    if (std::ranges::any_of(comparison.runs, [](const RunResult& run) { return run.compression_ratio.has_value(); }))
+      add("bytes saved by compression", [](const RunResult& run) {
+        return shown(run.compression_ratio, [](double ratio) { return readable_share(1 - 1 / ratio); });
+      });
     add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, readable_score); });
   }
 
@@ -62,6 +66,16 @@ class Table {
       out += part(room, first, std::min(first + across, comparison_.runs.size()));
     }
     return out;
+  }
+
+  std::vector<std::vector<std::string>> cells() const {
+    std::vector<std::vector<std::string>> all{{"run"}};
+    for (const Row& row : rows_) all.front().push_back(row.label);
+    for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
+      all.push_back({comparison_.labels[run]});
+      for (const Row& row : rows_) all.back().push_back(row.cells[run]);
+    }
+    return all;
   }
 
  private:
@@ -141,5 +155,7 @@ class Table {
 }  // namespace
 
 std::string comparison_table(const Comparison& comparison, std::size_t width) { return Table(comparison).text(width); }
+
+std::vector<std::vector<std::string>> comparison_cells(const Comparison& comparison) { return Table(comparison).cells(); }
 
 }  // namespace straggler

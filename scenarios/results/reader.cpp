@@ -136,16 +136,6 @@ void add_workload(RunResult& run) {
   }
 }
 
-/// A folder without run.json is of a simulation, which needs it for nothing.
-bool is_real(const fs::path& folder) {
-  const fs::path path = folder / "run.json";
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
-  const auto json = nlohmann::json::parse(file_text(path), nullptr, false);
-  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
-  return json.contains("real");
-}
-
 /// The target is one threshold more, unless it is listed.
 void add_target(const SummaryFile& summary, RunResult& run) {
   if (!run.target_accuracy) return;
@@ -174,6 +164,16 @@ std::vector<SummaryField> read_summary(const fs::path& file) {
   if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", file.string()));
   for (const auto& [key, value] : json.items()) fields.push_back({key, scalar_of(value, file, key)});
   return fields;
+}
+
+/// A folder without run.json is of a simulation, which needs it for nothing.
+bool is_real_run(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
+  const auto json = nlohmann::json::parse(file_text(path), nullptr, false);
+  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
+  return json.contains("real");
 }
 
 std::string results_of_another_command(const fs::path& path) {
@@ -220,7 +220,7 @@ RunResult read_run_result(const fs::path& folder) {
   run.name = summary.text("name");
   run.scheme = summary.text("scheme");
   run.outcome = summary.outcome();
-  run.real = is_real(folder);
+  run.real = is_real_run(folder);
   run.with_math = has_losses(folder);
   run.workers = summary.number("workers");
   run.simulated_seconds = summary.number("simulated_seconds");
@@ -240,6 +240,8 @@ RunResult read_run_result(const fs::path& folder) {
   run.staleness_mean = summary.number_or_null("staleness_mean");
   run.staleness_max = summary.number_or_null("staleness_max");
   run.summary = summary.fields();
+  if (std::ranges::any_of(run.summary, [](const SummaryField& field) { return field.key == "compression_ratio"; }))
+    run.compression_ratio = summary.number_or_null("compression_ratio");
   run.thresholds = read_thresholds(folder / "thresholds.csv");
   add_target(summary, run);
   add_workload(run);

@@ -30,6 +30,7 @@ struct RunResult {
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
+  std::optional<double> compression_ratio;  // none: nothing was compressed
   std::string waited_for;                   // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
   std::vector<SummaryField> summary;        // all of summary.json, in its order
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
@@ -41,6 +42,9 @@ std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 
 /// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder);
+
+/// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
+bool is_real_run(const std::filesystem::path& folder);
 
 /// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
 /// Empty: a run, or nothing that is known.

@@ -1,5 +1,7 @@
 #include "scenarios/results/recorder.hpp"
 
+#include <algorithm>
+
 #include "scenarios/results/text.hpp"
 #include "sim/base/readable.hpp"
 
@@ -24,6 +26,7 @@ Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) {
 
 void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) {
+  if (trace_) trace_->add_staleness(time, update - 1 - std::min(read_version, update - 1));
   if (!files_ || failed()) return;
   try {
     char* at = files_->order.row();
@@ -47,7 +50,7 @@ void Recorder::choice(Rank process, std::int32_t choice) {
     char* at = files_->choices.row();
     at = write_count(at, index_of(process));
     *at++ = ',';
-    at = write_decimal(at, choice, 0);
+    at = write_decimal<0>(at, choice);
     *at++ = '\n';
     files_->choices.advance(at);
   } catch (const ResultsError&) {
@@ -59,7 +62,20 @@ void Recorder::span(Rank worker, Phase phase, Time start, Time end) {
   if (trace_) trace_->add(worker, phase, start, end);
 }
 
-void Recorder::finish(const ResultFolder& folder, std::string_view name) {
+void Recorder::message(const MessageTrace& message) {
+  if (trace_) trace_->add(message);
+}
+void Recorder::collective(const CollectiveTrace& collective) {
+  if (trace_) trace_->add(collective);
+}
+void Recorder::served(Rank rank, const char* what, Time start, Time end) {
+  if (trace_) trace_->add_served(rank, what, start, end);
+}
+void Recorder::links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) {
+  if (trace_) trace_->add_links(now, count, bytes_of);
+}
+
+void Recorder::finish(const ResultFolder& folder, std::string_view name, const RunRecord* record) {
   if (failed()) std::rethrow_exception(error_);
   if (files_) {
     files_->order.close();
@@ -67,13 +83,13 @@ void Recorder::finish(const ResultFolder& folder, std::string_view name) {
   }
   if (!trace_) return;
   OutFile file(folder.temporary("trace.json"), folder.shown("trace.json"));
-  trace_->write(file, name);
+  trace_->write(file, name, record);
   file.close();
 }
 
 std::string Recorder::trace_note() const {
   if (!trace_ || trace_->stride() == 1) return {};
-  return fmt::format("trace.json holds {} of {} spans: every {}th window of consecutive spans, the others are left out",
+  return fmt::format("trace.json holds {} of {} events: every {}th window of consecutive events, the others are left out",
                      readable_count(trace_->kept()), readable_count(trace_->seen()), trace_->stride());
 }
 

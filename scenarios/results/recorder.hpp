@@ -20,14 +20,18 @@ class Recorder final : public RecordSink {
                     std::uint32_t steps, std::uint64_t samples) override;
   void choice(Rank process, std::int32_t choice) override;
   void span(Rank worker, Phase phase, Time start, Time end) override;
+  void message(const MessageTrace& message) override;
+  void collective(const CollectiveTrace& collective) override;
+  void served(Rank rank, const char* what, Time start, Time end) override;
+  void links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) override;
 
   /// There is something to record.
   bool wanted() const { return files_ || trace_; }
   /// A file could not be written: going on is pointless.
   bool failed() const { return error_ != nullptr; }
-  /// Completes the files. Throws ResultsError.
-  void finish(const ResultFolder& folder, std::string_view name);
-  /// Says so if spans were left out of the trace; empty otherwise.
+  /// Completes the files; the trace with what `record` knows of it, which may be null. Throws ResultsError.
+  void finish(const ResultFolder& folder, std::string_view name, const RunRecord* record = nullptr);
+  /// Says so if events were left out of the trace; empty otherwise.
   std::string trace_note() const;
 
  private:

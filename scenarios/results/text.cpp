@@ -2,36 +2,47 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
 namespace straggler {
 
-char* write_count(char* at, std::uint64_t value) { return std::to_chars(at, at + 20, value).ptr; }
+char* write_large_count(char* at, std::uint64_t value) {
+  const std::uint64_t high = value / 10'000, low = value - 10'000 * high;
+  at = write_count(at, high);
+  std::memcpy(at, &digit_pairs[2 * (low / 100)], 2);
+  std::memcpy(at + 2, &digit_pairs[2 * (low % 100)], 2);
+  return at + 4;
+}
 
-char* write_decimal(char* at, std::int64_t units, int decimals) {
+namespace {
+
+constexpr std::uint64_t power_of_ten(int exponent) { return exponent == 0 ? 1 : 10 * power_of_ten(exponent - 1); }
+
+}  // namespace
+
+template <int decimals>
+char* write_decimal(char* at, std::int64_t units) {
+  constexpr std::uint64_t scale = power_of_ten(decimals);
+  static_assert(decimals % 2 == 0);
   std::uint64_t rest = static_cast<std::uint64_t>(units);
   if (units < 0) {
     *at++ = '-';
     rest = ~rest + 1;  // also right for the smallest number
   }
-  std::uint64_t scale = 1;
-  for (int i = 0; i < decimals; ++i) scale *= 10;
   at = write_count(at, rest / scale);
   std::uint64_t fraction = rest % scale;
   if (fraction == 0) return at;
   *at++ = '.';
-  for (std::uint64_t few = fraction / 1000; few * 1000 == fraction; few = fraction / 1000) {  // most are of few digits
-    fraction = few;
-    decimals -= 3;
-  }
-  char* const end = at + decimals;
-  for (char* digit = end; digit != at; fraction /= 10) *--digit = static_cast<char>('0' + fraction % 10);
-  char* last = end;
+  for (int k = decimals - 2; k >= 0; k -= 2, fraction /= 100) std::memcpy(at + k, &digit_pairs[2 * (fraction % 100)], 2);
+  char* last = at + decimals;
   while (last[-1] == '0') --last;
   return last;
 }
+
+template char* write_decimal<0>(char*, std::int64_t);
+template char* write_decimal<6>(char*, std::int64_t);
+template char* write_decimal<12>(char*, std::int64_t);
 
 char* write_number(char* at, double value) {
   if (value >= 0 && value < 1e15) {  // most are whole, and digits of whole numbers cost next to nothing

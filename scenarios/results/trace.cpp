@@ -1,64 +1,222 @@
 #include "scenarios/results/trace.hpp"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
+
+namespace {
+
+enum Process { ranks = 0, messages = 1, collectives = 2, counters = 3 };
+constexpr std::size_t events_of_message = 4, events_of_collective = 2;  // two of a flow and two of a bar; two of a bar
+
+/// One event, whose members are added one by one.
+class Event {
+ public:
+  Event(OutFile& file, std::string_view phase, int process) : file_(file), at_(file.row()) {
+    put(",\n{\"ph\":\"");
+    put(phase);
+    put("\",\"pid\":");
+    at_ = write_count(at_, static_cast<std::uint64_t>(process));
+  }
+  ~Event() {
+    put("}");
+    file_.advance(at_);
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  Event& name(std::string_view plain) {
+    put(",\"name\":\"");
+    put(plain);
+    put("\"");
+    return *this;
+  }
+  Event& count(std::string_view key, std::uint64_t value) {
+    put(",\"");
+    put(key);
+    put("\":");
+    at_ = write_count(at_, value);
+    return *this;
+  }
+  Event& thread(Rank rank) { return count("tid", index_of(rank)); }
+  Event& time(std::string_view key, Time time) {
+    put(",\"");
+    put(key);
+    put("\":");
+    at_ = write_decimal<6>(at_, time.ticks());
+    return *this;
+  }
+  Event& raw(std::string_view text) {
+    put(text);
+    return *this;
+  }
+
+ private:
+  void put(std::string_view text) { at_ = std::copy(text.begin(), text.end(), at_); }
+  OutFile& file_;
+  char* at_;
+};
+
+std::string rank_name(Rank rank, const RunRecord* record) {
+  if (!record || index_of(rank) < record->workers.size()) return fmt::format("worker {}", rank);
+  const std::size_t behind = index_of(rank) - record->workers.size();
+  return behind == 0 ? std::string("server") : fmt::format("server or aggregator {}", behind);
+}
+
+}  // namespace
 
 TraceSampler::TraceSampler(std::size_t limit, std::size_t window) : limit_(limit), window_(window) {
   if (window == 0 || limit < 2 * window) throw std::logic_error("a trace must have room for two windows");
 }
 
-void TraceSampler::add(Rank worker, Phase phase, Time start, Time end) {
-  if (end <= start) return;
+std::size_t TraceSampler::kept() const {
+  return spans_.size() + messages_.size() + collectives_.size() + served_.size() + stalenesses_.size();
+}
+
+bool TraceSampler::keeps(std::size_t events) {
   const std::uint64_t number = seen_++;
-  if ((number / window_) % stride_ != 0) return;
-  if (spans_.size() == limit_) {
+  if ((number / window_) % stride_ != 0) return false;
+  while (events_ + events > limit_ && stride_ <= seen_) {
     halve();
-    if ((number / window_) % stride_ != 0) return;
+    if ((number / window_) % stride_ != 0) return false;
   }
-  spans_.push_back({start, end - start, worker, phase});
+  events_ += events;
+  return true;
 }
 
 void TraceSampler::halve() {
   stride_ *= 2;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < spans_.size(); ++i)
-    if ((i / window_) % 2 == 0) spans_[kept++] = spans_[i];
-  spans_.resize(kept);
+  const auto thin = [&](auto& list) { std::erase_if(list, [&](const auto& each) { return (each.number / window_) % stride_ != 0; }); };
+  thin(spans_);
+  thin(messages_);
+  thin(collectives_);
+  thin(served_);
+  thin(stalenesses_);
+  events_ = spans_.size() + events_of_message * messages_.size() + events_of_collective * collectives_.size() + served_.size() +
+            stalenesses_.size();
 }
 
-void TraceSampler::write(OutFile& file, std::string_view name) const {
-  file.print("{{\"displayTimeUnit\": \"ms\",\n\"otherData\": {{\"spans\": {}, \"kept\": {}, \"sampling\": ", seen_, spans_.size());
+void TraceSampler::add(Rank worker, Phase phase, Time start, Time end) {
+  if (end > start && keeps(1)) spans_.push_back({seen_ - 1, start, end - start, worker, phase});
+}
+void TraceSampler::add(const MessageTrace& message) {
+  if (keeps(events_of_message)) messages_.push_back({seen_ - 1, message});
+}
+void TraceSampler::add(const CollectiveTrace& collective) {
+  if (keeps(events_of_collective)) collectives_.push_back({seen_ - 1, collective});
+}
+void TraceSampler::add_served(Rank rank, const char* what, Time start, Time end) {
+  if (end > start && keeps(1)) served_.push_back({seen_ - 1, rank, what, start, end - start});
+}
+void TraceSampler::add_staleness(Time time, std::uint64_t staleness) {
+  if (keeps(1)) stalenesses_.push_back({seen_ - 1, staleness, time});
+}
+
+void TraceSampler::write_names(OutFile& file, const RunRecord* record) const {
+  static constexpr std::pair<Process, const char*> processes[] = {
+      {messages, "messages"}, {collectives, "collectives"}, {counters, "counters"}};
+  const bool any[] = {!messages_.empty(), !collectives_.empty(), !stalenesses_.empty() || record};
+  for (std::size_t i = 0; i < std::size(processes); ++i)
+    if (any[i])
+      file.print(",\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"{}\"}}}}",
+                 static_cast<int>(processes[i].first), processes[i].second);
+  std::set<Rank> named;
+  const auto name = [&](Rank rank) {
+    if (named.size() < most_names && named.insert(rank).second)
+      file.print(",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":{},\"args\":{{\"name\":\"{}\"}}}}", rank,
+                 rank_name(rank, record));
+  };
+  for (const Span& span : spans_) name(span.worker);
+  for (const Served& served : served_) name(served.rank);
+  for (const Message& message : messages_) name(message.what.to);
+}
+
+void TraceSampler::write_counters(OutFile& file, const RunRecord& record) const {
+  for (const CurvePoint& point : record.curve)
+    if (point.test_accuracy)
+      Event(file, "C", counters)
+          .name("test accuracy")
+          .time("ts", point.time)
+          .raw(fmt::format(",\"args\":{{\"value\":{:.6g}}}", *point.test_accuracy));
+  if (links_.times().size() < 2) return;
+  for (const std::size_t link : busiest_links(record.links, record.end, most_traced_links)) {
+    const auto column = std::find(links_.links().begin(), links_.links().end(), link);
+    if (column == links_.links().end()) continue;
+    const auto at = static_cast<std::size_t>(column - links_.links().begin());
+    const LinkRecord row = record.links.row(link);
+    const std::string name = json_text("share of link " + row.name);
+    for (std::size_t i = 0; i + 1 < links_.times().size(); ++i) {
+      const double seconds = (links_.times()[i + 1] - links_.times()[i]).seconds();
+      const double share = (links_.bytes()[i + 1][at] - links_.bytes()[i][at]) / (seconds * row.bytes_per_second);
+      file.print(",\n{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{:.6f},\"args\":{{\"value\":{:.4g}}}}}", static_cast<int>(counters), name,
+                 1e6 * links_.times()[i].seconds(), share);
+    }
+  }
+}
+
+void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* record) const {
+  file.print("{{\"displayTimeUnit\": \"ms\",\n\"otherData\": {{\"seen\": {}, \"kept\": {}, \"sampling\": ", seen_, kept());
   if (stride_ == 1)
     file.write("\"none\"");
   else
-    file.print("\"every {}th window of {} consecutive spans is kept, the others are left out\"", stride_, window_);
+    file.print("\"every {}th window of {} consecutive events is kept, the others are left out\"", stride_, window_);
   file.write("},\n\"traceEvents\": [\n");
   file.print("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{{\"name\":{}}}}}", json_text(name));
-
-  std::set<std::uint32_t> named;
-  for (const Span& span : spans_) {
-    if (named.size() == most_names) break;
-    if (!named.insert(span.worker).second) continue;
-    file.print(",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":{0},\"args\":{{\"name\":\"worker {0}\"}}}}", span.worker);
+  write_names(file, record);
+  for (const Span& span : spans_)
+    Event(file, "X", ranks).name(name_of(span.phase)).thread(span.worker).time("ts", span.start).time("dur", span.length);
+  for (const Served& served : served_)
+    Event(file, "X", ranks).name(served.what).thread(served.rank).time("ts", served.start).time("dur", served.length);
+  for (const auto& [number, message] : messages_) {
+    const auto bar = [&](const char* phase, Time time) {
+      Event(file, phase, messages)
+          .name(message.what)
+          .raw(",\"cat\":\"message\"")
+          .thread(message.from)
+          .count("id", number)
+          .time("ts", time)
+          .raw(fmt::format(",\"args\":{{\"to\":\"{}\",\"size\":\"{}\",\"version\":{}{}}}", rank_name(message.to, record),
+                           readable_bytes(static_cast<double>(message.bytes)),
+                           message.version ? fmt::format("{}", *message.version) : "null", message.lost ? ",\"lost\":true" : ""));
+    };
+    bar("b", message.sent);
+    bar("e", message.arrived);
+    if (message.lost) continue;
+    Event(file, "s", ranks)
+        .name(message.what)
+        .raw(",\"cat\":\"message\"")
+        .thread(message.from)
+        .count("id", number)
+        .time("ts", message.sent);
+    Event(file, "f", ranks)
+        .name(message.what)
+        .raw(",\"cat\":\"message\",\"bp\":\"e\"")
+        .thread(message.to)
+        .count("id", number)
+        .time("ts", message.arrived);
   }
-  for (const Span& span : spans_) {
-    char* at = file.row();
-    const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
-    put(",\n{\"name\":\"");
-    put(name_of(span.phase));
-    put("\",\"ph\":\"X\",\"pid\":0,\"tid\":");
-    at = write_count(at, span.worker);
-    put(",\"ts\":");
-    at = write_decimal(at, span.start.ticks(), 6);
-    put(",\"dur\":");
-    at = write_decimal(at, span.length.ticks(), 6);
-    put("}");
-    file.advance(at);
+  for (const auto& [number, collective] : collectives_) {
+    const auto bar = [&](const char* phase, Time time) {
+      Event(file, phase, collectives)
+          .name(collective.pieces > 1 ? fmt::format("{}, piece {} of {}", collective.what, collective.piece + 1, collective.pieces)
+                                      : std::string(collective.what))
+          .raw(",\"cat\":\"collective\",\"tid\":0")
+          .count("id", number)
+          .time("ts", time)
+          .raw(fmt::format(",\"args\":{{\"size\":\"{}\",\"workers\":{},\"waited_for\":{}}}",
+                           readable_bytes(static_cast<double>(collective.bytes)), collective.members,
+                           collective.waited_for ? fmt::format("\"{}\"", rank_name(*collective.waited_for, record)) : "null"));
+    };
+    bar("b", collective.start);
+    bar("e", collective.end);
   }
+  for (const Staleness& each : stalenesses_)
+    Event(file, "C", counters).name("staleness").time("ts", each.time).raw(fmt::format(",\"args\":{{\"value\":{}}}", each.value));
+  if (record) write_counters(file, *record);
   file.write("\n]}\n");
 }
 

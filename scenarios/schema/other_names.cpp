@@ -214,15 +214,6 @@ std::string unknown(std::string_view what, std::string_view name, const std::str
          " known: " + (known.empty() ? "none" : joined(known));
 }
 
-std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
-  if (const OtherKind* other = other_kind(group, name))
-    return std::find(known.begin(), known.end(), other->ours) != known.end() ? std::string(other->ours) : std::string();
-  std::vector<std::string> candidates;
-  for (const std::string& each : known)
-    if (!differ_in_numbers_only(name, each)) candidates.push_back(each);
-  return nearest_name(name, candidates);
-}
-
 }  // namespace
 
 std::string with_blank_after_colon(std::string_view text) {
@@ -251,6 +242,15 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
   // A kind that does not know it stands in the right section.
   if (meant.empty() && !path.empty() && !section.ends_with(section_of(path))) meant = path;
   return unknown("key", key, meant, known);
+}
+
+std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
+  if (const OtherKind* other = other_kind(group, name))
+    return std::find(known.begin(), known.end(), other->ours) != known.end() ? std::string(other->ours) : std::string();
+  std::vector<std::string> candidates;
+  for (const std::string& each : known)
+    if (!differ_in_numbers_only(name, each)) candidates.push_back(each);
+  return nearest_name(name, candidates);
 }
 
 std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known) {

@@ -21,6 +21,9 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
 /// "updates: 10" of "updates:10"; empty if there is no colon in `text` with something on both of its sides.
 std::string with_blank_after_colon(std::string_view text);
 
+/// Which of the known kinds of that group is meant by `name`, which is none of them; empty: none.
+std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known);
+
 /// "unknown WHAT 'bsp'; did you mean 'ssgd'? known: asgd, ssgd": a kind of that group by its other name, else the nearest one, but none
 /// where `name` is known to be something else (the scheme "dasgd") or differs from the nearest in its numbers alone (vgg19 is no misspelt
 /// vgg16).

@@ -6,12 +6,14 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
+#include "scenarios/schema/late_words.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/cluster/availability.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "sim/cluster/host_machine.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
@@ -63,6 +65,27 @@ std::vector<Word> devices() {
   return words;
 }
 
+std::optional<LevelSpec> level_of(const HostMachine::Level& level) {
+  if (level.workers == 0) return std::nullopt;
+  return LevelSpec{level.workers, level.bandwidth, level.latency};
+}
+
+std::vector<Word> machines() {
+  std::vector<Word> words = words_of<HostMachine>();
+  for (Word& word : words) {
+    word.fill_intra = [machine = Registry<HostMachine>::instance().at(word.name)](IntraSpec& spec) {
+      spec.machine = machine.name;
+      spec.up = spec.down = machine.bandwidth;
+      spec.latency = machine.latency;
+      spec.while_computing = machine.while_computing;
+      spec.pcie_switch = level_of(machine.pcie_switch);
+      spec.socket = level_of(machine.socket);
+      spec.nvlink = level_of(machine.nvlink);
+    };
+  }
+  return words;
+}
+
 /// Models that are known by their layers, and models that can be trained; a name that is both is the former, whatever the data.
 std::vector<Word> cost_models() {
   std::vector<Word> words = words_of<CostModelEntry>();
@@ -72,10 +95,8 @@ std::vector<Word> cost_models() {
   return words;
 }
 
-}  // namespace
-
-const Vocabulary& Vocabulary::from_registries() {
-  static const Vocabulary vocabulary{{
+Vocabulary vocabulary_of_registries() {
+  return {{
       {KindGroup::scheme, schemes()},
       {KindGroup::collective, words_of<CollectiveEntry>()},
       {KindGroup::topology, words_of<TopologyEntry>()},
@@ -90,8 +111,19 @@ const Vocabulary& Vocabulary::from_registries() {
       {KindGroup::schedule, words_of<ScheduleEntry>()},
       {KindGroup::compression, words_of<CompressorEntry>()},
       {KindGroup::availability, words_of<AvailabilityEntry>()},
+      {KindGroup::machine, machines()},
   }};
+}
+
+Vocabulary& all_words() {
+  static Vocabulary vocabulary = vocabulary_of_registries();
   return vocabulary;
 }
+
+}  // namespace
+
+const Vocabulary& Vocabulary::from_registries() { return all_words(); }
+
+void registries_have_changed() { all_words() = vocabulary_of_registries(); }
 
 }  // namespace straggler

@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "sim/base/registry.hpp"
+#include "sim/training/late_schemes.hpp"
 #include "sim/training/plan.hpp"
 #include "sim/training/scheme.hpp"
 
 namespace straggler {
 
 namespace {
-/// The scheme draws who is invited, or who meets whom.
+/// The scheme draws who is invited, or who meets whom. Of one that was registered late it is not known.
 bool draws_who_acts(const Scenario& scenario) {
   const Kind& scheme = scenario.training.scheme;
+  if (!late_code(scheme.name).empty()) return true;
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scheme.name);
   TrainingPlan plan;
   plan.workers = static_cast<Rank>(scenario.workers());

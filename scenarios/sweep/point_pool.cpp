@@ -7,6 +7,7 @@
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/training/late_schemes.hpp"
 
 namespace straggler {
 
@@ -21,6 +22,7 @@ std::string point_id(const Scenario& scenario, bool timing_only, const std::stri
   Hasher hasher;
   hasher.add("point").add(std::string_view(version())).add(math_stamp()).add(timing_revision).add(std::uint64_t{timing_only});
   if (!timing_only) hasher.add(select_kernels(kernels).name);
+  if (const std::string code = late_code(scenario.training.scheme.name); !code.empty()) hasher.add(std::string_view(code));
   return hasher.add(std::string_view(write_scenario(scenario))).key().text();
 }
 

@@ -12,38 +12,13 @@
 
 #include "sim/base/huge_pages.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define STRAGGLER_PLAIN_NEW true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STRAGGLER_PLAIN_NEW true
-#endif
-#endif
-#ifndef STRAGGLER_PLAIN_NEW
-#define STRAGGLER_PLAIN_NEW false
-#endif
+namespace straggler::pool::inside {
 
-namespace straggler::pool {
+constinit thread_local Lists own{};
 
 namespace {
 
-/// Under AddressSanitizer, which finds use after free where every piece comes and goes.
-constexpr bool plain_new = STRAGGLER_PLAIN_NEW;
-constexpr std::size_t step = 8, classes = largest / step;
-constexpr std::size_t first_chunk = std::size_t{1} << 15, largest_chunk = huge_page, region = 32 * huge_page;  // bytes
-
-struct Free {
-  Free* next;
-};
-
-struct Pieces {
-  Free* free = nullptr;
-  char *rest = nullptr, *rest_end = nullptr;  // of the chunk that is being cut
-  std::size_t next_chunk = first_chunk;
-};
-using Lists = std::array<Pieces, classes>;
-
-constinit thread_local Lists own{};
+constexpr std::size_t largest_chunk = huge_page, region = 32 * huge_page;  // bytes
 constinit thread_local char *own_region = nullptr, *own_region_end = nullptr;  // address space for largest chunks
 
 /// Of threads that have ended.
@@ -95,6 +70,8 @@ void add_chunk(std::size_t k) {
   mine.next_chunk = std::min(4 * bytes, largest_chunk);
 }
 
+}  // namespace
+
 void* cut(std::size_t k) {
   Pieces& mine = own[k];
   if (mine.rest == mine.rest_end && !inherit(k)) add_chunk(k);
@@ -107,22 +84,4 @@ void* cut(std::size_t k) {
   return piece;
 }
 
-}  // namespace
-
-void* allocate(std::size_t bytes) {
-  if (plain_new || bytes > largest) return ::operator new(bytes);
-  const std::size_t k = (bytes - 1) / step;
-  Free* const piece = own[k].free;
-  if (!piece) return cut(k);
-  own[k].free = piece->next;
-  return piece;
-}
-
-void release(void* piece, std::size_t bytes) noexcept {
-  if (!piece) return;
-  if (plain_new || bytes > largest) return ::operator delete(piece);
-  const std::size_t k = (bytes - 1) / step;
-  own[k].free = new (piece) Free{own[k].free};
-}
-
-}  // namespace straggler::pool
+}  // namespace straggler::pool::inside

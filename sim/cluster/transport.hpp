@@ -70,6 +70,11 @@ class Transport {
   bool contention() const { return sharing_.contention(); }
   /// How `bytes` go from one rank to another.
   void plan(Rank from, Rank to, double bytes, Carriage& out);
+  /// The same where messages are plain.
+  const Route& route(Rank from, Rank to) {
+    fabric_.route(from, to, route_);
+    return route_;
+  }
 
  private:
   const Fabric& fabric_;

@@ -8,13 +8,22 @@ namespace straggler {
 /// instant events of the queue go first.
 class ContinuousModel {
  public:
-  virtual Time next() const = 0;       // its next moment, given that nothing else happens; never() if none. Settled only.
-  virtual bool unsettled() const = 0;  // changes of this instant are not yet worked in
+  /// The model keeps it up to date: the simulation looks before each event.
+  struct Moment {
+    Time next = Time::never();  // when it acts, given that nothing else happens; never() if at no time. Settled only
+    bool unsettled = false;     // changes of this instant are not yet worked in
+  };
+  const Moment& moment() const { return *moment_; }
   virtual void settle() = 0;
-  virtual void act() = 0;  // the clock stands at next()
+  virtual void act() = 0;  // the clock stands at moment().next
 
  protected:
+  /// `moment` outlives this.
+  explicit ContinuousModel(const Moment& moment) : moment_(&moment) {}
   ~ContinuousModel() = default;
+
+ private:
+  const Moment* moment_;
 };
 
 }  // namespace straggler

@@ -1,6 +1,7 @@
 // Invariants
 //  - Everything due at now() that was scheduled at now() is in `instant_`, in order. What the heap holds for now() was
 //    scheduled before the clock got here, so it comes first: the ring needs no keys.
+//  - `soon_` was scheduled when neither heap nor ring had anything for now(): it comes before what they have now.
 //  - A key is time | sequence number | who. Who is a slot, or a lane if the top bit is set; such a key is the copy of the
 //    lane's head. A lane holds one delay only, hence its keys are in order.
 //  - A slot belongs to one entry of heap or lanes from its scheduling until that entry is removed, cancelled or not:
@@ -17,7 +18,7 @@ namespace straggler {
 namespace {
 
 constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
-constexpr const char* too_late = "an event is scheduled beyond 100 simulated days: look for a delay that is too long";
+constexpr const char* beyond_limit = "an event is scheduled beyond 100 simulated days: look for a delay that is too long";
 constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
 constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
 
@@ -29,13 +30,8 @@ HeapKey with_who(HeapKey key, std::uint32_t who) { return key >> 32 << 32 | who;
 
 }  // namespace
 
-void Event::cancel() noexcept {
-  if (!queue_) return;
-  queue_->take_out(place_);
-  queue_ = nullptr;
-}
-
 EventQueue::~EventQueue() {
+  if (soon_) soon_->queue_ = nullptr;
   for (std::size_t i = 0; i < instant_.size(); ++i) {
     if (instant_[i].kind == event_kind) instant_[i].event->queue_ = nullptr;
   }
@@ -54,37 +50,11 @@ Time EventQueue::span(double ticks) const {
   return Time::round_up(ticks);
 }
 
-Time EventQueue::later(Time delay) const {
-  if (delay > Time::limit() - now_) return beyond(too_late);
-  return now_ + delay;
-}
+Time EventQueue::too_late() const { return beyond(beyond_limit); }
 
-void EventQueue::at(Time when, Event& event) {
-  if (event.queue_) throw std::logic_error("an event is scheduled that is scheduled already: cancel it first");
-  event.place_ = put(when, Target{&event, event_kind, 0});
-  event.queue_ = this;
-}
-
-EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch) {
-  handlers_.push_back({handler, context, fetch});
-  return static_cast<Kind>(handlers_.size() - 1);
-}
-
-EventQueue::Timer EventQueue::at(Time when, Kind kind, std::uint32_t id) {
-  return static_cast<Timer>(put(when, Target{nullptr, static_cast<std::uint32_t>(kind), id}));
-}
-
-std::uint32_t EventQueue::put(Time when, Target target) {
-  if (when == now_) {
-    ++instant_live_;
-    return static_cast<std::uint32_t>(instant_.push_back(target)) | instant_bit;
-  }
-  return put_in_heap(when, target);
-}
-
-std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
+inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
   if (when < now_) throw std::logic_error("an event is scheduled in the past");
-  if (when > Time::limit()) when = beyond(too_late);
+  if (when > Time::limit()) when = beyond(beyond_limit);
   if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
   std::uint32_t slot = vacant_;
   if (slot == ~0u) {
@@ -111,6 +81,39 @@ std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
   return slot;
 }
 
+void EventQueue::throw_scheduled_already() {
+  throw std::logic_error("an event is scheduled that is scheduled already: cancel it first");
+}
+
+void EventQueue::put_behind(Event& event) {
+  event.place_ = put(now_, Target{&event, event_kind, 0});
+  event.queue_ = this;
+}
+
+void EventQueue::at(Time when, Event& event) {
+  if (when == now_) return at_once(event);
+  if (event.queue_) throw_scheduled_already();
+  event.place_ = put_in_heap(when, Target{&event, event_kind, 0});
+  event.queue_ = this;
+}
+
+EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch) {
+  handlers_.push_back({handler, context, fetch});
+  return static_cast<Kind>(handlers_.size() - 1);
+}
+
+EventQueue::Timer EventQueue::at(Time when, Kind kind, std::uint32_t id) {
+  return static_cast<Timer>(put(when, Target{nullptr, static_cast<std::uint32_t>(kind), id}));
+}
+
+std::uint32_t EventQueue::put(Time when, Target target) {
+  if (when == now_) {
+    ++instant_live_;
+    return static_cast<std::uint32_t>(instant_.push_back(target)) | instant_bit;
+  }
+  return put_in_heap(when, target);
+}
+
 std::uint32_t EventQueue::vacate(std::uint32_t slot) noexcept {
   slots_[slot] = Target{nullptr, vacant_kind, vacant_};
   vacant_ = slot;
@@ -122,7 +125,7 @@ std::uint32_t EventQueue::head_slot() const {
   return head & lane_bit ? who(lanes_[head & ~lane_bit].keys.front()) : head;
 }
 
-std::uint32_t EventQueue::pop_heap() {
+inline std::uint32_t EventQueue::pop_heap() {
   --stored_;
   const std::uint32_t head = who(heap_.top());
   if (!(head & lane_bit)) {
@@ -166,6 +169,7 @@ void EventQueue::fetch_next() const {
 }
 
 void EventQueue::fire_next() {
+  if (fire_soon()) return;
   Target target;
   if (!heap_.empty() && (instant_.empty() || time_of(heap_.top()) == now_)) {
     now_ = time_of(heap_.top());
@@ -200,6 +204,10 @@ void EventQueue::advance(Time time) {
 }
 
 void EventQueue::take_out(std::uint32_t place) noexcept {
+  if (place == soon_place) {
+    soon_ = nullptr;
+    return;
+  }
   if (place & instant_bit) {
     instant_.at_position(place & ~instant_bit) = Target{nullptr, dead_kind, 0};
     --instant_live_;

@@ -1,12 +1,13 @@
 // The event queue: what happens next, in the total order (when, sequence number).
 //
 // Events that are due later lie in a heap of 128-bit keys; those due at this very instant, the commonest of all, in a
-// plain first-in-first-out ring; those whose delay repeats (latencies, equal compute times) in a lane of their own, of
+// plain first-in-first-out ring, or, where nothing else is due at it, beside it (`soon_`); those whose delay repeats (latencies, equal compute times) in a lane of their own, of
 // which only the head is in the heap. See event_queue.cpp for the invariants.
 #pragma once
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/key_heap.hpp"
@@ -26,7 +27,7 @@ class Event {
   /// Called by the queue, unscheduled already: it may schedule itself again or destroy itself.
   virtual void happen() = 0;
   bool scheduled() const { return queue_ != nullptr; }
-  void cancel() noexcept;
+  inline void cancel() noexcept;
 
  protected:
   Event() = default;
@@ -59,13 +60,13 @@ class EventQueue {
   Time now() const { return now_; }
   /// When the earliest event is due; never() if there is none.
   Time next() const {
-    if (!instant_.empty()) return now_;
+    if (soon_ || !instant_.empty()) return now_;
     return heap_.empty() ? Time::never() : time_of(heap_.top());
   }
   /// Number of events that have fired.
   std::uint64_t fired() const { return fired_; }
-  bool empty() const { return instant_.empty() && heap_.empty(); }
-  std::size_t pending() const { return instant_live_ + stored_ - dead_; }
+  bool empty() const { return !soon_ && instant_.empty() && heap_.empty(); }
+  std::size_t pending() const { return instant_live_ + stored_ - dead_ + (soon_ ? 1 : 0); }
 
   /// For runs that stop at Time::limit() or before: what is scheduled beyond it never happens, and is not refused.
   void stop_before_limit() { stops_before_limit_ = true; }
@@ -74,7 +75,18 @@ class EventQueue {
   Time span(double ticks) const;
   /// Throws std::logic_error if `when` is past or the event is scheduled already, TimeOverflow beyond Time::limit().
   void at(Time when, Event& event);
-  void after(Time delay, Event& event) { at(later(delay), event); }
+  void after(Time delay, Event& event) {
+    if (delay == Time()) return at_once(event);
+    at(later(delay), event);
+  }
+  /// The same as after(Time(), event), faster.
+  void at_once(Event& event) {
+    if (event.queue_) throw_scheduled_already();
+    if (soon_ || !instant_.empty() || (!heap_.empty() && time_of(heap_.top()) == now_)) return put_behind(event);
+    soon_ = &event;
+    event.place_ = soon_place;
+    event.queue_ = this;
+  }
 
   /// `fetch`: is called with the next timer while something else happens, to fetch its data into the cache; may be null.
   Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
@@ -85,6 +97,16 @@ class EventQueue {
 
   /// Moves the clock to next() and lets the earliest event happen. Throws std::logic_error if there is none.
   void fire_next();
+  /// Lets the event happen that alone is next at this instant; false: there is no such, or it lies with the others.
+  bool fire_soon() {
+    Event* const event = soon_;
+    if (!event) return false;
+    soon_ = nullptr;
+    event->queue_ = nullptr;
+    ++fired_;
+    event->happen();
+    return true;
+  }
   /// Moves the clock to `time`, which lies between now() and next(), without any event: something else acts there.
   void advance(Time time);
 
@@ -99,6 +121,7 @@ class EventQueue {
     Time delay = Time::never();
     Ring<HeapKey> keys;
   };
+  static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring; a ring never has so many
   static constexpr int lane_bits = 6;
   static constexpr std::size_t look_ahead = 3;        // events
   static constexpr std::size_t cached_events = 2048;  // what so few refer to is in the cache anyway
@@ -106,11 +129,14 @@ class EventQueue {
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
   /// Of the moment behind all that happens; `what` is refused where runs may last so long.
   Time beyond(const char* what) const;
-  Time later(Time delay) const;
+  Time later(Time delay) const { return delay > Time::limit() - now_ ? too_late() : now_ + delay; }
+  Time too_late() const;
+  [[noreturn]] static void throw_scheduled_already();
+  void put_behind(Event& event);
   std::uint32_t put(Time when, Target target);
-  std::uint32_t put_in_heap(Time when, Target target);
+  [[gnu::always_inline]] inline std::uint32_t put_in_heap(Time when, Target target);
   void take_out(std::uint32_t place) noexcept;
-  std::uint32_t pop_heap();
+  [[gnu::always_inline]] inline std::uint32_t pop_heap();
   std::uint32_t head_slot() const;
   void prefetch(const Target& next) const;
   void fetch_next() const;
@@ -128,6 +154,7 @@ class EventQueue {
   std::size_t stored_ = 0;      // entries in heap and lanes, dead ones included
   std::size_t dead_ = 0;        // those of them that were cancelled
   std::size_t instant_live_ = 0;
+  Event* soon_ = nullptr;  // due now, before all of the ring; null: none
   KeyHeap heap_;
   Ring<Target> instant_;
   std::vector<Target> slots_;
@@ -139,5 +166,9 @@ class EventQueue {
   };
   std::vector<Callback> handlers_;
 };
+
+inline void Event::cancel() noexcept {
+  if (queue_) std::exchange(queue_, nullptr)->take_out(place_);
+}
 
 }  // namespace straggler

@@ -74,37 +74,43 @@ void Simulation::remove(WaitingPlace& place) {
   (place.next_ ? place.next_->previous_ : last_place_) = place.previous_;
 }
 
+void Simulation::after_event() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (queue_.fired() < next_pulse_) return;
+  next_pulse_ = queue_.fired() + pulse_every_;
+  pulse_();
+}
+
 bool Simulation::run(Time until) {
+  static constexpr ContinuousModel::Moment nothing_flows;
+  const ContinuousModel::Moment& flows = continuous_ ? continuous_->moment() : nothing_flows;
   stopped_ = false;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));  // of a process that was started at once
   while (!stopped_) {
+    if (queue_.fire_soon()) {
+      after_event();
+      continue;
+    }
     const Time event = queue_.next();
-    Time flow = Time::never();
-    if (continuous_) {
-      // Changes of this instant are worked in before the clock leaves it, and before the next moment is believed.
-      if (!continuous_->unsettled()) {
-        flow = continuous_->next();
-      } else if (event > queue_.now()) {
-        continuous_->settle();
-        continue;
+    // Changes of this instant are worked in before the clock leaves it, and before the next moment is believed.
+    if (flows.unsettled && event > queue_.now()) {
+      continuous_->settle();
+      continue;
+    }
+    if (flows.unsettled || event <= flows.next) {
+      if (event == Time::never()) {
+        if (living_ > 0) report_deadlock();
+        return false;
       }
-    }
-    if (event == Time::never() && flow == Time::never()) {
-      if (living_ > 0) report_deadlock();
-      return false;
-    }
-    if (std::min(event, flow) > until) return false;
-    if (event <= flow) {
+      if (event > until) return false;
       queue_.fire_next();
     } else {
-      queue_.advance(flow);
+      if (flows.next > until) return false;
+      queue_.advance(flows.next);
       continuous_->act();
       ++continuous_acts_;
     }
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    if (pulse_ && queue_.fired() >= next_pulse_) {
-      next_pulse_ = queue_.fired() + pulse_every_;
-      pulse_();
-    }
+    after_event();
   }
   return true;
 }

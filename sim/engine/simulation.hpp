@@ -95,13 +95,14 @@ class Simulation final : private ProcessWatcher {
   void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;
   bool lives(ProcessId id) const { return processes_[id] && !processes_[id].done(); }
 
+  void after_event();
   [[noreturn]] void report_deadlock() const;
 
   EventQueue queue_;
   ContinuousModel* continuous_ = nullptr;
   WaitingPlace *first_place_ = nullptr, *last_place_ = nullptr;
   std::function<void()> pulse_;
-  std::uint64_t pulse_every_ = 0, next_pulse_ = 0, continuous_acts_ = 0;
+  std::uint64_t pulse_every_ = 0, next_pulse_ = ~std::uint64_t{0}, continuous_acts_ = 0;
   std::size_t living_ = 0;
   bool stopped_ = false;
   std::exception_ptr failure_;

@@ -1,5 +1,7 @@
 #include "sim/lineage/lineage.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace straggler {
@@ -20,33 +22,58 @@ const Rule as_fp16{"as_fp16"};
 const Rule as_bf16{"as_bf16"};
 }  // namespace rules
 
+namespace {
+/// 0 and -0 have other keys, and a NaN has one.
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+}  // namespace
+
 Lineage::~Lineage() {
   if (!owner_) return;
   for (const auto& [key, node] : nodes_)
     if (node->value) owner_->release(*node);
 }
 
-Key Lineage::key(const View& formula, std::span<const Handle> inputs) const {
+const Hasher& Lineage::beginning(const View& formula) {
+  if (formula.rule == latest_.rule && formula.rule->name.data() == latest_.name.data() && std::ranges::equal(formula.scalars, latest_.scalars, same_bits)) return latest_.hasher;
+  latest_.rule = formula.rule;
+  latest_.name = formula.rule->name;
+  latest_.scalars.assign(formula.scalars.begin(), formula.scalars.end());
+  latest_.hasher = Hasher().add(static_cast<std::uint64_t>(formula.kind)).add(formula.rule->name);
+  for (const double scalar : formula.scalars) latest_.hasher.add(scalar);
+  return latest_.hasher;
+}
+
+namespace {
+
+Key odd_key(const Hasher& hasher) {
+  Key odd = hasher.key();
+  odd.low |= 1;
+  return odd;
+}
+
+void add_batch(Hasher& hasher, const Batch& batch) {
+  hasher.add(batch.position).add(static_cast<std::uint64_t>(batch.stream) << 32 | batch.size);
+}
+
+}  // namespace
+
+Key Lineage::key(const View& formula, std::span<const Handle> inputs) {
   Hasher hasher;
-  hasher.add(static_cast<std::uint64_t>(formula.kind));
+  if (formula.kind != Formula::Kind::elementwise) hasher.add(static_cast<std::uint64_t>(formula.kind));
   switch (formula.kind) {
     case Formula::Kind::leaf:
     case Formula::Kind::initial:
       hasher.add(root_);
       break;
     case Formula::Kind::gradient:
-      for (const Batch& batch : formula.batches)
-        hasher.add(batch.position).add(static_cast<std::uint64_t>(batch.stream) << 32 | batch.size);
+      for (const Batch& batch : formula.batches) add_batch(hasher, batch);
       break;
     case Formula::Kind::elementwise:
-      hasher.add(formula.rule->name);
-      for (const double scalar : formula.scalars) hasher.add(scalar);
+      hasher = beginning(formula);
       break;
   }
   for (const Handle& input : inputs) hasher.add(input.key());
-  Key odd = hasher.key();
-  odd.low |= 1;
-  return odd;
+  return odd_key(hasher);
 }
 
 Handle Lineage::make(Formula formula, std::span<const Handle> inputs) {
@@ -93,7 +120,13 @@ Handle Lineage::leaf(const Key& name) { return math_ == Math::none ? Handle(name
 
 Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }
 
-Handle Lineage::gradient(const Handle& weights, const Batch& batch) { return mean_gradient(weights, std::span(&batch, 1)); }
+Handle Lineage::gradient(const Handle& weights, const Batch& batch) {
+  if (math_ == Math::lazy) return mean_gradient(weights, std::span(&batch, 1));
+  static const Hasher beginning = Hasher().add(static_cast<std::uint64_t>(Formula::Kind::gradient));
+  Hasher hasher = beginning;  // as key() has it
+  add_batch(hasher, batch);
+  return Handle(odd_key(hasher.add(weights.key())));
+}
 
 Handle Lineage::mean_gradient(const Handle& weights, std::span<const Batch> batches) {
   return make(View{Formula::Kind::gradient, nullptr, batches}, std::span(&weights, 1));

@@ -97,7 +97,7 @@ class Handle {
     std::swap(low_, o.low_);
     return *this;
   }
-  ~Handle();
+  [[gnu::always_inline]] inline ~Handle();
   Key key() const { return node() ? node()->key : Key{high_, low_}; }
   bool empty() const { return low_ == 0; }
   /// Null when timing alone.
@@ -174,7 +174,9 @@ class Lineage {
     std::span<const Batch> batches = {};
     std::span<const double> scalars = {};
   };
-  Key key(const View& formula, std::span<const Handle> inputs) const;
+  Key key(const View& formula, std::span<const Handle> inputs);
+  /// Of an elementwise formula's kind, rule and scalars.
+  const Hasher& beginning(const View& formula);
   Handle make(const View& formula, std::span<const Handle> inputs);
   /// The node of that name, and whether it is a new one.
   std::pair<LineageNode*, bool> node_named(const Key& name);
@@ -183,6 +185,12 @@ class Lineage {
   Math math_;
   Key root_;
   ValueOwner* owner_ = nullptr;
+  struct {
+    const Rule* rule = nullptr;
+    std::string_view name;  // the rule's
+    std::vector<double> scalars;
+    Hasher hasher;
+  } latest_;  // the elementwise formula that was hashed last: a run mostly applies the same rule with the same scalars
   std::size_t pending_ = 0;
   std::unordered_map<Key, LineageNode*, KeyHash> nodes_;
   std::deque<LineageNode> arena_;

@@ -110,7 +110,12 @@ class FlowTable {
     Flow& flow = flows_[i];
     if (route.size() <= Flow::inline_links) {
       flow.length = static_cast<std::uint8_t>(route.size());
-      std::copy(route.begin(), route.end(), flow.links);
+      if (route.size() == 2) {  // most routes of stars: no call
+        flow.links[0] = route[0];
+        flow.links[1] = route[1];
+      } else {
+        std::copy(route.begin(), route.end(), flow.links);
+      }
     } else {
       far_side(flow).links.assign(route.begin(), route.end());
     }

@@ -26,7 +26,7 @@ void Group::add(FlowTable& flows, FlowIndex index, double bytes, std::size_t liv
   }
 }
 
-const Tag* Group::first(const FlowTable& flows) {
+const Tag* Group::first_of_all(const FlowTable& flows) {
   while (!in_order.empty() && !is_live(flows, in_order.front())) in_order.pop_front();
   drop_stale_top<SmallestKeyFirst>(others, flows);
   if (in_order.empty()) return others.empty() ? nullptr : &others.front();
@@ -46,13 +46,7 @@ Time Group::completion(const FlowTable& flows) {
   return tag ? done_at(since, tag->key - virtual_time, level) : Time::never();
 }
 
-bool Group::is_due(const FlowTable& flows, Time now) {
-  const Tag* tag = first(flows);
-  if (!tag) return false;
-  const double bytes = tag->key - virtual_time;
-  if (bytes > level * static_cast<double>((now - since).ticks() + 1)) return false;  // a tick and more to go
-  return done_at(since, bytes, level) <= now;
-}
+bool Group::done_by(double bytes, Time now) const { return done_at(since, bytes, level) <= now; }
 
 void Group::drop_stale(const FlowTable& flows) {
   in_order.keep_if([&](const Tag& tag) { return is_live(flows, tag); });

@@ -37,13 +37,20 @@ struct Group {
   /// Gives `flow` a new stamp and a tag, beside `live` others. Advanced to now.
   void add(FlowTable& flows, FlowIndex flow, double bytes, std::size_t live);
   /// The earliest live tag, null if there is none.
-  const Tag* first(const FlowTable& flows);
+  const Tag* first(const FlowTable& flows) {
+    if (others.empty() && !in_order.empty() && is_live(flows, in_order.front())) return &in_order.front();
+    return first_of_all(flows);
+  }
   /// Drops the tag that first() has returned.
   void pop_first();
   /// When the earliest flow will be done at this level, as done_at() has it; never() if there is none.
   Time completion(const FlowTable& flows);
-  /// Whether completion() <= now, mostly without a division.
-  bool is_due(const FlowTable& flows, Time now);
+  /// Whether the flow of first() is done by now, mostly without a division.
+  bool is_due(const Tag& tag, Time now) const {
+    const double bytes = tag.key - virtual_time;
+    if (bytes > level * static_cast<double>((now - since).ticks() + 1)) return false;  // a tick and more to go
+    return done_by(bytes, now);
+  }
 
   double virtual_time = 0;  // at `since`
   Time since;
@@ -58,6 +65,8 @@ struct Group {
   std::unique_ptr<Hub> hub;  // kept once it exists
 
  private:
+  const Tag* first_of_all(const FlowTable& flows);
+  bool done_by(double bytes, Time now) const;
   void set_back(FlowTable& flows);
   void drop_stale(const FlowTable& flows);
 };

@@ -29,7 +29,7 @@ void Sharing::mark_hub(LinkId l) {
   if (hub(l).changed) return;
   hub(l).changed = true;
   changed_hubs_.push_back(l);
-  unsettled_ = true;
+  moment_.unsettled = true;
 }
 
 void Sharing::drop_stale(Hub& hub, std::size_t flows) {

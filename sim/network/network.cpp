@@ -136,7 +136,8 @@ struct Network::Inside {
   std::vector<bool> seen;
 };
 
-Network::Network(EventQueue& queue) : inside_(std::make_unique<Inside>(queue)) {}
+Network::Network(EventQueue& queue) : Network(std::make_unique<Inside>(queue)) {}
+Network::Network(std::unique_ptr<Inside> inside) : ContinuousModel(inside->sharing.moment()), inside_(std::move(inside)) {}
 
 Network::~Network() {
   for (FlowIndex i = 0; i < inside_->flows.places(); ++i) {
@@ -189,6 +190,12 @@ FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency,
   in.check(route, bytes, weight);
   in.check_latency(latency);
   return in.begin(in.flows.add(route, bytes, weight, arrival), route.empty() || bytes == 0, latency);
+}
+
+FlowId Network::start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival) {
+  Inside& in = *inside_;
+  in.check_latency(latency);
+  return in.begin(in.flows.add(route, bytes, 1, arrival), route.empty() || bytes == 0, latency);
 }
 
 FlowId Network::start(const FlowRequest& request, Arrival& arrival) {

@@ -76,6 +76,8 @@ class Network final : public ContinuousModel {
   /// Throws std::invalid_argument for an unknown or repeated link, bytes that are negative or not finite, a weight that is
   /// not positive and finite. A flow that would not be done within Time::limit() ends the run with TimeOverflow.
   FlowId start(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival, double weight = 1);
+  /// The same on a route that a topology gives, whose links are this network's, each once: it is not checked.
+  FlowId start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival);
   /// The same with volumes of its own on each link, and a rate of its own that it never exceeds. With volumes v_l, a flow of rate x
   /// and weight w takes v_l x of link l; its level, which max-min makes fair, is x / w.
   /// Throws std::invalid_argument also for volumes that are not as many as links, or not positive and finite, and for a most that is not
@@ -95,13 +97,14 @@ class Network final : public ContinuousModel {
   /// about 1e-9 the simulation is wrong. O(links + flows).
   double worst_overload() const;
 
-  Time next() const override;
-  bool unsettled() const override;
+  Time next() const;       // moment().next, of what is settled
+  bool unsettled() const;  // moment().unsettled
   void settle() override;
   void act() override;
 
  private:
   struct Inside;
+  explicit Network(std::unique_ptr<Inside> inside);
   std::unique_ptr<Inside> inside_;
 };
 

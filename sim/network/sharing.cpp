@@ -82,7 +82,7 @@ void Sharing::enter(LinkId l, FlowIndex index, double weight, double bytes) {
   ++link.flows;
   link.weight += weight;
   link.promised += bytes;
-  link.peak = std::max(link.peak, static_cast<std::uint8_t>(std::bit_width(link.flows - 1)));
+  if (std::uint64_t{link.flows - 1} >> link.peak) link.peak = static_cast<std::uint8_t>(std::bit_width(link.flows - 1));
 }
 
 bool Sharing::exit(Link& link, double weight, double unsent) {
@@ -198,7 +198,7 @@ void Sharing::disturb(LinkId l, Disturbance disturbance) {
   Link& link = links_[l];
   if (link.disturbance == Disturbance::none) disturbed_.push_back(l);
   link.disturbance = std::max(link.disturbance, disturbance);
-  unsettled_ = true;
+  moment_.unsettled = true;
 }
 
 void Sharing::disturb_route(std::span<const LinkId> route) {
@@ -233,13 +233,14 @@ void Sharing::settle() {
     if (links_[group.link].flows == 0) group.safe = std::numeric_limits<double>::infinity();
   }
   changed_groups_.clear();
-  unsettled_ = false;
+  moment_ = {heap_.next(), false};
 }
 
 FlowIndex Sharing::take_done(GroupIndex g) {
   Group& group = groups_[g];
-  if (!group.is_due(flows_, now())) return none;
-  const FlowIndex index = group.first(flows_)->flow;
+  const Tag* const tag = group.first(flows_);
+  if (!tag || !group.is_due(*tag, now())) return none;
+  const FlowIndex index = tag->flow;
   group.pop_first();
   if (!group.in_order.empty()) {  // the next receiver, most likely out of the cache by now
     const FlowIndex next = group.in_order.front().flow;

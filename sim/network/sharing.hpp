@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sim/base/huge_pages.hpp"
+#include "sim/engine/continuous.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/network/bucket.hpp"
 #include "sim/network/component.hpp"
@@ -86,7 +87,8 @@ class Sharing {
   /// How often its bucket has closed, which may have been up to a tick late each time.
   double closings(LinkId l) const { return links_[l].bucket ? bucket(l).closings + 1 : 0; }
 
-  bool unsettled() const { return unsettled_; }
+  bool unsettled() const { return moment_.unsettled; }
+  const ContinuousModel::Moment& moment() const { return moment_; }
   void settle();
   Time next() const { return heap_.next(); }
   /// The group that finishes a flow at next().
@@ -122,7 +124,7 @@ class Sharing {
   }
   void mark_changed(Group& group) {
     if (group.changed) return;
-    group.changed = unsettled_ = true;
+    group.changed = moment_.unsettled = true;
     changed_groups_.push_back(links_[group.link].group);
   }
   /// Binding and unbinding do not touch levels. bind() wants an unbound flow; bind_solo() one that is alone on the link, or none: the
@@ -219,7 +221,7 @@ class Sharing {
   std::vector<GroupIndex> changed_groups_;
   std::vector<FlowIndex> scratch_;
   std::size_t hubs_ = 0;    // links that are hubs now
-  bool unsettled_ = false;  // one of the three lists above has something on it
+  ContinuousModel::Moment moment_;  // unsettled: one of the three lists above has something on it
   bool contention_ = true;
   double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow, and how long that takes
   Time last_span_;

@@ -132,6 +132,25 @@ struct RunRecord {
 /// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split).
 Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain);
 
+/// A message that has arrived, or never will.
+struct MessageTrace {
+  Rank from = 0, to = 0;
+  const char* what = "";  // "weights", "gradient", "samples", "token"
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> version;  // of the weights that it is, or that it was computed at
+  Time sent, left, arrived;  // its first byte leaves, its last one has left, it is there; `arrived` of a lost one: when it was lost
+  bool lost = false;
+};
+
+/// A collective, or one piece of it: a bucket, the running statistics.
+struct CollectiveTrace {
+  const char* what = "";  // "all-reduce", "all-gather"
+  std::size_t piece = 0, pieces = 1, members = 0;
+  std::uint64_t bytes = 0;  // of one member's vector
+  Time start, end;
+  std::optional<Rank> waited_for;  // the last one to come; none: it began when the piece before it was through
+};
+
 /// Told of what is too long to keep: called in the order in which it happens.
 class RecordSink {
  public:
@@ -146,6 +165,12 @@ class RecordSink {
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
   /// With `--trace` only: so much of the time that was told of as computing was for nothing, since its result was dropped.
   virtual void wasted(Rank, Time) {}
+  virtual void message(const MessageTrace&) {}
+  virtual void collective(const CollectiveTrace&) {}
+  /// A server or aggregator is busy with `what`: "handles a message", "sends a message", "updates weights".
+  virtual void served(Rank, const char*, Time, Time) {}
+  /// Every few events: what each of so many links has carried up to now, in bytes.
+  virtual void links(Time, std::size_t, const std::function<double(std::size_t)>&) {}
 };
 
 }  // namespace straggler

@@ -35,23 +35,25 @@ class TimeAccounts {
   void set_paused(Rank worker, Time now, bool on) { change(worker, now, paused, on); }
   void begin_flight(Rank worker, Time now) {
     if (closed_) return;
-    if (clocks_[index_of(worker)].flights > 0) {
-      ++clocks_[index_of(worker)].flights;
+    Clock& clock = clocks_[index_of(worker)];
+    if (clock.flights > 0) {
+      ++clock.flights;
       return;
     }
-    advance(worker, now);
-    clocks_[index_of(worker)].flights = 1;
-    recount(clocks_[index_of(worker)], now);
+    advance(worker, clock, now);
+    clock.flights = 1;
+    recount(clock, now);
   }
   void end_flight(Rank worker, Time now) {
     if (closed_) return;
-    if (clocks_[index_of(worker)].flights > 1) {
-      --clocks_[index_of(worker)].flights;
+    Clock& clock = clocks_[index_of(worker)];
+    if (clock.flights > 1) {
+      --clock.flights;
       return;
     }
-    advance(worker, now);
-    clocks_[index_of(worker)].flights = 0;
-    recount(clocks_[index_of(worker)], now);
+    advance(worker, clock, now);
+    clock.flights = 0;
+    recount(clock, now);
   }
   /// The worker's account will soon change.
   void prefetch(Rank worker) const noexcept {
@@ -73,16 +75,66 @@ class TimeAccounts {
     std::uint8_t flags = 0;
     Phase counted = Phase::idle;  // as which the worker is in `count_`
   };
-  static Phase phase_of(const Clock& clock);
-  void change(Rank worker, Time now, Flag flag, bool on);
+  static constexpr Phase phase_of(unsigned flags, bool in_flight) {
+    if (flags & down) return Phase::down;
+    if (flags & computing) return flags & paused ? Phase::idle : Phase::compute;
+    if (flags & coding) return Phase::compute;
+    if (flags & loading) return Phase::loading;
+    return in_flight ? Phase::communication : Phase::idle;
+  }
+  static constexpr unsigned all_flags = 32;  // above each of them
+  using Phases = std::array<Phase, 2 * all_flags>;
+  static constexpr Phases all_phases() {
+    Phases all{};
+    for (unsigned flags = 0; flags < all_flags; ++flags) {
+      all[flags] = phase_of(flags, false);
+      all[all_flags + flags] = phase_of(flags, true);
+    }
+    return all;
+  }
+  static Phase phase_of(const Clock& clock) {
+    static constexpr Phases phases = all_phases();
+    return phases[clock.flags + (clock.flights > 0 ? all_flags : 0)];
+  }
+  void change(Rank worker, Time now, Flag flag, bool on) {
+    if (closed_) return;
+    Clock& clock = clocks_[index_of(worker)];
+    advance(worker, clock, now);
+    if (trace_ && flag == computing) trace_computed(worker, Phase::compute);
+    if (flag == computing && on) clock.computed = Time();
+    clock.flags = static_cast<std::uint8_t>(on ? clock.flags | flag : clock.flags & ~flag);
+    recount(clock, now);
+  }
   /// Books the time since the last change to the phase that the worker was in.
-  void advance(Rank worker, Time now);
+  void advance(Rank worker, Clock& clock, Time now) {
+    const Time span = now - clock.since;
+    if (span == Time()) return;
+    const Phase phase = clock.counted;
+    WorkerRecord& record = records_[index_of(worker)];
+    record.split[phase] += span;
+    if (phase == Phase::compute) clock.computed += span;
+    if (clock.flights > 0) {
+      record.bytes_in_flight += span;
+      if (phase != Phase::communication) record.overlapped += span;
+    }
+    if (trace_) trace(worker, phase, clock.since, now);
+    clock.since = now;
+  }
   /// Reports the span that ends now; while a computation is under way it is kept, until it is known what becomes of that.
   void trace(Rank worker, Phase phase, Time from, Time to);
   void trace_computed(Rank worker, Phase becomes);
   /// After every change, with the worker advanced to now: a worker in phase k since tick s adds now - s to its sum, -s when it enters, the
   /// rest by count.
-  void recount(Clock& clock, Time now);
+  void recount(Clock& clock, Time now) {
+    const Phase phase = phase_of(clock), before = clock.counted;
+    if (phase == before) return;
+    const auto from = static_cast<std::size_t>(before), to = static_cast<std::size_t>(phase);
+    sums_[from] += now.ticks();
+    --count_[from];
+    sums_[to] -= now.ticks();
+    ++count_[to];
+    clock.counted = phase;
+  }
 
   std::vector<WorkerRecord>& records_;
   RecordSink* trace_;

@@ -56,7 +56,7 @@ class Asgd final : public Scheme {
     for (;;) {
       const DrawnBatch batch = node.next_batch(node.batch_size());
       const Gradient gradient = co_await node.gradient(weights, batch);
-      co_await node.send(node.server(), gradient);
+      node.post(node.server(), gradient);
       weights = co_await node.receive<Weights>(node.server());
     }
   }

@@ -34,6 +34,8 @@ class Books {
   }
   TimeAccounts& times() { return recorder_.times(); }
   RunRecorder& recorder() { return recorder_; }
+  /// Told of everything that happens; null: nobody wants to know.
+  RecordSink* trace() const { return recorder_.trace(); }
 
  private:
   const World& world_;

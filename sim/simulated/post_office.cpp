@@ -68,21 +68,30 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
     : world_(world),
       books_(books),
       workers_(workers),
+      trace_(books.trace()),
       wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
       processors_(world),
       coding_(world, books, processors_),
       signals_(world.simulation, *world.cluster.fabric, world.workers),
+      plain_(is_plain()),
+      many_workers_(world.workers >= many),
       mail_(world.rank_bound()) {}
 
 PostOffice::~PostOffice() { take_down(); }
 
 void PostOffice::take_down() {
   mail_ = SparseArray<Mailbox<MessagePointer>>();
+  left_.clear();
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
     in_flight_.pop_front();
     delete &delivery;
   }
+}
+
+bool PostOffice::is_plain() const {
+  return !workers_.change() && !workers_.plan().compression && !workers_.plan().newest_weights && wire_bytes_.statistics == 0 &&
+         processors_.free() && world_.cluster.servers <= 1;
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
@@ -91,6 +100,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 }
 
 void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
+  if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
     if (operation) operation->complete();  // nobody to take it: nothing is sent
     return;
@@ -104,12 +114,28 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
   dispatch(std::move(delivery));
 }
 
+void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
+  if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
+  Delivery& delivery = *new Delivery(*this, from, to, std::move(payload));
+  delivery.operation = operation;
+  if (operation) operation->in_flight = &delivery;
+  in_flight_.push_back(delivery);
+  books_.begin_flight(from);
+  books_.begin_flight(to);
+  delivery.stage = Delivery::Stage::flowing;
+  const std::uint64_t bytes = wire_bytes_.main_of(delivery.payload);
+  books_.sent(from, bytes);
+  let_flow(delivery, bytes);
+}
+
 void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   Delivery& delivery = *message.release();
   in_flight_.push_back(delivery);
   const Time coding = coding_.span(delivery.from, delivery.payload);
   if (coding == Time() && !processors_.occupies(delivery.from)) return transmit(delivery);
+  const Time free = processors_.free_from(delivery.from);
   const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
+  tell_server(delivery.from, "sends a message", free, handled);
   if (coding > Time()) coding_.note(delivery.from, handled);
   world_.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
@@ -117,6 +143,7 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
 }
 
 void PostOffice::transmit(Delivery& delivery) {
+  if (trace_) left_[&delivery].sent = world_.now();
   books_.begin_flight(delivery.from);
   books_.begin_flight(delivery.to);
   books_.spared(wire_bytes_.spared_of(delivery.payload));
@@ -135,17 +162,25 @@ void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   books_.sent(delivery.from, bytes);
   if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
     return start_shards(delivery, bytes);
+  let_flow(delivery, bytes);
+}
+
+void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
-  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
-  world_.network.prefetch(carriage_.links);
-  prefetch_worker(delivery.to);
   delivery.flows_left = 1;
-  delivery.latency = carriage_.after;
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
-  if (carriage_.plain())
-    delivery.flow = world_.network.start(carriage_.links, carriage_.bytes, carriage_.before, delivery);
-  else
-    delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
+  if (world_.transport.plain()) {
+    const Route& route = world_.transport.route(from, to);
+    if (many_workers_) world_.network.prefetch(route.links);
+    prefetch_worker(delivery.to);
+    delivery.latency = route.latency;
+    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
+    return;
+  }
+  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
+  prefetch_worker(delivery.to);
+  delivery.latency = carriage_.after;
+  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
@@ -174,10 +209,11 @@ void PostOffice::drained(Delivery& delivery) {
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
+  if (trace_) left_[&delivery].left = world_.now();
   if (invitation_watch_ && world_.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
-    sender->complete();
+    sender->complete(world_.queue());
   }
   // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
   const Time rest = std::max(delivery.latency, delivery.second ? delivery.first_arrival - world_.now() : Time());
@@ -218,15 +254,17 @@ void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
 }
 
 void PostOffice::delivered(Delivery& delivery) {
-  if (overtakes(delivery)) {
+  if (!plain_ && overtakes(delivery)) {
     delivery.waits = true;
     return;
   }
+  if (trace_) tell(delivery, false);
   books_.received(delivery.to, sent_bytes(delivery));
   books_.end_flight(delivery.from);
   books_.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
+  if (plain_) return hand_over(std::move(message));
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
   let_follow(&delivery, delivery.from, delivery.to);
   hand_over(std::move(message));
@@ -240,6 +278,7 @@ void PostOffice::hand_over(MessagePointer message) {
 
 /// It will not arrive.
 void PostOffice::lose(Delivery& delivery) {
+  if (trace_) tell(delivery, true);
   if (delivery.stage != Delivery::Stage::handled) {
     books_.lost(sent_bytes(delivery));
     books_.end_flight(delivery.from);
@@ -255,8 +294,36 @@ void PostOffice::lose(Delivery& delivery) {
   if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
 }
 
+void PostOffice::tell(const Delivery& delivery, bool lost) {
+  const auto known = left_.find(&delivery);
+  if (known == left_.end()) return;  // lost before it left
+  MessageTrace message;
+  message.from = delivery.from;
+  message.to = delivery.to;
+  message.bytes = sent_bytes(delivery);
+  message.sent = known->second.sent;
+  message.arrived = world_.now();
+  message.left = delivery.stage == Delivery::Stage::travelling ? known->second.left : message.arrived;
+  message.lost = lost;
+  left_.erase(known);
+  if (const auto* weights = std::get_if<Weights>(&delivery.payload)) {
+    message.what = "weights";
+    message.version = (*weights)->version;
+  } else if (const auto* gradient = std::get_if<Gradient>(&delivery.payload)) {
+    message.what = "gradient";
+    message.version = (*gradient)->version();
+  } else {
+    message.what = std::holds_alternative<Token>(delivery.payload) ? "token" : "samples";
+  }
+  trace_->message(message);
+}
+
+void PostOffice::tell_server(Rank rank, const char* what, Time from, Time to) const {
+  if (trace_ && !world_.is_worker(rank) && to > from) trace_->served(rank, what, from, to);
+}
+
 void PostOffice::prefetch_worker(Rank rank) noexcept {
-  if (!world_.is_worker(rank)) return;
+  if (!many_workers_ || !world_.is_worker(rank)) return;
   if (const Node* node = workers_.find_node(rank)) node->prefetch();
   books_.times().prefetch(rank);
   __builtin_prefetch(mail_.find(index_of(rank)));
@@ -264,7 +331,7 @@ void PostOffice::prefetch_worker(Rank rank) noexcept {
 
 /// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
-  if (!world_.is_worker(rank)) return;
+  if (!many_workers_ || !world_.is_worker(rank)) return;
   const auto* mail = mail_.find(index_of(rank));
   if (!mail) return;
   if (const auto* receiver = mail->first_waiting()) static_cast<const MailOperation*>(receiver)->prefetch_waiter();
@@ -290,10 +357,12 @@ bool is_notice(const Message& message) { return std::holds_alternative<Membershi
 
 bool PostOffice::receive(MailOperation& operation) {
   const Rank rank = operation.node().self();
-  std::optional<MessagePointer> item = mail_of(rank).receive(operation);
+  Mailbox<MessagePointer>& mail = mail_of(rank);
+  std::optional<MessagePointer> item = mail.receive(operation);
   if (!item) return false;
   operation.message = std::move(*item);
-  if (!world_.is_worker(rank)) prefetch_messages(mail_of(rank));
+  if (many_workers_ && !world_.is_worker(rank)) prefetch_messages(mail);
+  if (plain_) return true;
   taken(operation);
   if (!takes_time(operation)) return true;
   handle(operation);
@@ -301,6 +370,7 @@ bool PostOffice::receive(MailOperation& operation) {
 }
 
 void PostOffice::received(MailOperation& operation) {
+  if (plain_) return operation.complete(world_.queue());
   taken(operation);
   handle(operation);
 }
@@ -323,6 +393,7 @@ void PostOffice::take_at_newest(const MailOperation& operation) const {
 }
 
 Peer PostOffice::last_heard(Rank node, Rank worker) const {
+  if (heard_.empty()) return {worker, Peer::any_life};
   const auto found = heard_.find(pair_of(node, worker));
   return {worker, found == heard_.end() ? Peer::any_life : found->second};
 }
@@ -338,9 +409,11 @@ void PostOffice::handle(MailOperation& operation) {
   operation.settle();
   const Payload& payload = operation.message->payload;
   const Time coding = coding_.span(rank, payload);
+  const Time free = processors_.free_from(rank);
   Time done = processors_.handled(rank, wire_bytes_.main_of(payload), coding);
   if (coding > Time()) coding_.note(rank, done);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
+  tell_server(rank, "handles a message", free, done);
   world_.queue().at(done, operation);
 }
 

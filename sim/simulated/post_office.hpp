@@ -87,6 +87,10 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
+  /// True: whatever is sent is one flow to a worker that is in, and handled in no time.
+  bool is_plain() const;
+  void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
+  void let_flow(Delivery& delivery, std::uint64_t bytes);
   /// Made when it is first asked for.
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
   /// Into its mailbox, which an idle worker opens now.
@@ -112,10 +116,14 @@ class PostOffice {
   bool may_be_overtaken(const Delivery& delivery) const;
   bool overtakes(const Delivery& delivery);
   void let_follow(const Delivery* gone, Rank from, Rank to);
+  /// With a trace: it has arrived or is lost.
+  void tell(const Delivery& delivery, bool lost);
+  void tell_server(Rank rank, const char* what, Time from, Time to) const;
   /// What of it has begun to leave.
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
   // Among many workers everything that belongs to one is out of the cache when its turn comes: it is fetched some events ahead.
+  static constexpr Rank many = 256;
   void prefetch_worker(Rank rank) noexcept;
   void prefetch_waiter(Rank rank) noexcept;
   void prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept;
@@ -123,10 +131,13 @@ class PostOffice {
   World& world_;
   Books& books_;
   Workers& workers_;
+  RecordSink* const trace_;  // told of every message; null: nobody wants to know
   WireBytes wire_bytes_;
   Processors processors_;
   Coding coding_;
   SignalBoard signals_;
+  const bool plain_;
+  const bool many_workers_;  // more than a cache holds
   StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
   InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know
   Carriage carriage_;                            // scratch
@@ -137,6 +148,10 @@ class PostOffice {
   };
   std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is under way and may be overtaken
   SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
+  struct Left {
+    Time sent, left;
+  };
+  std::unordered_map<const Message*, Left> left_;  // those under way; empty without a trace
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last

@@ -1,6 +1,7 @@
 // Processor time of messages: a rank handles one after the other, the sender before a message leaves, the receiver before it is looked at.
 // So it does with what it encodes and decodes, where those take time.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,8 +21,16 @@ class Processors {
     return handling(rank) > Time() || seconds_per_byte(rank) > 0 ||
            ((codes_ || (server_may_be_held_ && !world_.is_worker(rank))) && free_[place_of(rank)] > world_.now());
   }
+  /// True: no message ever takes or waits for anybody's processor.
+  bool free() const {
+    const SimulatedCluster& cluster = world_.cluster;
+    return !codes_ && !server_may_be_held_ && cluster.per_message == Time() && cluster.handling_seconds_per_byte == 0 &&
+           (cluster.free_servers || cluster.server_per_message == Time());
+  }
   /// The moment at which the rank's processor has handled a message of this many bytes too, and encoded or decoded it for so long.
   Time handled(Rank rank, std::uint64_t bytes, Time coding = Time());
+  /// From when it can handle one more message.
+  Time free_from(Rank rank) const { return std::max(free_[place_of(rank)], world_.now()); }
   /// Until when it is busy; an update or a collective's coding sets it. Of workers only where messages or coding take time.
   Time& free_of(Rank rank) { return free_[place_of(rank)]; }
   /// Servers and aggregators neither take nor send before `until`: the serial part of an epoch.

@@ -68,6 +68,7 @@ void ReductionSkewed::begin_next(Rank worker) {
   if (slot.running || slot.piece >= slot.pieces || run_ends_) return;
   if (slot.begun == opened_) open(slot);
   slot.running = true;
+  piece(slot.begun).traced.waited_for = worker;
   run_.begin(slot.begun++, static_cast<CollectiveRank>(worker));
 }
 
@@ -80,6 +81,14 @@ void ReductionSkewed::open(const Slot& slot) {
   piece.spared_per_byte = spared_per_byte(*slot.operation, *slot.payload, slot.piece, count());
   piece.coded_share = coded_share(*slot.operation, *slot.payload, slot.piece);
   piece.unfinished = schedule.ranks();
+  piece.traced = {"all-reduce",
+                  slot.piece,
+                  pieces_of(*slot.operation, *slot.payload),
+                  count(),
+                  bytes_of_piece(*slot.operation, *slot.payload, slot.piece),
+                  world_.now(),
+                  Time(),
+                  std::nullopt};
   const std::uint64_t number = run_.open(schedule, ranks_);
   ++opened_;
   for (std::size_t server = count(); server < schedule.ranks(); ++server) run_.begin(number, static_cast<CollectiveRank>(server));
@@ -105,7 +114,10 @@ void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
   Piece& now_done = piece(collective);
   const bool last = now_done.last;
   const double coded = now_done.coded_share;
-  --now_done.unfinished;
+  if (--now_done.unfinished == 0 && books_.trace()) {
+    now_done.traced.end = world_.now();
+    books_.trace()->collective(now_done.traced);
+  }
   while (!pieces_.empty() && pieces_.front().unfinished == 0) pieces_.pop_front();
   if (rank >= count()) return;
   Slot& slot = slots_[rank];

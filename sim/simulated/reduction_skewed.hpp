@@ -40,7 +40,8 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   struct Piece {
     bool last = false, statistics = false;
     double spared_per_byte = 0, coded_share = 0;
-    std::size_t unfinished = 0;  // ranks, servers too
+    std::size_t unfinished = 0;   // ranks, servers too
+    CollectiveTrace traced = {};  // waited_for: who came last
   };
 
   Slot& slot_for(Operation& operation);

@@ -37,7 +37,9 @@ bool ReductionTogether::join(Operation& operation, Payload& payload, std::size_t
   }
   if (slot == &joining_[rank] && slot->pieces <= next_piece_ && pieces > next_piece_) ++ready_;
   *slot = {&operation, &payload, pieces};
+  latest_ = operation.node().self();
   try_begin();
+  latest_.reset();
   return false;
 }
 
@@ -141,6 +143,15 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   const std::uint64_t bytes = bytes_of_piece(*first.operation, *first.payload, piece);
   const bool last = piece + 1 == pieces_of(*first.operation, *first.payload);
   const bool statistics = last && wire_bytes_.statistics_of(*first.payload) > 0;
+  if (books_.trace())
+    traced_ = {gathers(*first.operation) ? "all-gather" : "all-reduce",
+               piece,
+               pieces_of(*first.operation, *first.payload),
+               members_.size(),
+               bytes,
+               world_.now(),
+               Time(),
+               latest_};
   const double spared = spared_per_byte(*first.operation, *first.payload, piece, members_.size());
   coded_share_ = coded_share(*first.operation, *first.payload, piece);
   std::vector<std::uint64_t> blocks = blocks_of(piece);
@@ -239,6 +250,10 @@ void ReductionTogether::finish(std::size_t member) {
 }
 
 void ReductionTogether::piece_done() {
+  if (books_.trace() && plan_) {
+    traced_.end = world_.now();
+    books_.trace()->collective(traced_);
+  }
   if (plan_) {
     std::uint64_t workers_received = 0;
     for (const std::uint64_t received : plan_->received) workers_received += received;

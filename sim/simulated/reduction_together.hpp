@@ -1,6 +1,7 @@
 // One all-reduce after the other, each from the moment at which the last member has come.
 #pragma once
 #include <deque>
+#include <optional>
 
 #include "sim/collectives/fluid.hpp"
 #include "sim/collectives/message_run.hpp"
@@ -124,6 +125,8 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   Plan* plan_ = nullptr;
   std::unique_ptr<StepwiseRun> stepwise_;
   FlowId flow_ = 0;
+  std::optional<Rank> latest_;        // whose joining this moment is about
+  CollectiveTrace traced_;            // the piece under way, with a trace
   Result result_, result_of_others_;  // contributions are recorded by the first member alone
 };
 

@@ -16,10 +16,12 @@ bool Updates::start(StepOperation& operation) {
   const Time begin = server ? std::max(now, processors_.free_of(rank)) : now;
   const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.state_bytes)));
   if (end == now) return true;
-  if (server)
+  if (server) {
     processors_.free_of(rank) = end;
-  else
+    if (books_.trace()) books_.trace()->served(rank, "updates weights", begin, end);
+  } else {
     books_.times().begin_compute(rank, now);
+  }
   world_.queue().at(end, operation);
   return false;
 }

@@ -40,6 +40,7 @@ struct Compression {
   std::vector<double> tracking_scalars;
   std::uint64_t tracking_bytes = 0;
   bool of_weights = false;       // workers send weights, or differences of weights
+  bool gossips = false;          // workers send each other what estimates of their weights lack
   bool answers = false;          // weights that a server sends are compressed, too
   bool all_begin = false;        // every node acts from the beginning, and then holds the initial weights
   bool common_versions = false;  // all workers publish each version, and hold it

@@ -8,48 +8,51 @@
 
 namespace straggler {
 
-/// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
-/// start: put what interrupts there. The choice is recorded; a replay forces it.
-/// Branch: Pending<A>, or Pending<A>& of an operation that has begun (Node::begin): that one is not given up but stays in flight.
-template <class A, class B, class Branch = Pending<A>>
-class FirstOf final : OperationParent {
+/// The rule of first_of, of any two operations that a derived class owns: waits for whichever completes first and gives up the other at
+/// that instant. The second wins ties at the start. The choice is recorded; a replay forces it.
+class FirstOfTwo : OperationParent {
  public:
-  FirstOf(Branch&& a, Pending<B>&& b) : a_(std::forward<Branch>(a)), b_(std::move(b)) {}
-  FirstOf(const FirstOf&) = delete;
+  FirstOfTwo(const FirstOfTwo&) = delete;
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> waiter);
-  using Result = std::variant<decltype(std::declval<A&>().await_resume()), decltype(std::declval<B&>().await_resume())>;
-  Result await_resume();
+
+ protected:
+  FirstOfTwo() = default;
+  ~FirstOfTwo() = default;
+  /// Records who has won. Once, when it is over.
+  bool second_has_won();
 
  private:
-  static constexpr bool keeps_a = std::is_reference_v<Branch>;
-  void lose_a() {
-    if constexpr (keeps_a)
-      a_->set_waiter(nullptr, nullptr);
-    else
-      a_->give_up();
+  virtual Operation& first() = 0;
+  virtual Operation& second() = 0;
+  /// The first one had begun before: if it loses, it stays in flight.
+  virtual bool keeps_first() const = 0;
+  void lose_first();
+  static void begin_loser(Operation& operation);
+  void note_if_settled(Operation& operation);
+  void completed(Operation& operation) override;
+  Operation* winner_ = nullptr;
+};
+
+/// Waits for whichever of two operations completes first and gives up the other at that instant. The second wins ties at the
+/// start: put what interrupts there.
+/// Branch: Pending<A>, or Pending<A>& of an operation that has begun (Node::begin): that one is not given up but stays in flight.
+template <class A, class B, class Branch = Pending<A>>
+class FirstOf final : public FirstOfTwo {
+ public:
+  FirstOf(Branch&& a, Pending<B>&& b) : a_(std::forward<Branch>(a)), b_(std::move(b)) {}
+  using Result = std::variant<decltype(std::declval<A&>().await_resume()), decltype(std::declval<B&>().await_resume())>;
+  Result await_resume() {
+    if (second_has_won()) return Result(std::in_place_index<1>, b_->await_resume());
+    return Result(std::in_place_index<0>, a_->await_resume());
   }
-  /// The branch that a replay decides against, unless it waits for a message or a signal: beginning to wait takes no time, and would take
-  /// the message.
-  static void begin_loser(Operation& operation) {
-    if (operation.kind() == Operation::Kind::receive || operation.kind() == Operation::Kind::signal) return;
-    operation.complete_unheard();
-    operation.begin();
-  }
-  /// One that was in flight may have been settled before anybody waited.
-  void note_if_settled(Operation& operation) {
-    if (!winner_ && operation.state() == Operation::State::woken) completed(operation);
-  }
-  void completed(Operation& operation) override {
-    winner_ = &operation;
-    if (winner_ == &*a_)
-      b_->give_up();
-    else
-      lose_a();
-  }
+
+ private:
+  Operation& first() override { return *a_; }
+  Operation& second() override { return *b_; }
+  bool keeps_first() const override { return std::is_reference_v<Branch>; }
   Branch a_;
   Pending<B> b_;
-  Operation* winner_ = nullptr;
 };
 
 template <class A, class B>
@@ -61,47 +64,6 @@ FirstOf<A, B> first_of(Pending<A> a, Pending<B> b) {
 template <class A, class B>
 FirstOf<A, B, Pending<A>&> first_of_in_flight(Pending<A>& in_flight, Pending<B> b) {
   return FirstOf<A, B, Pending<A>&>(in_flight, std::move(b));
-}
-
-template <class A, class B, class Branch>
-bool FirstOf<A, B, Branch>::await_suspend(std::coroutine_handle<> waiter) {
-  a_->set_waiter(waiter, this);
-  b_->set_waiter(waiter, this);
-  const std::int32_t forced = a_->node().backend().forced_choice(a_->node().self());
-  if (forced > 1)
-    throw ReplayMismatch(a_->node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
-  // A replay decides, and time passes as in the run: the loser takes what it took there until the winner completes.
-  if (forced == 0) {
-    begin_loser(*b_);
-  } else {
-    if (b_->begin()) {
-      winner_ = &*b_;
-      if constexpr (keeps_a) lose_a();
-      return false;
-    }
-    note_if_settled(*b_);
-    if (winner_) return true;  // settled already, resumes later
-  }
-  if (forced == 1) {
-    if constexpr (keeps_a)
-      lose_a();
-    else
-      begin_loser(*a_);
-  } else if (a_->begin()) {
-    winner_ = &*a_;
-    b_->give_up();
-    return false;
-  } else {
-    note_if_settled(*a_);
-  }
-  return true;
-}
-
-template <class A, class B, class Branch>
-typename FirstOf<A, B, Branch>::Result FirstOf<A, B, Branch>::await_resume() {
-  a_->node().backend().chosen(a_->node().self(), winner_ == &*b_ ? 1 : 0);
-  if (winner_ == &*a_) return Result(std::in_place_index<0>, a_->await_resume());
-  return Result(std::in_place_index<1>, b_->await_resume());
 }
 
 }  // namespace straggler

@@ -262,8 +262,14 @@ class Node final : public Participant {
   /// A group of all workers is no other than all workers.
   RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
+  /// Neither compression nor the precision of the run changes what is sent.
+  bool sends_as_it_is() const { return !plan().compression && !plan().rounding; }
   template <class T>
   Payload arriving(const T& payload, Peer to) {
+    if constexpr (std::is_same_v<T, Gradient>)
+      if (sends_as_it_is()) return Payload(payload);
+    if constexpr (std::is_same_v<T, Weights>)
+      if (!is_worker() && sends_as_it_is()) return Payload(payload);
     if constexpr (std::is_same_v<T, Weights>)
       return Payload(outgoing(as_contribution(payload), to));
     else

@@ -55,16 +55,27 @@ class Operation : public Event {
     return !begin();
   }
   /// True: done, at once or since it began earlier (Node::begin).
-  bool begin();
+  inline bool begin();
   /// Whether or not it has begun: afterwards nothing refers to it. Derived destructors call it.
-  void give_up() noexcept;
+  inline void give_up() noexcept;
   /// For back ends: it is done; the waiter resumes through the queue at this instant.
   void complete();
+  /// The same by a back end that has the queue at hand.
+  void complete(EventQueue& queue) {
+    settle();
+    queue.at_once(*this);
+  }
   /// For back ends, called from this operation's own event: the waiter resumes at once.
-  void complete_from_event();
+  void complete_from_event() {
+    settle();
+    resume();
+  }
   /// For back ends: nothing can change the outcome any more (first_of gives up the other branch), but the waiter resumes later,
   /// when this operation's event comes, which the back end schedules.
-  void settle();
+  void settle() {
+    if (parent_) parent_->completed(*this);
+    state_ = State::woken;
+  }
   void set_waiter(std::coroutine_handle<> waiter, OperationParent* parent) {
     waiter_ = waiter;
     parent_ = parent;
@@ -85,14 +96,19 @@ class Operation : public Event {
 
  private:
   void happen() final;
-  /// Called before it starts: a forced choice is looked up here.
+  void resume() {
+    state_ = State::done;
+    if (waiter_) waiter_.resume();  // this operation may be gone after it; without a waiter it was in flight
+  }
+  /// Called before it starts, of kinds that have something to prepare: a forced choice is looked up here.
   virtual void prepare() {}
 
   Kind kind_;  // first: these lie in what Event leaves free at its end
-  State state_ : 7 = State::idle;
+  State state_ : 4 = State::idle;
   bool unheard_ : 1 = false;
 
  protected:
+  bool prepares_ : 1 = false;  // prepare() is to be called
   std::uint16_t count_ = 0;  // for kinds that have something to count
 
  private:

@@ -17,9 +17,6 @@ Gradient ComputeOperation::gradient() const {
   return result;
 }
 
-StepOperation::StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient)
-    : Operation(node, Kind::step), optimizer_(optimizer), weights_(weights), gradient_(gradient) {}
-
 Weights StepOperation::await_resume() {
   Participant& here = node();
   const double epochs = here.epochs_at(weights_);
@@ -28,9 +25,13 @@ Weights StepOperation::await_resume() {
       optimizer_.rule().step(here.lineage(), weights.value, gradient_->value(), epochs, gradient_->averaged, optimizer_.state());
   weights.local_samples += gradient_->samples();
   Contributions& all = weights.more.edit().made;
+  if (!here.is_worker() || (all.empty() && !gradient_->more.there())) {
+    gradient_->add_made(all);
+    return std::move(weights_);
+  }
   for (const Contribution& made : gradient_->made()) {
     // A worker's local steps are one contribution; what a server applies are one each.
-    if (here.is_worker() && made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
+    if (made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
       all.back().steps += made.steps;
       all.back().samples += made.samples;
       all.back().spent += made.spent;
@@ -76,16 +77,9 @@ void CellOperation::prepare() {
 }
 
 void ReceiveOperationBase::prepare() {
-  if (!anyone_) return;
   const std::int32_t forced = node().backend().forced_choice(node().self());
   if (forced >= 0) from_ = forced;
 }
-
-void ReceiveOperationBase::note_choice() const {
-  if (anyone_) node().backend().chosen(node().self(), message->from);
-}
-
-Peer ReceiveOperationBase::sender() const { return node().backend().last_heard(node().self(), message->from); }
 
 std::string ReceiveOperationBase::describe() const {
   static constexpr std::array<const char*, std::variant_size_v<Payload>> what = {"weights", "a gradient", "a change of members", "samples",
@@ -97,17 +91,18 @@ std::string ReceiveOperationBase::describe() const {
 
 std::string SignalOperation::describe() const { return node().name() + " waits for signal " + std::to_string(number_); }
 
-PublishOperation::PublishOperation(Participant& node, const Weights& given) : Operation(node, Kind::publish), weights_(given) {
+PublishOperation::PublishOperation(Participant& node, const Weights& given) : Operation(node, Kind::publish), before_(given) {
+  const WeightsState& before = *before_.operator->();
   WeightsState& weights = weights_.edit();
-  ++weights.version;
+  weights.participants = before.participants;
+  weights.value = before.value;
+  weights.version = before.version + 1;
   // Of weights of its own a worker reckons that the others have got as far as it has itself.
   const bool shared = node.plan().versions == Versions::shared;
-  weights.progress += weights.local_samples * (shared ? 1 : static_cast<std::uint64_t>(weights.participants));
-  weights.local_samples = 0;
-  if (!weights.more.there()) return;
-  made_ = std::move(weights.more.edit().made);
+  weights.progress = before.progress + before.local_samples * (shared ? 1 : static_cast<std::uint64_t>(before.participants));
+  if (before.attached().empty()) return;
+  weights.more = before.more;
   weights.more.edit().made.clear();
-  if (weights.attached().empty()) weights.more.reset();
 }
 
 Weights PublishOperation::await_resume() {

@@ -55,7 +55,9 @@ enum class CodingStage : std::uint8_t { none, encoding, decoding };
 class AveragedGradientOperation final : public ComputeOperation {
  public:
   AveragedGradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
-      : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {}
+      : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {
+    prepares_ = true;
+  }
   ~AveragedGradientOperation() { give_up(); }
   Gradient await_resume() {
     node().reduction_taken();
@@ -82,7 +84,8 @@ class AveragedGradientOperation final : public ComputeOperation {
 class StepOperation final : public Operation {
  public:
   /// `optimizer` outlives this.
-  StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient);
+  StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient)
+      : Operation(node, Kind::step), optimizer_(optimizer), weights_(weights), gradient_(gradient) {}
   ~StepOperation() { give_up(); }
   Weights await_resume();
   /// The part of the vectors that changes.
@@ -129,13 +132,17 @@ class ReceiveOperationBase : public MailOperation {
         from_(from),
         anyone_(from == anyone),
         or_notice_(or_notice),
-        payload_kind_(static_cast<std::uint8_t>(payload_kind)) {}
+        payload_kind_(static_cast<std::uint8_t>(payload_kind)) {
+    prepares_ = anyone_;
+  }
   std::string describe() const final;
 
  protected:
   ~ReceiveOperationBase() = default;
-  void note_choice() const;
-  Peer sender() const;
+  void note_choice() const {
+    if (anyone_) node().backend().chosen(node().self(), message->from);
+  }
+  Peer sender() const { return node().backend().last_heard(node().self(), message->from); }
   template <class T>
   T taken() {
     T what = std::get<T>(std::move(message->payload));
@@ -250,7 +257,7 @@ class HostOperation final : public Operation {
 /// An access to the weights that workers share in their host's memory (SchemeEntry::cell_chunks). Not in a first_of.
 class CellOperation : public Operation {
  public:
-  CellOperation(Participant& owner, Kind what) : Operation(owner, what) {}
+  CellOperation(Participant& owner, Kind what) : Operation(owner, what) { prepares_ = true; }
   Weights await_resume() { return std::move(weights); }
   Weights weights;  // back end's own; out: what was read, or the weights of which this addition makes the next version
 
@@ -285,7 +292,9 @@ class CellStepOperation final : public CellOperation {
 class CollectiveOperation : public Operation {
  public:
   CollectiveOperation(Participant& owner, Kind what, Payload mine, RankGroup among)
-      : Operation(owner, what), payload(std::move(mine)), group_(std::move(among)) {}
+      : Operation(owner, what), payload(std::move(mine)), group_(std::move(among)) {
+    prepares_ = true;
+  }
   const RankGroup& group() const { return group_; }
   Payload payload;                          // in: mine; out: the mean, or still mine
   CodingStage coding = CodingStage::none;  // back end's own
@@ -355,11 +364,10 @@ class PublishOperation final : public Operation {
   /// Stamped: version and progress are those of the new version.
   const Weights& weights() const { return weights_; }
   /// What went into it.
-  const Contributions& made() const { return made_; }
+  const Contributions& made() const { return before_->made(); }
 
  private:
-  Weights weights_;
-  Contributions made_;
+  Weights before_, weights_;
 };
 
 /// Which operations may begin before they are awaited. Of receives only those from a given rank: whom a receive-from-anyone takes is a

@@ -24,32 +24,10 @@ Weights Participant::initial_weights() {
   return context_.initial;
 }
 
-OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
-
-bool Operation::begin() {
-  if (state_ != State::idle) return state_ == State::done;
-  prepare();
-  state_ = State::pending;
-  if (!node_->backend().start(*this)) return false;
-  state_ = State::done;
-  return true;
-}
-
-void Operation::give_up() noexcept {
-  if (state_ == State::pending || state_ == State::woken) node_->backend().cancel(*this);
-  Event::cancel();
-  state_ = State::idle;
-}
-
 void Operation::complete_unheard() {
   unheard_ = true;
   waiter_ = std::noop_coroutine();
   parent_ = nullptr;
-}
-
-void Operation::settle() {
-  if (parent_) parent_->completed(*this);
-  state_ = State::woken;
 }
 
 void Operation::complete() {
@@ -57,15 +35,9 @@ void Operation::complete() {
   node_->backend().wake(*this);
 }
 
-void Operation::complete_from_event() {
-  settle();
-  happen();
-}
-
 void Operation::happen() {
   if (state_ != State::woken) return node_->backend().due(*this);
-  state_ = State::done;
-  if (waiter_) waiter_.resume();  // this operation may be gone after it; without a waiter it was in flight
+  resume();
 }
 
 }  // namespace straggler

@@ -186,4 +186,21 @@ class Participant {
   std::unique_ptr<ExchangedWeights> exchanged_;  // null: nothing yet
 };
 
+inline OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }
+
+inline bool Operation::begin() {
+  if (state_ != State::idle) return state_ == State::done;
+  if (prepares_) prepare();
+  state_ = State::pending;
+  if (!node_->backend().start(*this)) return false;
+  state_ = State::done;
+  return true;
+}
+
+inline void Operation::give_up() noexcept {
+  if (state_ == State::pending || state_ == State::woken) node_->backend().cancel(*this);
+  Event::cancel();
+  state_ = State::idle;
+}
+
 }  // namespace straggler

@@ -62,8 +62,9 @@ class Shared {
     std::swap(state_, o.state_);
     return *this;
   }
-  ~Shared() {
-    if (state_ && --state_->sharers == 0) delete state_;
+  // Called a dozen times a message, nearly always for nothing: never a call.
+  [[gnu::always_inline]] ~Shared() {
+    if (state_ && --state_->sharers == 0) destroy(state_);
   }
   const State* operator->() const { return state_ ? state_ : &initial(); }
   /// To change it: nobody else sees the change.
@@ -82,7 +83,8 @@ class Shared {
   }
 
  private:
-  static const State& initial() {
+  [[gnu::noinline]] static void destroy(State* state) { delete state; }
+  [[gnu::noinline]] static const State& initial() {
     static const State state;
     return state;
   }
@@ -101,10 +103,7 @@ class Rarely {
     return *this;
   }
   bool there() const { return value_ != nullptr; }
-  const T& get() const {
-    static const T none;
-    return value_ ? *value_ : none;
-  }
+  const T& get() const { return value_ ? *value_ : none(); }
   T& edit() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;
@@ -112,6 +111,10 @@ class Rarely {
   void reset() { value_.reset(); }
 
  private:
+  [[gnu::noinline]] static const T& none() {
+    static const T value;
+    return value;
+  }
   std::unique_ptr<T> value_;
 };
 
@@ -161,7 +164,7 @@ struct WeightsState : pool::Pooled {
   std::uint64_t version = 0;        // the published version that these derive from
   std::uint64_t progress = 0;       // samples counted in that version; schedules read it
   std::uint64_t local_samples = 0;  // samples of steps taken since that version, not yet published
-  struct More {
+  struct More : pool::Pooled {
     Contributions made;  // applied since that version, not yet published
     AttachedVectors attached;
     Fragment fragment;
@@ -202,7 +205,7 @@ class GradientState : public pool::Pooled {
  public:
   std::uint64_t first_position = 0;
   Time spent;
-  class More {
+  class More : public pool::Pooled {
    public:
     std::uint64_t samples = 0;  // that were looked at, by all
     Contributions made;

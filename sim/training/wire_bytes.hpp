@@ -15,6 +15,8 @@ struct WireBytes {
   std::uint64_t statistics = 0;  // of running statistics; 0: they stay
 
   std::uint64_t main_of(const Payload& payload) const {
+    if (const auto* gradient = std::get_if<Gradient>(&payload)) return main(*gradient);
+    if (const auto* weights = std::get_if<Weights>(&payload)) return main(*weights);
     return std::visit([this](const auto& what) { return main(what); }, payload);
   }
   std::uint64_t statistics_of(const Payload& payload) const {

@@ -17,7 +17,7 @@ const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{&init_command,      &run_command,      &sweep_command,     &race_command,  &compare_command,
                                                &explain_command,   &validate_command, &calibrate_command, &check_command, &quantize_command,
                                                &words_command,     &store_command,    &report_command,    &list_command,  &schema_command,
-                                               &allreduce_command, &timeline_command};
+                                               &allreduce_command, &timeline_command, &serve_command};
   return all;
 }
 

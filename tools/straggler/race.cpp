@@ -120,6 +120,7 @@ int execute_race(const std::vector<std::string>& given) {
   const Race race = race_of(arguments);
   const PoolOptions options = read_pool_options(arguments);
   const RaceReader reader(race);
+  check_runs(race, reader);
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (reader.name() + "-race");
   open_results(out, race_file, "race", arguments.flag("force"));
   if (arguments.flag("force")) {

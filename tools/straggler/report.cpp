@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "scenarios/report/compare_page.hpp"
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
+#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -48,12 +50,31 @@ Files files_of(const fs::path& folder, const fs::path& page_folder) {
       "{}: holds neither a run's summary.json nor a sweep's sweep.sqlite nor a race's race.sqlite; name a result folder", folder.string()));
 }
 
+/// Of several runs: one page that compares them.
+Files compared_files(const std::vector<std::string>& folders, const fs::path& page_folder) {
+  std::vector<RunResult> runs;
+  for (const std::string& folder : folders) {
+    if (const std::string held = results_of_another_command(folder); !held.empty())
+      throw ResultsError(fmt::format("{}: {}; of several folders only runs have one page", folder, held));
+    runs.push_back(read_run_result(folder));
+  }
+  return {{"compared.html", compare_page(compare(std::move(runs)), page_folder)}};
+}
+
 int execute_report(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
-                    "the page (default: report.html in the folder, with a sweep's maps)");
+                    "the page (default: report.html in the folder, with a sweep's maps; of several runs: compared.html)");
   Arguments arguments(report_command, own);
-  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  constexpr std::size_t most = 10'000;
+  if (!arguments.parse(given, 1, most)) return Exit::done;
+  if (arguments.positional().size() > 1) {
+    const fs::path out = arguments.has("out") ? arguments.file("out") : fs::path("compared.html");
+    const Files files = compared_files(arguments.positional(), out.parent_path());
+    write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
+    fmt::print("{}\n", out.string());
+    return Exit::done;
+  }
   const fs::path folder = arguments.positional().front();
   if (!arguments.has("out")) {
     const Files files = files_of(folder, folder);
@@ -71,7 +92,11 @@ int execute_report(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command report_command{"report", "RESULT_DIR", "one page about a run, a sweep, a search or a race, made from its result folder",
-                             "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n", execute_report};
+const Command report_command{
+    "report", "RESULT_DIR...",
+    "one page about a run, a sweep, a search or a race, made from its result folder; or about several runs, compared",
+    "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n"
+    "  straggler report results/ssgd results/asgd -o compared.html\n",
+    execute_report};
 
 }  // namespace straggler::cli

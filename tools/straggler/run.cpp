@@ -7,11 +7,11 @@
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
-#include "scenarios/report/run_page.hpp"
+#include "scenarios/report/live_progress.hpp"
+#include "scenarios/report/run_files.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
-#include "scenarios/schema/writer.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
@@ -205,11 +205,14 @@ class Run {
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
-    const RunRecord record = experiment.run(recorder.wanted() ? &recorder : nullptr, &progress);
+    const RunRecord record = [&] {
+      LiveProgress live(progress, folder.temporary(LiveFile::name));
+      return experiment.run(recorder.wanted() ? &recorder : nullptr, &live);
+    }();
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();
-    recorder.finish(folder, scenario_.name);
-    write(folder, experiment, record, wall_seconds);
+    recorder.finish(folder, scenario_.name, &record);
+    write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
     folder.commit();
     results_are_in(folder.out());
     if (options_.checkpoint) finish_checkpoint(record.outcome);
@@ -235,17 +238,6 @@ class Run {
     });
     options_.store = store_.get();
     options_.data = &data_;
-  }
-
-  void write(const ResultFolder& folder, const Experiment& experiment, const RunRecord& record, double wall_seconds) const {
-    write_record(folder, record, kept_);
-    write_file(folder, "scenario.yaml", write_scenario(scenario_));
-    if (!options_.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
-    const unsigned threads = options_.threads ? options_.threads : this_machine().cores;
-    RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
-    info.recomputed = experiment.recomputed();
-    write_file(folder, "run.json", run_json(info));
-    write_file(folder, "report.html", run_page(folder.temporary(""), &scenario_));
   }
 
   /// Nothing is left to go on from, unless the run was broken off.

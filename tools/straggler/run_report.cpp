@@ -147,6 +147,9 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),
                                       readable_bytes(static_cast<double>(record.bytes_up) / workers),
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
+  if (record.compression_ratio)
+    lines.add("compression", fmt::format("{}: {} of the bytes that whole messages have", scenario.training.compression.name,
+                                         readable_share(1 / *record.compression_ratio)));
   lines.add("final", final_text(record));
   if (const std::string text = loss_scale_text(record); !text.empty()) lines.add("loss scale", text);
   lines.add("results", folder.string());

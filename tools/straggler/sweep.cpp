@@ -7,12 +7,11 @@
 #include <map>
 #include <regex>
 
-#include "models/kernels/kernels.hpp"
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
-#include "scenarios/results/run_info.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "scenarios/search/run_description.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -198,7 +197,7 @@ class SweepCommand {
       line.show(now);
       return interrupt_requested();
     });
-    take_over(state, {out_, "sweep", description_of(search), [&] { return goes_on(search, pool); }}, common_);
+    take_over(state, {out_, "sweep", describe_run(search, options_, pool_.worker.kernels), [&] { return goes_on(search, pool); }}, common_);
     share_with_ranks(pool, arguments_, pool_);
     SweepOutcome outcome;
     if (search.searches()) {
@@ -283,19 +282,6 @@ class SweepCommand {
       throw UsageError(
           "--shard: how often to repeat is decided over all repeats of a setting, which one shard does not see; use fixed repeats");
     if (sweep.until && sweep.repeats < 2) sweep.repeats = 2;
-  }
-
-  Description description_of(const SearchFile& search) const {
-    const Sweep& sweep = search.sweep;
-    Description description = describe(sweep, options_.more);
-    description.add(describe_search(search));
-    for (const std::string& column : sweep.columns()) description.add(Described::column, column);
-    const bool timing_only = options_.timing_only || sweep.timing_only;
-    description.add(Described::program, version_line());
-    description.add(Described::math,
-                    timing_only ? "none, timing only"
-                                : fmt::format("of {}, kernels {}", math_stamp().text(), select_kernels(pool_.worker.kernels).name));
-    return description;
   }
 
   void finish(const Description& description, const std::vector<std::string>& columns, const SweepOutcome& outcome) const {

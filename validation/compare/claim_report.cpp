@@ -1,64 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "scenarios/report/page.hpp"
-#include "scenarios/report/picture.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
+#include "validation/compare/claim_figures.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace straggler {
 
 namespace {
-
-/// ", ms"; for ratios, ", ratio"; else "".
-std::string unit_of(const Claim& claim) {
-  if (claim.compare.relative_to) return ", ratio";
-  return claim.compare.unit.empty() ? "" : ", " + claim.compare.unit;
-}
-
-/// Measured to the right, predicted upwards, both by logarithms where nothing is below 0; on the diagonal they agree.
-class ScatterPicture {
- public:
-  explicit ScatterPicture(const ClaimResult& result) {
-    low_ = std::numeric_limits<double>::infinity(), high_ = -low_;
-    for (const RowResult& row : result.rows)
-      for (const double value : {row.measured, row.predicted}) {
-        low_ = std::min(low_, value);
-        high_ = std::max(high_, value);
-      }
-    logs_ = low_ > 0;
-    margin_ = std::max(0.05 * (scaled(high_) - scaled(low_)), 1e-3 * std::max(std::abs(scaled(high_)), 1e-3));
-    const std::string unit = unit_of(result.claim), scale = logs_ ? "logarithmic" : "linear";
-    drawing_.line(edge, edge, edge, size - edge, "axis");
-    drawing_.line(edge, size - edge, size - edge, size - edge, "axis");
-    drawing_.line(edge, size - edge, size - edge, edge, "ideal");
-    for (const RowResult& row : result.rows)
-      drawing_.mark(place(row.measured), size - place(row.predicted), 0, row.row.use != RowUse::held_out,
-                    row.row.label + ": " + error_text(row.error));
-    drawing_.text(size / 2, size - 12, fmt::format("measured{}, {} to {}, {}", unit, readable_number(low_), readable_number(high_), scale),
-                  SvgPicture::Anchor::middle, "dim");
-    drawing_.upwards(16, size / 2, fmt::format("predicted{}, {}", unit, scale));
-  }
-
-  std::string svg() const { return drawing_.inside(); }
-
- private:
-  static constexpr double size = 360, edge = 36;
-
-  double scaled(double value) const { return logs_ ? std::log10(value) : value; }
-  double place(double value) const {
-    const double from = scaled(low_) - margin_, to = scaled(high_) + margin_;
-    return edge + (scaled(value) - from) / (to - from) * (size - 2 * edge);
-  }
-
-  SvgPicture drawing_{size, size, "Predicted against measured: on the dashed line they agree."};
-  bool logs_ = true;
-  double low_ = 0, high_ = 0, margin_ = 0;
-};
 
 std::string rows_html(const ClaimResult& result) {
   const std::string unit = unit_of(result.claim);
@@ -103,16 +53,14 @@ std::string section(const ClaimResult& result) {
   out += html_paragraph(fmt::format("{}: {}{} of {}, measured in {}", claim.file.string(), claim.compare.metric,
                                     claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, claim.scenario.string(),
                                     claim.measured.string()));
-  return out + ScatterPicture(result).svg() + rows_html(result) + html_list(notes_on(result)) + "</section>\n";
+  return out + html_of(claim_figures(result)) + rows_html(result) + html_list(notes_on(result)) + "</section>\n";
 }
 
 }  // namespace
 
 std::string validation_html(const std::vector<ClaimResult>& results) {
   std::string body = "<h1>Predicted against measured</h1>\n" +
-                     html_paragraph(claims_summary(results) +
-                                    ". Filled points are held out: no value was fitted to them. Hollow ones are fitted. On the line, "
-                                    "prediction and measurement agree.");
+                     html_paragraph(claims_summary(results) + ". A claim is about rows that are held out: no value was fitted to them.");
   for (const ClaimResult& result : results) body += section(result);
   return html_page("Predicted against measured", body);
 }

@@ -1,0 +1,249 @@
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+
+#include "python/module/node_binding.hpp"
+#include "python/module/rules.hpp"
+
+namespace straggler::python {
+
+namespace {
+
+/// A list of weights, or of gradients, which is not empty.
+template <class T>
+std::vector<T> values_of(const NodeObject& node, const py::sequence& parts) {
+  std::vector<T> values;
+  for (const py::handle part : parts) values.push_back(value_in(node, part.cast<const Held<T>&>()));
+  if (values.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
+  return values;
+}
+
+bool are_gradients(const py::sequence& parts) {
+  if (parts.size() == 0) throw std::invalid_argument("the list is empty; at least one is needed");
+  const py::object first = parts[0];
+  return py::isinstance<GradientObject>(first);
+}
+
+void require_shares(const py::sequence& parts, const std::vector<double>& shares) {
+  if (shares.size() != parts.size())
+    throw std::invalid_argument("there are " + std::to_string(parts.size()) + " parts and " + std::to_string(shares.size()) + " shares");
+}
+
+/// A vector of its own, or the value of weights or a gradient.
+Handle vector_of(const NodeObject& node, py::handle what) {
+  if (what.is_none()) return Handle();
+  if (py::isinstance<VectorObject>(what)) return value_in(node, what.cast<const VectorObject&>());
+  if (py::isinstance<WeightsObject>(what)) return value_in(node, what.cast<const WeightsObject&>())->value;
+  return value_in(node, what.cast<const GradientObject&>())->value();
+}
+
+Handle some_vector(const NodeObject& node, py::handle what) {
+  if (what.is_none()) throw std::invalid_argument("None stands for a vector of zeros, which cannot be used here");
+  return vector_of(node, what);
+}
+
+std::vector<Term> terms_of(const NodeObject& node, const py::sequence& terms) {
+  std::vector<Term> all;
+  for (const py::handle each : terms) {
+    const auto pair = each.cast<py::tuple>();
+    if (pair.size() != 2) throw std::invalid_argument("a term is (vector, factor)");
+    all.push_back({vector_of(node, pair[0]), pair[1].cast<double>()});
+  }
+  return all;
+}
+
+void define_means(py::class_<NodeObject>& node) {
+  node.def(
+      "mean",
+      [](NodeObject& self, const py::sequence& parts) {
+        if (are_gradients(parts)) return to_python(self.scope(), self.node().mean(values_of<Gradient>(self, parts)));
+        return to_python(self.scope(), self.node().mean(values_of<Weights>(self, parts)));
+      },
+      py::arg("parts"), "Of weights or gradients, summed in the order given. Joins their contributions; the version is the first one's.");
+  node.def(
+      "weighted_mean",
+      [](NodeObject& self, const py::sequence& parts, const std::vector<double>& shares) {
+        require_shares(parts, shares);
+        return to_python(self.scope(), self.node().weighted_mean(values_of<Weights>(self, parts), shares));
+      },
+      py::arg("parts"), py::arg("shares"), "Of weights: the sum of shares[i] parts[i].");
+  node.def(
+      "weighted_sum",
+      [](NodeObject& self, const py::sequence& parts, const std::vector<double>& shares) {
+        require_shares(parts, shares);
+        return to_python(self.scope(), self.node().weighted_sum(values_of<Gradient>(self, parts), shares));
+      },
+      py::arg("parts"), py::arg("shares"), "Of gradients: the sum of shares[i] parts[i].");
+  node.def(
+      "add",
+      [](NodeObject& self, const GradientObject& sum, const GradientObject& next) {
+        return to_python(self.scope(), self.node().add(value_in(self, sum), value_in(self, next)));
+      },
+      py::arg("sum"), py::arg("next"), "Of two gradients.");
+  node.def(
+      "blend",
+      [](NodeObject& self, const WeightsObject& mine, const py::sequence& parts, const std::vector<double>& shares) {
+        require_shares(parts, shares);
+        return to_python(self.scope(), self.node().blend(value_in(self, mine), values_of<Weights>(self, parts), shares));
+      },
+      py::arg("mine"), py::arg("parts"), py::arg("shares"),
+      "The sum of shares[i] parts[i] as the value of `mine`: its version and contributions stay.");
+  node.def(
+      "blend",
+      [](NodeObject& self, const WeightsObject& mine, const WeightsObject& other, double share, const Fragment& fragment) {
+        return to_python(self.scope(), self.node().algebra().blend(value_in(self, mine), value_in(self, other), share, fragment));
+      },
+      py::arg("mine"), py::arg("other"), py::arg("share"), py::arg("fragment") = Fragment(),
+      "(1 - share) mine + share other in that fragment; the version is the other's, the contributions are mine.");
+}
+
+void define_gradients(py::class_<NodeObject>& node) {
+  node.def(
+      "no_gradient",
+      [](NodeObject& self, const WeightsObject& weights) {
+        return to_python(self.scope(), self.node().no_gradient(value_in(self, weights)));
+      },
+      py::arg("weights"), "The contribution of a worker that took no step: no value, zero steps.");
+  node.def(
+      "scaled",
+      [](NodeObject& self, const GradientObject& gradient, double factor) {
+        return to_python(self.scope(), self.node().algebra().scaled(value_in(self, gradient), factor));
+      },
+      py::arg("gradient"), py::arg("factor"));
+  node.def(
+      "corrected",
+      [](NodeObject& self, const GradientObject& gradient, const py::sequence& terms) {
+        return to_python(self.scope(), self.node().algebra().corrected(value_in(self, gradient), terms_of(self, terms)));
+      },
+      py::arg("gradient"), py::arg("terms"), "gradient + the sum of factor · vector, terms being (vector, factor).");
+  node.def(
+      "replaced",
+      [](NodeObject& self, const GradientObject& gradient, const py::object& value) {
+        return to_python(self.scope(), self.node().algebra().replaced(value_in(self, gradient), some_vector(self, value)));
+      },
+      py::arg("gradient"), py::arg("value"), "The gradient with another value: same weights, samples and contributions.");
+  node.def(
+      "counted_as",
+      [](NodeObject& self, const GradientObject& gradient, std::int32_t workers) {
+        return to_python(self.scope(), self.node().algebra().counted_as(value_in(self, gradient), workers));
+      },
+      py::arg("gradient"), py::arg("workers"), "The same, counted as the mean of so many by rules that scale the learning rate.");
+  node.def(
+      "difference",
+      [](NodeObject& self, const WeightsObject& from, const WeightsObject& to, const Fragment& fragment) {
+        return to_python(self.scope(), self.node().algebra().difference(value_in(self, from), value_in(self, to), fragment));
+      },
+      py::arg("start"), py::arg("end"), py::arg("fragment") = Fragment(),
+      "start - end: along it a step of rate 1 leads from start to end.");
+  node.def(
+      "staleness",
+      [](NodeObject& self, const WeightsObject& weights, const GradientObject& gradient) {
+        return Node::staleness(value_in(self, weights), value_in(self, gradient));
+      },
+      py::arg("weights"), py::arg("gradient"), "Updates from the weights that the gradient was taken at to these.");
+}
+
+void define_vectors(py::class_<NodeObject>& node) {
+  node.def(
+      "combination",
+      [](NodeObject& self, const py::sequence& terms) {
+        return to_python(self.scope(), self.node().algebra().combination(terms_of(self, terms)));
+      },
+      py::arg("terms"), "The sum of factor · vector, terms being (vector, factor); None if all of them are.");
+  node.def(
+      "product",
+      [](NodeObject& self, const py::sequence& vectors) {
+        std::vector<Handle> all;
+        for (const py::handle each : vectors) all.push_back(some_vector(self, each));
+        if (all.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
+        return to_python(self.scope(), self.node().algebra().product(all));
+      },
+      py::arg("vectors"), "Number by number.");
+  node.def(
+      "move",
+      [](NodeObject& self, const py::object& from, const py::object& to) {
+        return to_python(self.scope(), self.node().algebra().move(some_vector(self, from), some_vector(self, to)));
+      },
+      py::arg("start"), py::arg("end"), "end - start: how weights have moved.");
+  node.def(
+      "moved",
+      [](NodeObject& self, const py::object& from, const py::object& move) {
+        return to_python(self.scope(), self.node().algebra().moved(some_vector(self, from), some_vector(self, move)));
+      },
+      py::arg("start"), py::arg("move"), "The same move from there.");
+  node.def(
+      "apply",
+      [](NodeObject& self, const NumpyRule& rule, const py::sequence& vectors, const std::vector<double>& scalars) {
+        std::vector<Handle> all;
+        for (const py::handle each : vectors) all.push_back(some_vector(self, each));
+        if (all.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
+        return to_python(self.scope(), self.node().lineage().elementwise(*rule.rule, all, rule.scalars(0, scalars)));
+      },
+      py::arg("rule"), py::arg("vectors"), py::arg("scalars") = std::vector<double>(),
+      "What a straggler.rule makes of them. Running statistics are those of the first one.");
+}
+
+void define_weights(py::class_<NodeObject>& node) {
+  node.def(
+      "without_contributions",
+      [](NodeObject& self, const WeightsObject& weights) {
+        return to_python(self.scope(), self.node().algebra().without_contributions(value_in(self, weights)));
+      },
+      py::arg("weights"), "Contributions leave, weights stay: for who sends weights and goes on from them.");
+  node.def(
+      "with_statistics",
+      [](NodeObject& self, const WeightsObject& stepped, const GradientObject& from) {
+        return to_python(self.scope(), self.node().algebra().with_statistics(value_in(self, stepped), value_in(self, from)));
+      },
+      py::arg("stepped"), py::arg("gradient"));
+  node.def(
+      "with_participants",
+      [](NodeObject& self, const WeightsObject& weights, std::int32_t workers) {
+        if (workers < 1) throw std::invalid_argument("at least one worker takes part");
+        Weights with = value_in(self, weights);
+        with.edit().participants = workers;
+        return to_python(self.scope(), std::move(with));
+      },
+      py::arg("weights"), py::arg("workers"), "The weights, where so many workers take steps like this one's: schedules reckon with it.");
+  node.def(
+      "attach",
+      [](NodeObject& self, const WeightsObject& weights, const std::string& name, const py::object& vector) {
+        return to_python(self.scope(), self.node().algebra().attach(value_in(self, weights), name, some_vector(self, vector)));
+      },
+      py::arg("weights"), py::arg("name"), py::arg("vector"), "A vector that travels with the weights.");
+  node.def(
+      "attached",
+      [](NodeObject& self, const WeightsObject& weights, const std::string& name) {
+        return to_python(self.scope(), find_attached(value_in(self, weights)->attached(), name));
+      },
+      py::arg("weights"), py::arg("name"), "The vector of that name, or None.");
+  node.def(
+      "without_attached",
+      [](NodeObject& self, const WeightsObject& weights) {
+        return to_python(self.scope(), self.node().algebra().without_attached(value_in(self, weights)));
+      },
+      py::arg("weights"));
+  node.def(
+      "estimate",
+      [](NodeObject& self, const WeightsObject& weights) {
+        if (!self.node().plan().compression)
+          throw std::invalid_argument("nothing is compressed in this run, so that nobody holds estimates");
+        return to_python(self.scope(), self.node().estimate(value_in(self, weights)));
+      },
+      py::arg("weights"), "Where the run compresses: what neighbours know of this worker's weights once it is sent.");
+  node.def_property(
+      "kept", [](NodeObject& self) { return to_python(self.scope(), Handle(self.node().kept())); },
+      [](NodeObject& self, const py::object& vector) { self.node().kept() = vector_of(self, vector); },
+      "A vector that a client keeps from one invitation to the next; None at first, and after a crash.");
+}
+
+}  // namespace
+
+void define_algebra(py::class_<NodeObject>& node) {
+  define_means(node);
+  define_gradients(node);
+  define_vectors(node);
+  define_weights(node);
+}
+
+}  // namespace straggler::python

@@ -1,0 +1,36 @@
+// What a generator waits for.
+#pragma once
+#include <coroutine>
+#include <memory>
+
+#include "python/module/gil.hpp"
+#include "sim/engine/process.hpp"
+#include "sim/training/operation.hpp"
+
+namespace straggler::python {
+
+class Scope;
+
+/// What a subroutine of several operations has come to.
+class SubroutineValue {
+ public:
+  virtual ~SubroutineValue() = default;
+  virtual py::object to_python(Scope& scope) = 0;
+};
+using Subroutine = Task<std::unique_ptr<SubroutineValue>>;
+
+/// One thing to wait for: an operation, the first of two, or a subroutine.
+class Awaited {
+ public:
+  virtual ~Awaited() = default;
+  virtual bool await_ready() { return false; }
+  virtual bool await_suspend(std::coroutine_handle<> waiter) = 0;
+  /// Once, when it is over; with the lock held.
+  virtual py::object result(Scope& scope) = 0;
+  /// Null: it is none, or cannot be part of something else.
+  virtual Operation* operation() { return nullptr; }
+  virtual Subroutine* subroutine() { return nullptr; }
+  virtual void subroutine_over(std::unique_ptr<SubroutineValue>) {}
+};
+
+}  // namespace straggler::python

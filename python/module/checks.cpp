@@ -1,0 +1,124 @@
+// What a scenario is, and what may be named in one.
+#include <pybind11/stl.h>
+
+#include "models/data/dataset.hpp"
+#include "python/module/runs.hpp"
+#include "scenarios/reasons/explain.hpp"
+#include "scenarios/report/check_text.hpp"
+#include "scenarios/schema/vocabulary.hpp"
+#include "sim/training/late_schemes.hpp"
+
+namespace straggler::python {
+
+namespace {
+
+/// {text, warnings}.
+py::dict check(const py::dict& given) {
+  const RegistryInUse in_use;
+  const Source source = source_of(given);
+  std::string text;
+  std::vector<std::string> warnings;
+  {
+    const py::gil_scoped_release released;
+    const Scenario scenario = read(source);
+    RunOptions options;
+    options.timing_only = source.timing_only || scenario.workload.data.name == no_data;
+    const Experiment experiment(scenario, options);
+    const Explanation explanation = experiment.explain();
+    warnings = check_warnings(explanation, options.timing_only);
+    text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), warnings);
+  }
+  py::dict out;
+  out["text"] = text;
+  out["warnings"] = warnings;
+  return out;
+}
+
+/// {causes, elasticities, text, warnings}: CSV and words.
+py::dict explain_run(const py::dict& given, const py::dict& how, const py::object& tell) {
+  const RegistryInUse in_use;
+  const Source source = source_of(given);
+  ExplainOptions options;
+  options.run.timing_only = source.timing_only;
+  options.run.threads = how["threads"].cast<unsigned>();
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> run = 0, runs = 0;
+  options.interrupted = [&stop] { return stop.load(); };
+  options.tell = [&](std::size_t number, std::size_t count, const std::string&) {
+    run = number;
+    runs = count;
+  };
+  Watch watch(tell);
+  Explained explained;
+  run_beside(
+      watch, stop, [&] { return py::make_tuple(run.load(), runs.load()); },
+      [&] {
+        try {
+          explained = explain(read(source), options);
+        } catch (const ExplainInterrupted&) {  // the watch says why
+        }
+      });
+  py::dict out;
+  out["causes"] = explain_csv(explained);
+  out["elasticities"] = elasticities_csv(explained);
+  out["text"] = explain_text(explained);
+  out["warnings"] = explained.warnings;
+  return out;
+}
+
+py::dict dict_of(const Parameter& parameter) {
+  py::dict all;
+  all["name"] = parameter.name;
+  all["type"] = std::string(name_of(parameter.type));
+  all["default"] = parameter.fallback;
+  all["required"] = parameter.required;
+  all["range"] = parameter.range.text();
+  all["choices"] = parameter.choices;
+  all["meaning"] = parameter.meaning;
+  return all;
+}
+
+void add_facts(py::dict& to, const SchemeEntry& scheme) {
+  const std::vector<SchemeVariant> variants = variants_of(scheme);
+  to["reference"] = scheme.reference;
+  to["family"] = std::string(family_choice.name_of(scheme.family));
+  to["rule"] = scheme.rule;
+  to["waits"] = scheme.waits;
+  to["needs_server"] = scheme.needs_server(variants.front().parameters);
+  to["exchange"] = std::string(name_of(variants.front().exchange()));
+  to["asynchronous"] = variants.front().asynchronous();
+  to["versions"] = std::string(name_of(variants.front().versions()));
+  to["real"] = scheme.real;
+  to["python"] = !late_code(scheme.name).empty();
+}
+
+/// {group: [{name, summary, parameters, …}]}, groups by the words for them in messages.
+py::dict list_all() {
+  py::dict groups;
+  for (const auto& [group, words] : Vocabulary::from_registries().words) {
+    py::list entries;
+    for (const Word& word : words) {
+      py::dict entry;
+      entry["name"] = word.name;
+      entry["summary"] = word.summary;
+      if (group == KindGroup::scheme) add_facts(entry, Registry<SchemeEntry>::instance().at(word.name));
+      py::list parameters;
+      for (const Parameter& parameter : word.parameters) parameters.append(dict_of(parameter));
+      entry["parameters"] = parameters;
+      entries.append(entry);
+    }
+    const std::string name = group == KindGroup::cost_model ? "cost model" : std::string(name_of(group));
+    groups[py::str(name)] = entries;
+  }
+  return groups;
+}
+
+}  // namespace
+
+void define_checks(py::module_& module) {
+  module.def("check", &check, py::arg("source"));
+  module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
+  module.def("list_all", &list_all);
+}
+
+}  // namespace straggler::python

@@ -1,0 +1,20 @@
+// The Python module: Python's names of what a session needs (python/straggler has the rest).
+#include "python/module/node_binding.hpp"
+#include "python/module/rules.hpp"
+#include "python/module/runs.hpp"
+#include "scenarios/results/run_info.hpp"
+
+PYBIND11_MODULE(_straggler, module) {
+  using namespace straggler::python;
+  module.doc() = "Straggler's simulator. Import `straggler` instead.";
+  module.attr("version") = straggler::version();
+  define_errors(module);
+  define_values(module);
+  define_operations(module);
+  define_rules(module);
+  define_node(module);
+  define_schemes(module);
+  define_runs(module);
+  define_checks(module);
+  define_points(module);
+}

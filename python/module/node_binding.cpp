@@ -1,0 +1,258 @@
+// The Node surface in Python (sim/training/node.hpp): what it checks here is what a C++ compiler checks of C++ schemes, and ranks.
+#include "python/module/node_binding.hpp"
+
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "sim/base/random.hpp"
+
+namespace straggler::python {
+
+Rank rank_below(const NodeObject& node, Rank rank, Rank limit) {
+  if (rank < 0 || rank >= limit)
+    throw std::invalid_argument("there is no rank " + std::to_string(rank) + " here; ranks are 0 to " + std::to_string(limit - 1) +
+                                (node.node().is_worker() ? "" : ", the server's the one after the workers'"));
+  return rank;
+}
+
+Rank worker_rank(const NodeObject& node, Rank rank) { return rank_below(node, rank, node.node().workers()); }
+
+void require_worker(const NodeObject& node, const char* does) {
+  if (!node.node().is_worker()) throw std::invalid_argument(node.node().name() + " " + does + "; only workers do");
+}
+
+namespace {
+
+std::int64_t samples_of(const NodeObject& node, std::int64_t samples) {
+  require_worker(node, "draws samples");
+  if (samples < 1) throw std::invalid_argument("a batch has at least one sample");
+  return samples;
+}
+
+void define_identity(py::class_<NodeObject>& node) {
+  const auto fact = [&](const char* name, auto get, const char* doc) {
+    node.def_property_readonly(
+        name, [get](const NodeObject& self) { return get(self.node()); }, doc);
+  };
+  fact(
+      "rank", [](const Node& n) { return n.self(); }, "Of this node: workers are 0 to workers - 1, the server comes next.");
+  fact(
+      "self", [](const Node& n) { return n.self(); }, "The same as rank.");
+  fact(
+      "name", [](const Node& n) { return n.name(); }, "As messages call it: \"worker 3\", \"server 0\".");
+  fact(
+      "workers", [](const Node& n) { return n.workers(); }, "How many there are, members or not.");
+  fact(
+      "server", [](const Node& n) { return n.server(); }, "The server's rank.");
+  fact(
+      "is_worker", [](const Node& n) { return n.is_worker(); }, "");
+  fact(
+      "is_server", [](const Node& n) { return n.is_server(); }, "");
+  fact(
+      "is_aggregator", [](const Node& n) { return n.is_aggregator(); }, "");
+  fact(
+      "aggregators", [](const Node& n) { return n.aggregators(); }, "How many there are beside the server.");
+  node.def_property_readonly(
+      "aggregator",
+      [](const NodeObject& self) {
+        if (self.node().aggregators() == 0 || !self.node().is_worker())
+          throw std::invalid_argument("only workers of a scheme with aggregators have one");
+        return self.node().aggregator();
+      },
+      "The rank of this worker's aggregator.");
+  node.def_property_readonly(
+      "group",
+      [](const NodeObject& self) {
+        if (!self.node().is_aggregator()) throw std::invalid_argument("only an aggregator has a group");
+        return self.node().group();
+      },
+      "This aggregator's workers, ascending.");
+  fact(
+      "batch_size", [](const Node& n) { return n.is_worker() ? n.batch_size() : n.batch_size(0); }, "Samples of this worker's batch.");
+  node.def_property_readonly(
+      "part_samples",
+      [](const NodeObject& self) {
+        require_worker(self, "asks for its part of the data");
+        return self.node().part_samples(self.node().self());
+      },
+      "Samples of this worker's part of the data.");
+  node.def_property_readonly(
+      "pass_samples",
+      [](const NodeObject& self) {
+        require_worker(self, "asks for its part of the data");
+        return self.node().plan().drawn_of(self.node().self(), self.node().part_samples(self.node().self()));
+      },
+      "Samples that a pass over this worker's part draws.");
+  node.def(
+      "samples_of", [](const NodeObject& self, Rank worker) { return self.node().part_samples(worker_rank(self, worker)); },
+      py::arg("worker"), "Samples of a worker's part of the data, n_k.");
+  node.def(
+      "sample_workers",
+      [](const NodeObject& self, std::int64_t count, std::uint64_t round) {
+        if (count < 1) throw std::invalid_argument("at least one worker is drawn");
+        return *self.node().sample_workers(count, round);
+      },
+      py::arg("count"), py::arg("round"), "Distinct workers, ascending, drawn by (seed, round): the same on every node, at no message.");
+}
+
+void define_random(py::module_& module, py::class_<NodeObject>& node) {
+  py::class_<RandomStream>(module, "Random", "A stream of random numbers that follows from the run's seed.")
+      .def("uniform", &RandomStream::uniform, "In [0, 1).")
+      .def(
+          "below",
+          [](RandomStream& draws, std::uint64_t bound) {
+            if (bound < 1) throw std::invalid_argument("a bound is at least 1");
+            return draws.below(bound);
+          },
+          py::arg("bound"), "A whole number from 0 to bound - 1.");
+  node.def(
+      "random",
+      [](const NodeObject& self, const std::string& name, std::uint64_t index) {
+        return RandomStream(self.node().plan().seed, name, index);
+      },
+      py::arg("name"), py::arg("index") = 0, "The stream of that name, at item `index`: the same on every node and in every replay.");
+}
+
+void define_computing(py::class_<NodeObject>& node) {
+  node.def(
+      "initial_weights", [](NodeObject& self) { return to_python(self.scope(), self.node().initial_weights()); },
+      "What training starts from here; in a later life the latest version.");
+  node.def(
+      "next_batch",
+      [](NodeObject& self, std::int64_t samples) {
+        self.drew = true;
+        return self.node().next_batch(samples_of(self, samples));
+      },
+      py::arg("samples"), "The next samples of this worker's sequence; fewer at the end of a pass.");
+  node.def(
+      "more_of_batch",
+      [](NodeObject& self, std::int64_t samples) {
+        if (!self.drew) throw std::invalid_argument("no batch has begun; write next_batch first");
+        return self.node().more_of_batch(samples_of(self, samples));
+      },
+      py::arg("samples"), "The same as another part of the batch that was begun last: it shares that batch's jitter.");
+  node.def(
+      "gradient",
+      [](NodeObject& self, const WeightsObject& weights, const DrawnBatch& batch) {
+        require_worker(self, "computes a gradient");
+        return operation(self, self.node().gradient(value_in(self, weights), batch));
+      },
+      py::arg("weights"), py::arg("batch"), "The mean gradient of the batch's loss. Takes the worker's time.");
+  node.def(
+      "averaged_gradient",
+      [](NodeObject& self, const WeightsObject& weights, const DrawnBatch& batch) {
+        require_worker(self, "computes a gradient");
+        return operation(self, self.node().averaged_gradient(value_in(self, weights), batch), false);
+      },
+      py::arg("weights"), py::arg("batch"), "The mean over all workers of their gradients, bucket by bucket if the cluster overlaps them.");
+  node.def(
+      "step",
+      [](NodeObject& self, const WeightsObject& weights, const GradientObject& gradient, const py::object& optimizer) {
+        Node& mine = self.node();
+        if (optimizer.is_none()) return operation(self, mine.step(value_in(self, weights), value_in(self, gradient)), false);
+        const std::shared_ptr<Optimizer>& own = value_in(self, optimizer.cast<const OptimizerObject&>());
+        return operation(self, mine.step(*own, value_in(self, weights), value_in(self, gradient)), false);
+      },
+      py::arg("weights"), py::arg("gradient"), py::arg("optimizer") = py::none(), py::keep_alive<0, 4>(),
+      "One step of this node's optimizer, or of another one.");
+  node.def(
+      "read_cell", [](NodeObject& self) { return operation(self, self.node().read_cell(), false); },
+      "The weights that workers share in their host's memory, read without a lock.");
+  node.def(
+      "step_cell",
+      [](NodeObject& self, const GradientObject& gradient) {
+        return operation(self, self.node().step_cell(value_in(self, gradient)), false);
+      },
+      py::arg("gradient"), "A step on the shared weights, added chunk by chunk; publish its result.");
+  node.def_property_readonly(
+      "optimizer",
+      [](NodeObject& self) {
+        return std::make_unique<OptimizerObject>(self.scope(),
+                                                 std::shared_ptr<Optimizer>(std::shared_ptr<void>(), &self.node().optimizer()));
+      },
+      "This node's own.");
+  node.def(
+      "new_optimizer",
+      [](NodeObject& self) {
+        return std::make_unique<OptimizerObject>(self.scope(), std::make_shared<Optimizer>(*self.node().plan().optimizer));
+      },
+      "Another one of the run's kind, with a state of its own.");
+  node.def(
+      "outer_optimizer",
+      [](NodeObject& self) {
+        return std::make_unique<OptimizerObject>(self.scope(), std::make_shared<Optimizer>(self.node().outer_optimizer()));
+      },
+      "A new one of the kind that the scheme names as its outer_optimizer.");
+  node.def("reset_optimizer", [](NodeObject& self) { self.node().reset_optimizer(); });
+  node.def(
+      "attach_optimizer",
+      [](NodeObject& self, const WeightsObject& weights) {
+        Weights with = value_in(self, weights);
+        self.node().attach_optimizer(with);
+        return to_python(self.scope(), std::move(with));
+      },
+      py::arg("weights"), "The weights with this node's optimizer state, which travels with them and is averaged with them.");
+  node.def(
+      "adopt_optimizer", [](NodeObject& self, const WeightsObject& weights) { self.node().adopt_optimizer(value_in(self, weights)); },
+      py::arg("weights"), "Takes over the state that travelled with them.");
+  node.def(
+      "learning_rate", [](NodeObject& self, const WeightsObject& weights) { return self.node().learning_rate(value_in(self, weights)); },
+      py::arg("weights"));
+  node.def(
+      "epochs_at", [](NodeObject& self, const WeightsObject& weights) { return self.node().epochs_at(value_in(self, weights)); },
+      py::arg("weights"), "Passes over the training set, as schedules count them.");
+  node.def(
+      "publish",
+      [](NodeObject& self, const WeightsObject& weights) { return operation(self, self.node().publish(value_in(self, weights)), false); },
+      py::arg("weights"), "Counts one update and returns the weights as the new version. At the stop it never returns.");
+}
+
+void define_membership(py::class_<NodeObject>& node) {
+  node.def_property_readonly(
+      "members_change", [](const NodeObject& self) { return self.node().members_change(); },
+      "Workers may fail, leave or join in this run.");
+  node.def(
+      "is_member", [](const NodeObject& self, Rank worker) { return self.node().is_member(worker_rank(self, worker)); }, py::arg("worker"));
+  node.def(
+      "awaits",
+      [](const NodeObject& self, Rank worker, const std::optional<std::uint64_t>& version) {
+        worker_rank(self, worker);
+        return version ? self.node().awaits(worker, *version) : self.node().awaits(worker);
+      },
+      py::arg("worker"), py::arg("version") = py::none(), "It is in, or it is down and the others wait for its return.");
+  node.def(
+      "takes_part",
+      [](const NodeObject& self, Rank worker, std::uint64_t version) { return self.node().takes_part(worker_rank(self, worker), version); },
+      py::arg("worker"), py::arg("version"), "Where workers publish weights of their own: it began no later than with that version.");
+  node.def(
+      "averaged_with",
+      [](NodeObject& self, const WeightsObject& theirs, const WeightsObject& mixed) {
+        if (theirs.sender.rank == anyone) throw std::invalid_argument("these weights were not received");
+        self.node().averaged_with(From<Weights>(value_in(self, theirs), theirs.sender), value_in(self, mixed));
+      },
+      py::arg("theirs"), py::arg("mixed"), "Where workers run free: this one has averaged with weights that it was sent.");
+  node.def(
+      "averaged_at",
+      [](NodeObject& self, Rank at, const WeightsObject& mine, const WeightsObject& mixed) {
+        self.node().averaged_at(worker_rank(self, at), value_in(self, mine), value_in(self, mixed));
+      },
+      py::arg("at"), py::arg("mine"), py::arg("mixed"),
+      "Where workers run free: the worker `at` has averaged with these, and has answered.");
+}
+
+}  // namespace
+
+void define_node(py::module_& module) {
+  py::class_<NodeObject> node(module, "Node", "All that a scheme sees of the world (docs/add-a-scheme.md).");
+  define_identity(node);
+  define_random(module, node);
+  define_computing(node);
+  define_messages(node);
+  define_membership(node);
+  define_algebra(node);
+  node.def("__repr__", [](const NodeObject& self) { return "<straggler.Node " + self.node().name() + ">"; });
+}
+
+}  // namespace straggler::python

@@ -1,0 +1,144 @@
+// What a generator yields, and the coroutine that awaits it: a process whose life is a Python generator.
+#pragma once
+#include <coroutine>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "python/module/scope.hpp"
+#include "sim/training/first_of.hpp"
+
+namespace straggler::python {
+
+class Life;
+
+template <class T>
+class AwaitedOperation final : public Awaited {
+ public:
+  explicit AwaitedOperation(Pending<T> pending) : pending_(std::move(pending)) {}
+  bool await_ready() override { return pending_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> waiter) override { return pending_.await_suspend(waiter); }
+  py::object result(Scope& scope) override {
+    if constexpr (std::is_void_v<decltype(pending_.await_resume())>) {
+      pending_.await_resume();
+      return py::none();
+    } else {
+      return to_python(scope, pending_.await_resume());
+    }
+  }
+  Operation* operation() override { return &*pending_; }
+
+ private:
+  Pending<T> pending_;
+};
+
+template <class T>
+class AwaitedSubroutine final : public Awaited {
+ public:
+  explicit AwaitedSubroutine(Task<T> task) : task_(wrapped(std::move(task))) {}
+  bool await_suspend(std::coroutine_handle<>) override { return false; }
+  py::object result(Scope& scope) override { return outcome_->to_python(scope); }
+  Subroutine* subroutine() override { return &task_; }
+  void subroutine_over(std::unique_ptr<SubroutineValue> outcome) override { outcome_ = std::move(outcome); }
+
+ private:
+  class Value final : public SubroutineValue {
+   public:
+    explicit Value(T value) : value_(std::move(value)) {}
+    py::object to_python(Scope& scope) override { return python::to_python(scope, std::move(value_)); }
+
+   private:
+    T value_;
+  };
+  static Subroutine wrapped(Task<T> task) {
+    T value = co_await std::move(task);
+    co_return std::make_unique<Value>(std::move(value));
+  }
+  Subroutine task_;
+  std::unique_ptr<SubroutineValue> outcome_;
+};
+
+/// An operation as a Python object: of one life, awaited once.
+class OperationObject final : public Linked {
+ public:
+  OperationObject(Life& life, std::unique_ptr<Awaited> what);
+  ~OperationObject();
+  /// Throws std::runtime_error if it is over, or of another node's life than `life`.
+  Awaited& awaited(const Life& life) const;
+  Life* life() const { return life_; }
+  std::unique_ptr<Awaited> take();
+  /// The life is over.
+  void drop();
+  /// It begins now, and is awaited later. Throws std::invalid_argument if it cannot be in flight.
+  void begin();
+  bool begun() const { return begun_; }
+  void may_begin() { may_begin_ = true; }
+
+ private:
+  Life* life_;  // null: it was awaited, or the life is over
+  std::unique_ptr<Awaited> what_;
+  bool may_begin_ = false, begun_ = false;
+};
+
+/// A life of a node: its generator. Lives in the frame of the coroutine that drives it.
+class Life {
+ public:
+  enum class Role { worker, server, aggregator };
+  /// Makes the generator. Throws py::error_already_set.
+  Life(Node& node, std::shared_ptr<Scope> scope, Role role);
+  ~Life();
+  Life(const Life&) = delete;
+
+  Node& node() const { return node_; }
+  Scope& scope() const { return *scope_; }
+  std::shared_ptr<Scope> shared_scope() const { return scope_; }
+  Linked& operations() { return operations_; }
+  /// Sends the generator what it waited for; returns what it waits for next. Throws py::error_already_set.
+  Awaited& next();
+
+ private:
+  py::object take_result();
+  PyObject* refuse(py::handle yielded);
+  Node& node_;
+  std::shared_ptr<Scope> scope_;
+  Kept object_;  // the node, as Python sees it
+  Kept generator_;
+  Kept current_;       // the operation that is being awaited
+  Linked operations_;  // head
+};
+
+/// A node as Python sees it, until its life is over.
+class NodeObject {
+ public:
+  explicit NodeObject(Life& life) : life_(&life) {}
+  /// Throws std::runtime_error if the life is over, or the run is on another thread.
+  Life& life() const;
+  Node& node() const { return life().node(); }
+  Scope& scope() const { return life().scope(); }
+  void end() { life_ = nullptr; }
+  bool drew = false;  // a batch has begun
+
+ private:
+  Life* life_;
+};
+
+template <class T>
+std::unique_ptr<OperationObject> operation(NodeObject& node, Pending<T> pending, bool may_begin = may_be_in_flight<T>) {
+  auto object = std::make_unique<OperationObject>(node.life(), std::make_unique<AwaitedOperation<T>>(std::move(pending)));
+  if (may_begin) object->may_begin();
+  return object;
+}
+template <class T>
+std::unique_ptr<OperationObject> operation(NodeObject& node, Task<T> task) {
+  return std::make_unique<OperationObject>(node.life(), std::make_unique<AwaitedSubroutine<T>>(std::move(task)));
+}
+
+/// Of two operations of one life. `keeps_first`: it stays in flight if it loses; it is an operation that has begun.
+std::unique_ptr<OperationObject> first_of_two(const py::object& a, const py::object& b, bool keeps_first);
+
+/// The coroutine of a process whose life is a generator.
+Process drive(Node& node, std::shared_ptr<Scope> scope, Life::Role role);
+
+void define_operations(py::module_& module);
+
+}  // namespace straggler::python

@@ -1,0 +1,100 @@
+// Runs of scenarios, checks, tables: what a session in Python asks for.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "python/module/schemes.hpp"
+#include "scenarios/experiment/experiment.hpp"
+
+namespace straggler::python {
+
+/// A scenario as Python gives it: a file, or a text with a name for messages, and changes.
+struct Source {
+  std::string path, text, name;  // a path, or else a text
+  std::vector<std::string> sets;
+  std::optional<std::uint64_t> seed;
+  bool timing_only = false;
+};
+Source source_of(const py::dict& given);
+/// Throws ScenarioErrors. The lock need not be held.
+Scenario read(const Source& source);
+
+/// Looks now and then whether Python wants to interrupt (Ctrl-C), and tells it how far things are.
+class Watch {
+ public:
+  /// `tell`: a function, or None. With the lock held.
+  explicit Watch(const py::object& tell) : tell_(tell.is_none() ? Kept() : Kept(tell)) {}
+  /// True: stop. `arguments()` makes what `tell` is called with. On any thread, without the lock; one thread at a time.
+  template <class Arguments>
+  bool look(const Arguments& arguments) {
+    const auto now = std::chrono::steady_clock::now();
+    if (failure_ || now < next_look_) return failure_ != nullptr;
+    next_look_ = now + std::chrono::milliseconds(50);
+    const Gil gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (tell_ && now >= next_tell_) {
+        next_tell_ = now + std::chrono::milliseconds(200);
+        tell_.get()(*arguments());
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return failure_ != nullptr;
+  }
+  /// Throws what stopped it, if anything.
+  void raise() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  Kept tell_;
+  std::exception_ptr failure_;
+  std::chrono::steady_clock::time_point next_look_{}, next_tell_{};
+};
+
+/// Runs `body` on a thread of its own, while this one heeds Ctrl-C: then `stop` is true, and `body` is to end soon. `arguments()` makes
+/// what the watch tells. Called and left with the lock held. Throws what stopped it, or what `body` throws.
+template <class Arguments, class Body>
+void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& arguments, const Body& body) {
+  std::exception_ptr failure;
+  {
+    const py::gil_scoped_release released;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+    std::thread thread([&] {
+      std::exception_ptr thrown;
+      try {
+        body();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      failure = thrown;
+      over = true;
+      changed.notify_one();
+    });
+    for (std::unique_lock lock(mutex); !over;) {
+      changed.wait_for(lock, std::chrono::milliseconds(50));
+      lock.unlock();
+      if (watch.look(arguments)) stop = true;
+      lock.lock();
+    }
+    thread.join();
+  }
+  watch.raise();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void define_runs(py::module_& module);
+void define_checks(py::module_& module);
+void define_points(py::module_& module);
+void define_errors(py::module_& module);
+
+}  // namespace straggler::python

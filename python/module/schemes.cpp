@@ -1,0 +1,243 @@
+#include "python/module/schemes.hpp"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "python/module/operations.hpp"
+#include "scenarios/schema/late_words.hpp"
+#include "sim/training/late_schemes.hpp"
+
+namespace straggler::python {
+
+namespace {
+
+using Shared = std::shared_ptr<const Kept>;
+
+py::object value_of(const Value& value) {
+  return std::visit([](const auto& what) { return py::object(py::cast(what)); }, value);
+}
+
+py::dict values_of(const Parameters& parameters) {
+  py::dict all;
+  for (const auto& [name, value] : parameters.all()) all[py::str(name)] = value_of(value);
+  return all;
+}
+
+/// A scheme is an object of its class whose parameters are attributes, set before __init__.
+py::object make_instance(const Kept& type, const Parameters& parameters) {
+  py::object made = type.get().attr("__new__")(type.get());
+  for (const auto& [name, value] : parameters.all()) {
+    std::string attribute = name;
+    std::replace(attribute.begin(), attribute.end(), '.', '_');
+    py::setattr(made, attribute.c_str(), value_of(value));
+  }
+  made.attr("__init__")();
+  return made;
+}
+
+class PythonScheme final : public Scheme {
+ public:
+  /// Throws std::invalid_argument where the author's __init__ raises a ValueError.
+  PythonScheme(Shared type, const Parameters& parameters, bool has_server)
+      : type_(std::move(type)), parameters_(parameters), has_server_(has_server) {
+    const Gil gil;
+    try {
+      make_instance(*type_, parameters_);
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_ValueError)) throw;
+      throw std::invalid_argument(py::str(error.value()).cast<std::string>());
+    }
+  }
+
+ private:
+  Process worker(Node& node) const override { return drive(node, scope(node), Life::Role::worker); }
+  Process server(Node& node) const override { return drive(node, scope(node), Life::Role::server); }
+  Process aggregator(Node& node) const override { return drive(node, scope(node), Life::Role::aggregator); }
+
+  /// One for the processes of a simulation; another simulation has an object of its own.
+  std::shared_ptr<Scope> scope(const Node& node) const {
+    std::shared_ptr<Scope> scope = scope_.lock();
+    if (scope) return scope;
+    const Gil gil;
+    const Aggregation& aggregation = node.plan().aggregation;
+    const Rank ranks = aggregation.count() > 0 ? aggregation.first_rank + aggregation.count() : node.workers() + (has_server_ ? 1 : 0);
+    scope = std::make_shared<Scope>(make_instance(*type_, parameters_), ranks);
+    scope_ = scope;
+    return scope;
+  }
+
+  const Shared type_;
+  const Parameters parameters_;
+  const bool has_server_;
+  mutable std::weak_ptr<Scope> scope_;
+};
+
+/// What the author says of the scheme, as a value or as a function of its parameters.
+class Spec {
+ public:
+  explicit Spec(py::dict given) : given_(std::move(given)) {}
+  py::object get(const char* name) const { return given_.contains(name) ? py::object(given_[name]) : py::object(py::none()); }
+  bool has(const char* name) const { return !get(name).is_none(); }
+  std::string text(const char* name) const { return has(name) ? get(name).cast<std::string>() : std::string(); }
+  bool flag(const char* name, bool fallback) const { return has(name) ? get(name).cast<bool>() : fallback; }
+
+  /// convert(what the author's function returns, or the value, which is tried at once). Called where nobody holds the lock.
+  template <class Convert>
+  auto setting(const char* name, Convert convert) const {
+    auto kept = std::make_shared<const Kept>(get(name));
+    const bool calls = PyCallable_Check(kept->get().ptr()) != 0;
+    if (!calls) convert(py::reinterpret_borrow<py::object>(kept->get()));
+    return [kept, calls, convert](const Parameters& parameters) {
+      const Gil gil;
+      py::object what = py::reinterpret_borrow<py::object>(kept->get());
+      if (calls) what = what(values_of(parameters));
+      return convert(what);
+    };
+  }
+  /// The same of a function of (parameters, workers); None: nothing.
+  template <class T>
+  auto optional_of_workers(const char* name) const {
+    auto kept = std::make_shared<const Kept>(get(name));
+    const bool calls = PyCallable_Check(kept->get().ptr()) != 0;
+    return [kept, calls](const Parameters& parameters, const TrainingPlan& plan) {
+      const Gil gil;
+      py::object what = py::reinterpret_borrow<py::object>(kept->get());
+      if (calls) what = what(values_of(parameters), plan.workers);
+      return what.is_none() ? std::optional<T>() : std::optional<T>(what.cast<T>());
+    };
+  }
+
+ private:
+  py::dict given_;
+};
+
+template <class Enumerator>
+Enumerator named(std::initializer_list<Enumerator> all, const std::string& name, const char* what) {
+  std::string known;
+  for (const Enumerator each : all) {
+    if (name_of(each) == name) return each;
+    known += (known.empty() ? "" : ", ") + std::string(name_of(each));
+  }
+  throw std::invalid_argument(std::string(what) + " is '" + name + "'; known: " + known);
+}
+
+Exchange exchange_named(const std::string& name) {
+  return named({Exchange::none, Exchange::server, Exchange::all_reduce, Exchange::peers}, name, "exchange");
+}
+Versions versions_named(const std::string& name) {
+  return named({Versions::shared, Versions::lockstep, Versions::free_running}, name, "versions");
+}
+
+ValueType type_named(const std::string& name) {
+  static const std::vector<std::pair<std::string, ValueType>> types = {
+      {"count", ValueType::count},   {"number", ValueType::number}, {"fraction", ValueType::fraction}, {"time", ValueType::time},
+      {"bytes", ValueType::bytes},   {"rate", ValueType::rate},     {"flops", ValueType::flops},       {"boolean", ValueType::boolean},
+      {"choice", ValueType::choice}, {"counts", ValueType::counts}, {"text", ValueType::text}};
+  std::string known;
+  for (const auto& [each, type] : types) {
+    if (each == name) return type;
+    known += (known.empty() ? "" : ", ") + each;
+  }
+  throw std::invalid_argument("a parameter's type is '" + name + "'; known: " + known);
+}
+
+Parameter parameter_of(const py::dict& given) {
+  const Spec spec(given);
+  Parameter parameter;
+  parameter.name = spec.text("name");
+  parameter.type = type_named(spec.text("type"));
+  if (spec.has("default")) parameter.fallback = spec.text("default");
+  parameter.required = spec.flag("required", false);
+  parameter.meaning = spec.text("meaning");
+  if (spec.has("low")) parameter.range.low = spec.get("low").cast<double>();
+  if (spec.has("high")) parameter.range.high = spec.get("high").cast<double>();
+  if (spec.has("choices")) parameter.choices = spec.get("choices").cast<std::vector<std::string>>();
+  if (parameter.fallback) parse_value(parameter, *parameter.fallback);
+  return parameter;
+}
+
+Parameter on_failure_of(const std::vector<std::string>& choices) {
+  Parameter parameter = on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "the first of these is the default");
+  for (const std::string& choice : choices)
+    if (!failure_choice.find(choice)) throw std::invalid_argument("on_failure knows wait, drop and abort, not '" + choice + "'");
+  if (choices.empty()) throw std::invalid_argument("on_failure names at least one of wait, drop and abort");
+  parameter.choices = choices;
+  parameter.fallback = choices.front();
+  return parameter;
+}
+
+std::optional<double> updates_of(const std::string& rule, const TrainingPlan& plan) {
+  if (rule == "batches") return plan.batches_per_epoch();
+  if (rule == "rounds") return plan.batches_per_epoch() / plan.workers;
+  return std::nullopt;
+}
+
+/// Memory of a worker in Python beside that of one in C++: its generator, node and operation; measured (docs/python.md).
+constexpr std::size_t python_bytes = 2'600;
+
+SchemeEntry entry_of(const Spec& spec, const Shared& type) {
+  SchemeEntry entry;
+  entry.name = spec.text("name");
+  entry.summary = spec.text("summary");
+  entry.reference = spec.text("reference");
+  entry.family = family_choice.find(spec.text("family")).value();
+  entry.rule = spec.text("rule");
+  entry.paragraph = spec.text("summary");
+  entry.waits = spec.text("waits");
+  entry.staleness = unbounded_staleness();
+  entry.traffic = {.text = "not stated", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }};
+  for (const py::handle each : spec.get("parameters")) entry.parameters.push_back(parameter_of(each.cast<py::dict>()));
+  entry.parameters.push_back(on_failure_of(spec.get("on_failure").cast<std::vector<std::string>>()));
+  if (spec.has("example")) entry.examples.push_back(spec.get("example").cast<ParameterTexts>());
+  const auto truth = [](const py::object& what) { return what.cast<bool>(); };
+  entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(what.cast<std::string>()); });
+  entry.versions = spec.setting("versions", [](const py::object& what) { return versions_named(what.cast<std::string>()); });
+  entry.asynchronous = spec.setting("asynchronous", truth);
+  entry.reduces = spec.setting("reduces", truth);
+  entry.sends_gradients = spec.setting("sends_gradients", truth);
+  entry.answers_hold_own = spec.flag("answers_hold_own", true);
+  entry.invited = spec.optional_of_workers<std::int64_t>("invited");
+  entry.cell_chunks = spec.setting("cell_chunks", [](const py::object& what) {
+    return what.is_none() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(what.cast<std::int64_t>());
+  });
+  if (spec.has("aggregators"))
+    entry.aggregators = [count = spec.optional_of_workers<Rank>("aggregators")](const Parameters& parameters, const TrainingPlan& plan) {
+      return std::clamp<Rank>(count(parameters, plan).value_or(1), 1, plan.workers);
+    };
+  entry.unfit = [why = spec.optional_of_workers<std::string>("unfit")](const Parameters& parameters, const TrainingPlan& plan) {
+    return why(parameters, plan).value_or("");
+  };
+  entry.updates_per_epoch = [rule = spec.text("updates_per_epoch")](const Parameters&, const TrainingPlan& plan) {
+    return updates_of(rule, plan);
+  };
+  entry.not_compressible = spec.text("not_compressible");
+  entry.real = false;
+  entry.workers_hold = WorkersHold::own_weights;
+  entry.worker_vectors = spec.get("worker_vectors").cast<std::size_t>();
+  entry.worker_bytes += python_bytes;
+  entry.make = [type, exchange = entry.exchange](const Parameters& parameters) {
+    return std::make_unique<PythonScheme>(type, parameters, exchange(parameters) == Exchange::server);
+  };
+  return entry;
+}
+
+void register_scheme(const py::dict& given, const py::object& type) {
+  if (RegistryInUse::users() > 0) throw std::runtime_error("a run is under way; define schemes before it or after it");
+  const Spec spec(given);
+  register_late(entry_of(spec, std::make_shared<const Kept>(type)), spec.text("code"));
+  registries_have_changed();
+}
+
+}  // namespace
+
+void define_schemes(py::module_& module) {
+  module.def("register_scheme", &register_scheme, py::arg("spec"), py::arg("type"));
+  py::list families;
+  for (const std::string& family : family_choice.names()) families.append(family);
+  module.attr("families") = families;
+}
+
+}  // namespace straggler::python

@@ -1,0 +1,167 @@
+#include "python/module/scope.hpp"
+
+#include <stdexcept>
+
+namespace straggler::python {
+
+HeldBase::HeldBase(Scope& scope, Drop drop) : scope_(&scope), drop_(drop) { link(scope.objects_); }
+
+Scope& HeldBase::scope() const {
+  if (!scope_) throw std::runtime_error("this belongs to a run, or to a part of one, that is over; keep numbers, not weights or gradients");
+  if (!scope_->is_here()) throw std::runtime_error("this belongs to a run on another thread; use it in the run's own generators only");
+  return *scope_;
+}
+
+Scope::Scope(py::object instance, Rank limit) : instance_(std::move(instance)), ranks_(limit) {}
+
+Scope::~Scope() {
+  const Gil gil;
+  while (Linked* const next = objects_.next()) {
+    auto& held = static_cast<HeldBase&>(*next);
+    held.unlink();
+    held.drop_(held);
+    held.scope_ = nullptr;
+  }
+  left_.clear();
+}
+
+PayloadTypes& payload_types() {
+  static PayloadTypes types;
+  return types;
+}
+
+py::object to_python(Scope& scope, Weights weights) { return py::cast(std::make_unique<WeightsObject>(scope, std::move(weights))); }
+py::object to_python(Scope& scope, Gradient gradient) { return py::cast(std::make_unique<GradientObject>(scope, std::move(gradient))); }
+py::object to_python(Scope& scope, Handle vector) {
+  if (vector.empty()) return py::none();
+  return py::cast(std::make_unique<VectorObject>(scope, std::move(vector)));
+}
+py::object to_python(Scope&, Token token) { return py::cast(TokenObject{token}); }
+py::object to_python(Scope& scope, From<Weights> weights) {
+  const Peer sender = weights.sender;
+  return py::cast(std::make_unique<WeightsObject>(scope, std::move(static_cast<Weights&>(weights)), sender));
+}
+py::object to_python(Scope& scope, From<Gradient> gradient) {
+  const Peer sender = gradient.sender;
+  return py::cast(std::make_unique<GradientObject>(scope, std::move(static_cast<Gradient&>(gradient)), sender));
+}
+py::object to_python(Scope&, From<Token> token) { return py::cast(TokenObject{token, token.sender}); }
+py::object to_python(Scope&, From<MembershipNotice>) { return py::cast(MembershipNotice()); }
+py::object to_python(Scope&, SyncSignal signal) { return py::cast(signal); }
+
+namespace {
+
+std::string sender_name(Peer peer) { return peer.rank == anyone ? std::string("anyone") : "rank " + std::to_string(peer.rank); }
+
+py::object sender_of(Peer peer) { return peer.rank == anyone ? py::object(py::none()) : py::cast(peer); }
+
+py::list contributions(const Contributions& made) {
+  py::list all;
+  for (const Contribution& each : made) all.append(each);
+  return all;
+}
+
+void define_messages(py::module_& module) {
+  py::class_<Peer>(module, "Peer", "A node, and which of its lives: an answer to a life that is over is dropped. Compares as its rank.")
+      .def_readonly("rank", &Peer::rank)
+      .def("__index__", [](const Peer& peer) { return peer.rank; })
+      .def("__int__", [](const Peer& peer) { return peer.rank; })
+      .def("__hash__", [](const Peer& peer) { return py::hash(py::int_(peer.rank)); })
+      .def("__eq__", [](const Peer& peer, const Peer& other) { return peer.rank == other.rank; })
+      .def("__eq__", [](const Peer& peer, Rank rank) { return peer.rank == rank; })
+      .def("__lt__", [](const Peer& peer, const Peer& other) { return peer.rank < other.rank; })
+      .def("__repr__", [](const Peer& peer) { return "<straggler.Peer " + sender_name(peer) + ">"; });
+  py::class_<SyncSignal>(module, "Signal", "A numbered control word without bytes: of those that have come only the highest is kept.")
+      .def(py::init<std::uint64_t>(), py::arg("number"))
+      .def_readonly("number", &SyncSignal::number);
+  payload_types().notice = py::class_<MembershipNotice>(module, "MembershipNotice", "Who is in has changed.").release();
+  payload_types().token =
+      py::class_<TokenObject>(module, "Token", "A control word from one node to another, with bytes: a message like others.")
+          .def(py::init([](std::uint32_t number, std::uint32_t bytes) {
+                 return TokenObject{{number, bytes}};
+               }),
+               py::arg("number") = 0, py::arg("bytes") = 8)
+          .def_property_readonly("number", [](const TokenObject& token) { return token.token.number; })
+          .def_property_readonly("bytes", [](const TokenObject& token) { return token.token.bytes; })
+          .def_property_readonly("sender", [](const TokenObject& token) { return sender_of(token.sender); })
+          .release();
+  py::class_<Fragment>(module, "Fragment", "One of `count` equal pieces of a vector.")
+      .def(py::init([](std::uint32_t index, std::uint32_t count) {
+             if (index >= count) throw std::invalid_argument("a fragment's index is below its count");
+             return Fragment{index, count};
+           }),
+           py::arg("index"), py::arg("count"))
+      .def_readonly("index", &Fragment::index)
+      .def_readonly("count", &Fragment::count);
+  py::class_<Contribution>(module, "Contribution", "What a worker put into weights or a gradient since it last read a version.")
+      .def_readonly("worker", &Contribution::worker)
+      .def_readonly("steps", &Contribution::steps)
+      .def_readonly("samples", &Contribution::samples)
+      .def_readonly("read_version", &Contribution::read_version)
+      .def_property_readonly("spent", [](const Contribution& made) { return made.spent.seconds(); });
+  py::class_<DrawnBatch>(module, "Batch", "A batch, or a piece of one: `size` samples from `position` of their stream.")
+      .def_readonly("size", &DrawnBatch::size)
+      .def_readonly("position", &DrawnBatch::position)
+      .def_readonly("number", &DrawnBatch::number);
+}
+
+void define_vectors(py::module_& module) {
+  payload_types().weights =
+      py::class_<WeightsObject>(module, "Weights", "Model parameters: a name of what is to be computed, not the numbers.")
+          .def_property_readonly(
+              "version", [](const WeightsObject& weights) { return weights.value()->version; },
+              "The published version that they derive from.")
+          .def_property_readonly(
+              "progress", [](const WeightsObject& weights) { return weights.value()->progress; },
+              "Samples counted in that version; schedules read it.")
+          .def_property_readonly("local_samples", [](const WeightsObject& weights) { return weights.value()->local_samples; })
+          .def_property_readonly(
+              "contributions", [](const WeightsObject& weights) { return contributions(weights.value()->made()); },
+              "What has gone into them since that version and is not published.")
+          .def_property_readonly("value",
+                                 [](const WeightsObject& weights) { return to_python(weights.scope(), Handle(weights.value()->value)); })
+          .def_property_readonly(
+              "key", [](const WeightsObject& weights) { return weights.value()->value.key().text(); },
+              "128 bits that name the value: equal keys are equal numbers.")
+          .def_property_readonly(
+              "sender", [](const WeightsObject& weights) { return sender_of(weights.sender); },
+              "Who sent them; None if they were not received.")
+          .def("__repr__",
+               [](const WeightsObject& weights) {
+                 if (!weights.alive()) return std::string("<straggler.Weights of a run that is over>");
+                 return "<straggler.Weights of version " + std::to_string(weights.value()->version) + ">";
+               })
+          .release();
+  payload_types().gradient =
+      py::class_<GradientObject>(module, "Gradient", "A gradient, or the mean or sum of several: a name, not the numbers.")
+          .def_property_readonly(
+              "version", [](const GradientObject& gradient) { return gradient.value()->version(); }, "Of the weights that it was taken at.")
+          .def_property_readonly("samples", [](const GradientObject& gradient) { return gradient.value()->samples(); })
+          .def_property_readonly("contributions", [](const GradientObject& gradient) { return contributions(gradient.value()->made()); })
+          .def_property_readonly(
+              "weights", [](const GradientObject& gradient) { return to_python(gradient.scope(), Weights(gradient.value()->at)); },
+              "The weights that it was taken at.")
+          .def_property_readonly(
+              "value", [](const GradientObject& gradient) { return to_python(gradient.scope(), Handle(gradient.value()->value())); })
+          .def_property_readonly("key", [](const GradientObject& gradient) { return gradient.value()->value().key().text(); })
+          .def_property_readonly("sender", [](const GradientObject& gradient) { return sender_of(gradient.sender); })
+          .def("__repr__",
+               [](const GradientObject& gradient) {
+                 if (!gradient.alive()) return std::string("<straggler.Gradient of a run that is over>");
+                 return "<straggler.Gradient at version " + std::to_string(gradient.value()->version()) + ">";
+               })
+          .release();
+  py::class_<VectorObject>(module, "Vector", "A vector as long as the weights that is no payload of its own: a control variate.")
+      .def_property_readonly("key", [](const VectorObject& vector) { return vector.value().key().text(); });
+  py::class_<OptimizerObject>(module, "Optimizer", "An optimizer with its state, for node.step.")
+      .def("reset", [](OptimizerObject& optimizer) { optimizer.value()->reset(); });
+}
+
+}  // namespace
+
+void define_values(py::module_& module) {
+  define_messages(module);
+  define_vectors(module);
+}
+
+}  // namespace straggler::python

@@ -1,0 +1,160 @@
+// What Python's objects hold of a simulation, and for how long.
+//
+// A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live as long as
+// somebody refers to them, and die on any thread that holds the interpreter's lock. Invariants:
+//  - All that an object holds of a simulation is dropped when the simulation's processes have gone, on its thread. The object stays, empty.
+//  - An object that dies on another thread leaves what it holds to the simulation's thread.
+//  - Lists of objects are touched with the interpreter's lock held; values on the simulation's thread alone.
+#pragma once
+#include <pthread.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "python/module/awaited.hpp"
+#include "sim/training/node.hpp"
+
+namespace straggler::python {
+
+class Scope;
+
+/// A member of a list of objects that end together.
+class Linked {
+ public:
+  Linked() = default;
+  Linked(const Linked&) = delete;
+  ~Linked() { unlink(); }
+  void link(Linked& head) {
+    next_ = head.next_;
+    previous_ = &head;
+    if (next_) next_->previous_ = this;
+    head.next_ = this;
+  }
+  void unlink() {
+    if (previous_) previous_->next_ = next_;
+    if (next_) next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+  }
+  Linked* next() const { return next_; }
+
+ private:
+  Linked *next_ = nullptr, *previous_ = nullptr;
+};
+
+/// What can be left to the simulation's thread.
+using Remains = std::variant<Weights, Gradient, Handle, std::shared_ptr<Optimizer>, std::unique_ptr<Awaited>>;
+
+/// A value of a simulation, as a Python object holds it.
+class HeldBase : public Linked {
+ public:
+  bool alive() const { return scope_ != nullptr; }
+  /// Throws std::runtime_error if its simulation is over, or runs on another thread.
+  Scope& scope() const;
+
+ protected:
+  using Drop = void (*)(HeldBase&);
+  HeldBase(Scope& scope, Drop drop);
+  ~HeldBase() = default;
+  Scope* scope_;
+
+ private:
+  friend class Scope;
+  Drop drop_;
+};
+
+/// The objects of one simulation.
+class Scope {
+ public:
+  /// `instance`: the author's scheme. `limit`: ranks are below it.
+  Scope(py::object instance, Rank limit);
+  ~Scope();
+  Scope(const Scope&) = delete;
+
+  bool is_here() const { return pthread_equal(thread_, pthread_self()); }
+  py::handle instance() const { return instance_.get(); }
+  Rank ranks() const { return ranks_; }
+  /// Drops what objects have left that died on other threads. On the simulation's thread, with the lock held.
+  void clean_up() {
+    if (!left_.empty()) left_.clear();
+  }
+  void leave(Remains what) { left_.push_back(std::move(what)); }
+
+ private:
+  friend class HeldBase;
+  const pthread_t thread_ = pthread_self();
+  Kept instance_;
+  Rank ranks_;
+  Linked objects_;  // head
+  std::vector<Remains> left_;
+};
+
+template <class T>
+class Held final : public HeldBase {
+ public:
+  Held(Scope& scope, T what, Peer from = Peer(anyone, Peer::any_life)) : HeldBase(scope, drop), sender(from), value_(std::move(what)) {}
+  ~Held() {
+    if (scope_ && !scope_->is_here()) scope_->leave(std::move(value_));
+  }
+  /// Throws std::runtime_error as scope() does.
+  T& value() {
+    scope();
+    return value_;
+  }
+  const T& value() const {
+    scope();
+    return value_;
+  }
+  Peer sender;  // of a payload that was received; else anyone
+
+ private:
+  static void drop(HeldBase& self) { static_cast<Held&>(self).value_ = T(); }
+  T value_;
+};
+
+using WeightsObject = Held<Weights>;
+using GradientObject = Held<Gradient>;
+using VectorObject = Held<Handle>;
+using OptimizerObject = Held<std::shared_ptr<Optimizer>>;
+
+/// What carries no value of a simulation.
+struct TokenObject {
+  Token token;
+  Peer sender = Peer(anyone, Peer::any_life);
+};
+
+/// The Python type of a payload's class: what node.receive is given.
+struct PayloadTypes {
+  py::handle weights, gradient, token, notice;
+};
+PayloadTypes& payload_types();
+
+/// Python's names of payloads and values. Called once, by the module.
+void define_values(py::module_& module);
+
+// To Python, with the lock held, on the simulation's thread.
+py::object to_python(Scope& scope, Weights weights);
+py::object to_python(Scope& scope, Gradient gradient);
+py::object to_python(Scope& scope, Handle vector);
+py::object to_python(Scope& scope, Token token);
+py::object to_python(Scope& scope, From<Weights> weights);
+py::object to_python(Scope& scope, From<Gradient> gradient);
+py::object to_python(Scope& scope, From<Token> token);
+py::object to_python(Scope& scope, From<MembershipNotice> notice);
+py::object to_python(Scope& scope, SyncSignal signal);
+inline py::object to_python(Scope&, Proceed) { return py::none(); }
+inline py::object to_python(Scope&, TimerOperation::TimedOut) { return py::none(); }
+template <class T>
+py::object to_python(Scope& scope, std::optional<T> what) {
+  return what ? to_python(scope, std::move(*what)) : py::none();
+}
+template <class T>
+py::object to_python(Scope& scope, std::vector<T> all) {
+  py::list list(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) list[i] = to_python(scope, std::move(all[i]));
+  return list;
+}
+
+}  // namespace straggler::python

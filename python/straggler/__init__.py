@@ -1,0 +1,16 @@
+"""Straggler: which way of training finishes first on a cluster, and why. It runs the true gradient math of distributed SGD in simulated
+time.
+
+    import straggler
+    run = straggler.run("scenario.yaml", set={"training.scheme": "asgd"})
+    run.summary["time_to_target_s"]; run.curve; run.weights
+
+Times are seconds of simulated time, sizes are bytes. docs/python.md goes from here to a scheme of your own."""
+from ._errors import DataError, Error, MemoryBudgetExceeded, Problem, ResultsError, RunFailed, ScenarioError
+from ._points import Check, Explained, Race, Sweep, check, explain, list, race, sweep
+from ._run import Comparison, Run, compare, run
+from ._rules import optimizer, rule
+from ._schemes import Parameter, scheme
+from ._straggler import (Batch, Contribution, Fragment, Gradient, MembershipNotice, Node, Operation, Optimizer, Peer, Random, Rule, Signal,
+                         Token, Vector, Weights, first_of, first_of_in_flight)
+from ._straggler import version as __version__

@@ -1,0 +1,39 @@
+"""What can be wrong, as exceptions. Their text is what the command line prints."""
+from typing import List, NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a scenario."""
+    file: str     #: the file as it was named, or what stands for a text or a dict; the text of a `set`
+    line: int     #: from 1; 0 where there is no text to point at
+    column: int   #: from 1
+    path: str     #: of the setting, as "training.scheme"
+    message: str  #: what is wrong, and what would be right
+
+
+class Error(Exception):
+    """Base of what Straggler raises."""
+
+
+class ScenarioError(Error, ValueError):
+    """A scenario is wrong. `problems` has all that is wrong with it, each with its place."""
+
+    def __init__(self, text: str, problems: List[Problem] = ()):
+        super().__init__(text)
+        self.problems = list(problems)
+
+
+class DataError(Error, ValueError):
+    """A file of data or of weights is missing, or not what it says."""
+
+
+class ResultsError(Error, OSError):
+    """A result folder cannot be written, read or replaced."""
+
+
+class RunFailed(Error, RuntimeError):
+    """The run could not go on: a deadlock, or times beyond all bounds."""
+
+
+class MemoryBudgetExceeded(Error, MemoryError):
+    """The math needs more memory than it may have."""

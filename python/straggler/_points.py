@@ -1,0 +1,189 @@
+"""Many runs: sweeps, searches and races; and what a scenario is."""
+import io
+import json
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from . import _straggler, _tables
+from ._errors import ResultsError
+from ._source import ScenarioLike, Settings, flow, sets, source, text_or_path
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+@contextmanager
+def _file(given: ScenarioLike, what: str) -> Iterator[str]:
+    """The path of a file. A text or a dict becomes one in the current folder for a while, from where its relative paths start."""
+    found = text_or_path(given, what)
+    if "path" in found:
+        yield found["path"]
+        return
+    try:
+        file = tempfile.NamedTemporaryFile("w", prefix=f"{what}-", suffix=".yaml", dir=os.getcwd(), delete=False)
+    except OSError:  # nothing can be written there
+        file = tempfile.NamedTemporaryFile("w", prefix=f"{what}-", suffix=".yaml", delete=False)
+    try:
+        with file:
+            file.write(found["text"])
+        yield file.name
+    finally:
+        os.unlink(file.name)
+
+
+def _teller(progress: Union[bool, Callable[..., None]]) -> Optional[Callable[..., None]]:
+    if callable(progress):
+        return progress
+    if not progress:
+        return None
+
+    def tell(finished, points, running, failed):
+        print(f"\r{finished} of {points} points, {running} running, {failed} failed   ", end="", file=sys.stderr, flush=True)
+    return tell
+
+
+def _free(out: Optional[PathLike]) -> Optional[str]:
+    """A folder that is new or empty."""
+    if out is None:
+        return None
+    folder = os.fspath(out)
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise ResultsError(f"{folder}: is not an empty folder; name another one with out")
+    return folder
+
+
+class _Files:
+    """What came of many runs: tables, a page, words."""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        self._files: Dict[str, str] = done["files"]
+        self.text: str = done["text"]                  #: what the command line prints
+        self.failures: List[str] = done["failures"]    #: points that failed, and why
+        if out is not None:
+            os.makedirs(out, exist_ok=True)
+            _straggler.write_files(out, [*self._files.items()])
+
+    def _table(self, name: str) -> Any:
+        if name + ".csv" not in self._files:
+            known = ", ".join(sorted(each[:-4] for each in self._files if each.endswith(".csv")))
+            raise AttributeError(f"there is no table '{name}' here; there are {known}")
+        return _tables.read_csv(io.StringIO(self._files[name + ".csv"]))
+
+    def page(self) -> str:
+        """report.html."""
+        return self._files["report.html"]
+
+    def _repr_html_(self) -> str:
+        return _tables.frame(self.page(), 720)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Sweep(_Files):
+    """One scenario in many settings."""
+    points = property(lambda self: self._table("points"), doc="A row for each finished point: swept paths, repeat, seed, all scalars.")
+    groups = property(lambda self: self._table("groups"), doc="Mean, standard deviation, interval and count over repeats.")
+    find = property(lambda self: self._table("find"), doc="Of a search for the best setting: a row for each that was tried.")
+    crossover = property(lambda self: self._table("crossover"), doc="Of a search for where the winner changes.")
+
+
+class Race(_Files):
+    """Schemes tuned alike, from the same seeds."""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
+        self.facts: Dict[str, Any] = json.loads(done["json"])  #: what `straggler race --json` prints
+    table = property(lambda self: self._table("race"), doc="A row for each entrant, finish and seed: time_s in seconds, or \"missed\".")
+    verdicts = property(lambda self: self._table("verdicts"), doc="A row for each finish and pair: who is faster, and is that sure?")
+    tuning = property(lambda self: self._table("tuning"), doc="A row for each setting that an entrant tried, if it was tuned.")
+
+
+def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, set: Settings = None, timing_only: bool = False,
+          progress: Union[bool, Callable[..., None]] = False, *, threads: int = 0, kernels: str = "auto") -> Sweep:
+    """Runs a sweep file: a path, a text of YAML, or a dict. Relative paths in a text or a dict start from the current folder.
+
+    jobs: points at a time; 0 is all cores.  out: a folder, new or empty, for the tables and the page.
+    progress: True, or a function of (points finished, points, running, failed)."""
+    folder = _free(out)
+    how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only}
+    with _file(sweep, "sweep") as file:
+        return Sweep(_straggler.sweep(file, how, _teller(progress)), folder)
+
+
+def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
+    if isinstance(schemes, Mapping):
+        return [f"{label}={flow(scheme)}" for label, scheme in schemes.items()]
+    if isinstance(schemes, str):
+        return [schemes]
+    return [flow(scheme) for scheme in schemes]
+
+
+def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,
+         tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
+         set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
+         progress: Union[bool, Callable[..., None]] = False, threads: int = 0, kernels: str = "auto") -> Race:
+    """A fair fight: which scheme is first at every threshold, and is that sure?
+
+    schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
+    entrants: {label: {path: value}}, more that differ in any settings.
+    tune: learning_rate, momentum, weight_decay or "PATH={from: A, to: B, scale: log}", tuned alike on held-out samples, `budget` settings
+    each.  seeds: runs of each entrant, 2 to 50.  out: a folder, new or empty, for the tables and the page."""
+    folder = _free(out)
+    how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only, "seeds": seeds,
+           "paired": paired, "schemes": _entrants(schemes), "tune": [tune] if isinstance(tune, str) else [*tune], "budget": budget,
+           "tuning_seeds": tuning_seeds, "entrants": [f"{label}: {flow(changes)}" for label, changes in (entrants or {}).items()]}
+    with _file(scenario, "scenario") as file:
+        return Race(_straggler.race(file, how, _teller(progress)), folder)
+
+
+class Check:
+    """What a scenario is: workers, routes, bytes, memory."""
+
+    def __init__(self, done: Dict[str, Any]):
+        self.text: str = done["text"]                #: what `straggler check` prints
+        self.warnings: List[str] = done["warnings"]  #: sentences
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False) -> Check:
+    """Reads and explains a scenario; runs nothing. Raises ScenarioError with all that is wrong with it."""
+    return Check(_straggler.check(source(scenario, set, None, timing_only)))
+
+
+class Explained:
+    """Why a run takes as long as it does."""
+
+    def __init__(self, done: Dict[str, Any]):
+        self.text: str = done["text"]                #: what `straggler explain` prints
+        self.warnings: List[str] = done["warnings"]  #: sentences
+        self.causes = _tables.read_csv(io.StringIO(done["causes"]))              #: a row for each cause that was removed
+        self.elasticities = _tables.read_csv(io.StringIO(done["elasticities"]))  #: a row for each small change
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False, *, threads: int = 0,
+            progress: Optional[Callable[[int, int], None]] = None) -> Explained:
+    """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …"""
+    return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": threads}, progress))
+
+
+_groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",
+           "models": "model", "cost_models": "cost model", "data": "data", "partitions": "partition", "optimizers": "optimizer",
+           "schedules": "schedule", "compression": "compression", "devices": "built-in device", "availability": "availability"}
+
+
+def list(group: Optional[str] = None) -> Any:
+    """What may be named in a scenario: [{name, summary, parameters, …}] of a group such as "schemes", or {group: [...]} of all."""
+    everything = _straggler.list_all()
+    if group is None:
+        return {name: everything[word] for name, word in _groups.items()}
+    if group not in _groups:
+        raise ValueError(f"there is no group '{group}'; known: {', '.join(_groups)}")
+    return everything[_groups[group]]

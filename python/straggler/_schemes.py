@@ -1,0 +1,116 @@
+"""Schemes in Python: a class whose methods are generators over the Node surface (docs/python.md)."""
+import inspect
+import re
+import uuid
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+
+from . import _straggler
+from ._source import flow
+
+_units = r"(ns|us|ms|s|min|h)"
+
+
+class Parameter:
+    """A parameter of a scheme, as a scenario writes it.
+
+    type: count, number, fraction, time, bytes, rate, flops, boolean, choice, counts or text.
+    default: as a scenario would write it; none: it is None unless the scenario sets it, or must be set if `required`.
+    example: a value for checks and lists; needed if `required`.  low, high: bounds of a number, in SI.  choices: of a choice."""
+
+    def __init__(self, type: str, default: Any = None, *, required: bool = False, example: Any = None, low: Optional[float] = None,
+                 high: Optional[float] = None, choices: Optional[Sequence[str]] = None, meaning: str = ""):
+        self.type, self.default, self.required, self.example = type, default, required, example
+        self.low, self.high, self.choices, self.meaning = low, high, list(choices) if choices else None, meaning
+        if required and default is not None:
+            raise ValueError("a parameter with a default is not required; leave one of them out")
+        if required and example is None:
+            raise ValueError("a required parameter needs an example, a value to try")
+
+
+def _declared(default: Any) -> Parameter:
+    """What a plain default declares."""
+    if isinstance(default, Parameter):
+        return default
+    if isinstance(default, bool):
+        return Parameter("boolean", default)
+    if isinstance(default, int):
+        return Parameter("count", default)
+    if isinstance(default, float):
+        return Parameter("number", default)
+    if isinstance(default, (list, tuple)) and default and all(isinstance(each, str) for each in default):
+        return Parameter("choice", default[0], choices=default)
+    if isinstance(default, str) and re.fullmatch(rf"[0-9.]+ ?{_units}", default):
+        return Parameter("time", default)
+    if isinstance(default, str):
+        return Parameter("text", default)
+    raise TypeError(f"{default!r} declares no parameter; write a number, a text, a list of choices, or straggler.Parameter(...)")
+
+
+def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
+    needed = ["worker"] + (["server"] if exchange == "server" else []) + (["aggregator"] if aggregators is not None else [])
+    for method in needed:
+        what = getattr(cls, method, None)
+        if what is None:
+            raise TypeError(f"{cls.__name__} has no method {method}(self, node), which a scheme with exchange '{exchange}' needs")
+        if not inspect.isgeneratorfunction(what):
+            raise TypeError(f"{cls.__name__}.{method} is no generator: write `yield` before what takes time, as `yield node.send(…)`")
+
+
+def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, Callable[[Dict[str, Any]], str]] = None,
+           parameters: Optional[Dict[str, Any]] = None, summary: str = "", reference: str = "", rule: str = "", waits: str = "",
+           family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
+           sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, reduces: bool = False,
+           on_failure: Sequence[str] = ("abort",), invited: Any = None, aggregators: Any = None, cell_chunks: Optional[int] = None,
+           updates_per_epoch: Optional[str] = None, unfit: Any = None, worker_vectors: int = 0) -> Callable[[type], type]:
+    """Registers a class as a scheme of this process, under which scenarios, sweeps and races find it. Simulated only.
+
+    The class has generator methods worker(self, node), and server(self, node) or aggregator(self, node) where it has those; they yield
+    operations of the node. An object of it is made for each run: its parameters are its attributes. All else that a run
+    changes belongs into the generators. The same name again replaces the scheme, as a cell that is run again does.
+
+    needs_server: the same as exchange="server".  exchange: server, all_reduce, peers (messages between workers) or none.
+    parameters: {name: default}: a number, a text, a list of choices (the first is the default), or a straggler.Parameter.
+    asynchronous: False if every contribution was computed from the version before its update.
+    versions: shared; lockstep or free_running where workers publish weights of their own.
+    sends_gradients: what workers send; if it is not said, messages cannot be compressed.
+    answers_hold_own, reduces, invited, aggregators, cell_chunks, worker_vectors, unfit: as SchemeEntry says (docs/add-a-scheme.md).
+    on_failure: what the others do when a worker crashes, of wait, drop and abort; the first is the default. Name wait or drop only if the
+    generators heed a change of members.
+    updates_per_epoch: "batches" if each batch is an update, "rounds" if each batch of all workers together is.
+    A value that depends on the parameters may be a function of them: {name: value} (and of the number of workers for invited, aggregators
+    and unfit)."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+        raise ValueError(f"'{name}' is no name of a scheme; write letters, digits, - and _, a letter first")
+    if family not in _straggler.families:
+        raise ValueError(f"family is '{family}'; known: {', '.join(_straggler.families)}")
+    if updates_per_epoch not in (None, "batches", "rounds"):
+        raise ValueError(f"updates_per_epoch is '{updates_per_epoch}'; known: batches, rounds, or leave it out")
+    if exchange is None:
+        exchange = "server" if needs_server else "peers"
+    elif needs_server and exchange != "server":
+        raise ValueError("needs_server=True means exchange='server'; leave one of them out")
+
+    def register(cls: type) -> type:
+        _check_methods(cls, exchange, aggregators)
+        declared = {each: _declared(default) for each, default in (parameters or {}).items()}
+        specs: List[Dict[str, Any]] = []
+        for each, parameter in declared.items():
+            attribute = each.replace(".", "_")
+            if parameter.default is None and not hasattr(cls, attribute):
+                setattr(cls, attribute, None)
+            specs.append({"name": each, "type": parameter.type, "required": parameter.required, "meaning": parameter.meaning,
+                          "default": None if parameter.default is None else flow(parameter.default), "low": parameter.low,
+                          "high": parameter.high, "choices": parameter.choices})
+        example = {each: flow(parameter.example) for each, parameter in declared.items() if parameter.example is not None}
+        first_line = (inspect.getdoc(cls) or "").split("\n")[0]
+        _straggler.register_scheme({
+            "name": name, "summary": summary or first_line or f"a scheme in Python, {cls.__name__}", "reference": reference, "rule": rule,
+            "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
+            "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "reduces": reduces,
+            "on_failure": list(on_failure), "invited": invited, "aggregators": aggregators, "cell_chunks": cell_chunks,
+            "updates_per_epoch": updates_per_epoch, "unfit": unfit, "worker_vectors": worker_vectors, "parameters": specs,
+            "example": example or None, "code": uuid.uuid4().hex,
+            "not_compressible": "" if sends_gradients is not None else
+            "@straggler.scheme does not say what its workers send; write sends_gradients=True or False"}, cls)
+        return cls
+    return register

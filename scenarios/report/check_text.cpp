@@ -1,0 +1,226 @@
+#include "scenarios/report/check_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/results/run_info.hpp"
+#include "scenarios/schema/part.hpp"
+#include "scenarios/schema/worker_names.hpp"
+#include "scenarios/schema/writer.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/cluster/availability.hpp"
+
+namespace straggler {
+
+namespace {
+
+void line(std::string& out, const char* label, const std::string& value) {
+  if (!value.empty()) out += fmt::format("{:<16}  {}\n", label, value);
+}
+
+/// What training takes of the device's memory, if that is known.
+std::string device_memory(const Explanation::Group& group) {
+  if (!group.memory) return {};
+  if (!group.counts_activations)
+    return fmt::format("; training takes {} of its {} and the activations, of which workload.cost.bytes does not tell",
+                       readable_bytes(group.memory_used), readable_bytes(*group.memory));
+  return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
+                     readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
+}
+
+/// Empty: they are there all the time.
+std::string availability_of(const WorkerGroup& group) {
+  const Kind& kind = group.availability;
+  const auto pattern = Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters);
+  if (!pattern) return {};
+  return fmt::format("; they come and go ({}), and are there {:.1f} % of the time",
+                     flow_map(kind_texts(kind, KindGroup::availability, Vocabulary::from_registries())), 100 * pattern->share());
+}
+
+void add_groups(std::string& out, const Scenario& scenario, const Explanation& explanation) {
+  std::int64_t workers = 0;
+  for (const Explanation::Group& group : explanation.groups) workers += group.count;
+  line(out, "workers",
+       fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
+                   explanation.groups.size() == 1 ? "" : "s"));
+  for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
+    const Explanation::Group& group = explanation.groups[g];
+    line(out, "",
+         fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
+                     explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
+                     format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
+             device_memory(group) + availability_of(scenario.cluster.workers[g]) +
+             (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
+             (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
+  }
+}
+
+/// What the protocol's segments make of links, and of the first group's for one message.
+void add_segments(std::string& out, const Scenario& scenario, const Explanation& explanation) {
+  const std::vector<SegmentSpec>& segments = scenario.cluster.network.protocol.segments;
+  if (segments.empty()) return;
+  constexpr std::size_t most = 4;
+  const auto factors = [](const SegmentSpec& segment) {
+    return fmt::format("latency x {}, bandwidth x {}", format_number(segment.latency_factor), format_number(segment.bandwidth_factor));
+  };
+  std::string text;
+  for (std::size_t i = 0; i < std::min(segments.size(), most); ++i)
+    text += (i + 1 < segments.size() ? fmt::format("up to {}: ", format_quantity(segments[i].up_to, Dimension::bytes))
+             : segments.size() > 1   ? "larger: "
+                                     : "") +
+            factors(segments[i]) + "; ";
+  if (segments.size() > most) text += fmt::format("{} more; ", segments.size() - most);
+  const auto bytes = static_cast<double>(explanation.message_bytes);
+  const auto at = std::find_if(segments.begin(), segments.end() - 1, [bytes](const SegmentSpec& each) { return bytes <= each.up_to; });
+  const Explanation::Group& group = explanation.groups.front();
+  line(out, "segments",
+       fmt::format("{}for a message of {} the link above is {}, latency {}", text, readable_bytes(bytes),
+                   format_quantity(group.bytes_per_second * at->bandwidth_factor, Dimension::rate),
+                   readable_seconds(group.latency * at->latency_factor)));
+}
+
+void add_topology(std::string& out, const Explanation& explanation) {
+  const TopologyFacts& facts = explanation.facts;
+  const auto many = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : std::string(what).ends_with("ch") ? "es" : "s");
+  };
+  line(out, "topology",
+       fmt::format("{}: {}, {}, {}", explanation.topology, many(explanation.hosts, "host"), many(facts.switches, "switch"),
+                   many(facts.cables, "cable")));
+  line(out, "diameter", fmt::format("{}, {}", many(facts.diameter_hops, "link"), readable_seconds(facts.diameter_latency.seconds())));
+  line(out, "bisection",
+       fmt::format("{}{}", facts.bisection_is_bound ? "at most " : "", readable_bytes(facts.bisection_bytes_per_second) + "/s"));
+}
+
+void add_layers(std::string& out, const Explanation& explanation) {
+  if (explanation.layers.empty()) return;
+  out += fmt::format("\n{:<24}  {:>12}  {:>18}  {:>18}\n", "layer", "parameters", "forward FLOPs", "activation bytes");
+  for (const LayerCost& layer : explanation.layers)
+    out += fmt::format("{:<24}  {:>12}  {:>18}  {:>18}\n", layer.name, layer.parameters, readable_number(layer.forward_flops),
+                       readable_number(layer.activation_bytes));
+}
+
+void add_partition(std::string& out, const Scenario& scenario, const PartitionFacts& facts) {
+  const std::string kind = write_partition(scenario.workload);
+  if (facts.pool) {
+    line(out, "partition", fmt::format("{}: all workers draw from one pool of {} samples", kind, readable_count(facts.smallest)));
+    return;
+  }
+  line(out, "partition",
+       fmt::format("{}: {} part{} of {}{} samples", kind, readable_count(facts.parts), facts.parts == 1 ? "" : "s",
+                   readable_count(facts.smallest),
+                   facts.largest > facts.smallest ? fmt::format(" to {}", readable_count(facts.largest)) : ""));
+  if (!facts.labels) return;
+  const LabelSkew& skew = *facts.labels;
+  line(out, "label skew",
+       fmt::format("a part has {:.1f} classes (mean; {} to {}); its most frequent one is {:.0f} % of it (mean; at most {:.0f} %); distance "
+                   "from the whole's labels {:.2f} (0: alike, {:.2f}: one class each)",
+                   skew.mean_classes, skew.fewest_classes, skew.most_classes, 100 * skew.mean_largest, 100 * skew.most_largest,
+                   skew.mean_distance, skew.one_class));
+}
+
+void add_data(std::string& out, const Scenario& scenario, const Explanation& explanation) {
+  if (!explanation.learns) {
+    line(out, "data",
+         fmt::format("none, for timing alone (--timing-only): {}, and no batch is cut short",
+                     explanation.train_samples > 0 ? fmt::format("an epoch has {} samples", readable_count(explanation.train_samples))
+                                                   : "there are no epochs"));
+    return;
+  }
+  line(out, "data",
+       fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
+                   readable_count(explanation.test_samples), readable_count(explanation.classes),
+                   explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
+  add_partition(out, scenario, explanation.partition);
+}
+
+std::string described_precision(const Scenario& scenario) {
+  const WorkloadSpec& workload = scenario.workload;
+  const std::string format = workload.precision == NumberFormat::bf16 ? "bfloat16" : "FP16";
+  std::string text =
+      fmt::format("{}: computing and messages in {}, weights and updates in FP32", precision_choice.name_of(workload.precision), format);
+  if (workload.growth_every > 0)
+    text +=
+        fmt::format("; loss scale {} at first, doubled after {} good updates", format_number(workload.loss_scale), workload.growth_every);
+  else if (workload.loss_scale != 1)
+    text += fmt::format("; loss scale {}", format_number(workload.loss_scale));
+  const auto measured = [&](const WorkerGroup& group) {
+    return scenario.devices.at(group.device).compute.form != ComputeSpec::Form::roofline;
+  };
+  if (std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), measured))
+    text += "; affine times and tables are the same in every precision";
+  return text;
+}
+
+/// The bytes of a message, and what they do to an update's time.
+void add_compression(std::string& out, const Explanation& explanation, const std::optional<UpdateTimes>& times) {
+  if (explanation.compression.empty()) return;
+  const auto before = static_cast<double>(explanation.message_bytes), after = static_cast<double>(explanation.compressed_bytes);
+  line(out, "compressed",
+       fmt::format("by {}: {} before, {} after{}", explanation.compression, readable_bytes(before), readable_bytes(after),
+                   explanation.compresses_answers ? "; a server's answers, too" : ""));
+  if (times)
+    line(out, "an update",
+         fmt::format("takes {} before, {} after, timed without the math", readable_seconds(times->whole),
+                     readable_seconds(times->compressed)));
+}
+
+/// A line an algorithm, under the one that the scenario takes.
+void add_collective(std::string& out, const Explanation& explanation, const std::vector<CollectiveTime>& times) {
+  line(out, "all-reduce", explanation.collective);
+  if (times.empty()) return;
+  line(out, "  of", fmt::format("{} alone, as one flow:", readable_bytes(static_cast<double>(explanation.reduced_bytes))));
+  for (const CollectiveTime& each : times)
+    out += fmt::format("    {:<20} {:>9}{}\n", each.name, readable_seconds(each.seconds), each.choice.empty() ? "" : "  " + each.choice);
+}
+
+}  // namespace
+
+std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
+                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings) {
+  std::string out;
+  line(out, "scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
+  line(out, "scheme",
+       explanation.scheme_summary.empty() ? explanation.scheme : fmt::format("{}: {}", explanation.scheme, explanation.scheme_summary));
+  add_groups(out, scenario, explanation);
+  add_segments(out, scenario, explanation);
+  add_topology(out, explanation);
+  line(out, "a route", explanation.route_example);
+  add_collective(out, explanation, collectives);
+  if (!explanation.aggregators.empty()) line(out, "aggregators", explanation.aggregators);
+  add_data(out, scenario, explanation);
+  if (explanation.learns) line(out, "parameters", readable_count(explanation.parameters));
+  if (scenario.workload.precision != NumberFormat::fp32) line(out, "precision", described_precision(scenario));
+  if (!explanation.cost_model.empty())
+    line(out, "costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
+  if (!explanation.bucket_bytes.empty()) {
+    std::string sizes;
+    for (std::size_t i = 0; i < std::min<std::size_t>(explanation.bucket_bytes.size(), 8); ++i)
+      sizes += (i == 0 ? "" : ", ") + readable_bytes(static_cast<double>(explanation.bucket_bytes[i]));
+    line(out, "buckets",
+         fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
+  }
+  line(out, "a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
+  add_compression(out, explanation, times);
+  if (explanation.updates_per_epoch) line(out, "an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
+  const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
+  line(out, "memory",
+       explanation.learns
+           ? fmt::format("about {} with the math, {}", readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
+           : "about " + timing_alone);
+  add_layers(out, explanation);
+  for (const std::string& warning : warnings) out += fmt::format("warning: {}\n", warning);
+  return out;
+}
+
+std::vector<std::string> check_warnings(const Explanation& explanation, bool timing_only) {
+  std::vector<std::string> warnings = explanation.warnings;
+  if (timing_only || !explanation.learns) return warnings;
+  if (std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
+    warnings.push_back(std::move(warning));
+  return warnings;
+}
+
+}  // namespace straggler

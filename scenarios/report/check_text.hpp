@@ -1,0 +1,19 @@
+// What `straggler check` says of a scenario.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/update_times.hpp"
+
+namespace straggler {
+
+/// Lines and tables, plain ASCII.
+std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
+                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings);
+
+/// Sentences: those of the explanation, and of this machine's memory where the math is to run.
+std::vector<std::string> check_warnings(const Explanation& explanation, bool timing_only);
+
+}  // namespace straggler

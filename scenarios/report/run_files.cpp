@@ -1,0 +1,21 @@
+#include "scenarios/report/run_files.hpp"
+
+#include "scenarios/report/run_page.hpp"
+#include "scenarios/results/run_info.hpp"
+#include "scenarios/schema/writer.hpp"
+
+namespace straggler {
+
+void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
+                     const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page) {
+  write_record(folder, record, kept);
+  write_file(folder, "scenario.yaml", write_scenario(scenario));
+  if (!options.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
+  const unsigned threads = options.threads ? options.threads : this_machine().cores;
+  RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
+  info.recomputed = experiment.recomputed();
+  write_file(folder, "run.json", run_json(info));
+  if (page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
+}
+
+}  // namespace straggler

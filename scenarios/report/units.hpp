@@ -1,0 +1,18 @@
+// Texts of numbers in charts, and the names under which the script of pages knows them.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace straggler {
+
+using NumberText = std::string (*)(double);
+
+std::string bits_rate_text(double bits);    // "1.25 Mbit/s"
+std::string bytes_rate_text(double bytes);  // "1.25 MB/s"
+std::string factor_text(double factor);     // "1.25x"
+std::string count_text(double count);       // "1,234"
+
+/// "seconds", "bytes", "share", "score", "factor", "count", "bits/s", "bytes/s"; "number" for every other one.
+std::string_view unit_of(NumberText text);
+
+}  // namespace straggler

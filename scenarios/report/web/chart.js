@@ -1,0 +1,350 @@
+// One chart on a page: its tool bar, legend, zoom, keys, and what it saves. What is drawn comes from kinds.js and timeline.js.
+(function() {
+'use strict';
+const straggler = window.straggler, {element, download, csvLine} = straggler;
+const charts = new Set();
+const dashes = ['solid', 'dashed', 'dotted', [10, 3, 2, 3]];
+const symbols = ['circle', 'rect', 'triangle', 'diamond'];
+
+straggler.kinds = {};  // name -> (spec, view) -> {option, csv, height}
+
+/// The colours of the style sheet, as they are now.
+straggler.palette = function() {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => style.getPropertyValue('--' + name).trim() || name;
+};
+
+/// Looks tell series apart twice: by colour (eight of them), then by dashes; marks have four shapes.
+straggler.look = function(palette, look) {
+  if (typeof look === 'string') return {colour: palette(look), dash: 'solid', symbol: 'circle'};
+  return {colour: palette('s' + (look % 8)), dash: dashes[Math.floor(look / 8) % 4], symbol: symbols[look % 4]};
+};
+
+function button(text, title, act) {
+  const made = element('button', {type: 'button', title}, text);
+  made.addEventListener('click', act);
+  return made;
+}
+
+function toggle(text, title, pressed, act) {
+  const made = button(text, title, () => {
+    const now = made.getAttribute('aria-pressed') !== 'true';
+    made.setAttribute('aria-pressed', String(now));
+    act(now);
+  });
+  made.setAttribute('aria-pressed', String(pressed));
+  return made;
+}
+
+/// One of several; `names` are shown.
+function choice(label, names, chosen, act) {
+  const group = element('span', {class: 'choice', role: 'group', 'aria-label': label});
+  names.forEach((name, i) => {
+    const made = button(name, label + ': ' + name, () => {
+      for (const other of group.children) other.setAttribute('aria-pressed', 'false');
+      made.setAttribute('aria-pressed', 'true');
+      act(i);
+    });
+    made.setAttribute('aria-pressed', String(i === chosen));
+    group.append(made);
+  });
+  return group;
+}
+
+function legendSample(item, palette) {
+  const look = straggler.look(palette, item.look);
+  const sample = element('span', {class: 'sample ' + (item.sample || 'box')});
+  if (item.sample === 'line') {
+    const dash = {solid: '', dashed: '6 4', dotted: '2 3'}[look.dash];
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    svg.setAttribute('viewBox', '0 0 26 10');
+    const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    line.setAttribute('d', 'M1 5h24');
+    line.setAttribute('style', 'stroke:' + look.colour + ';stroke-width:3;stroke-dasharray:' + (dash === undefined ? '9 3 2 3' : dash));
+    svg.append(line);
+    sample.append(svg);
+  } else {
+    sample.style.background = look.colour;
+  }
+  return sample;
+}
+
+class Chart {
+  constructor(figure, spec) {
+    this.figure = figure;
+    this.spec = spec;
+    this.view = {hidden: new Set(), x: 0, logX: null, logY: null, mode: 0, zoom: null, cursor: -1, changed: () => this.draw()};
+    this.room = element('div', {class: 'drawn', tabindex: '0', role: 'group'});
+    this.room.setAttribute('aria-label', (spec.label || '') + '. Plus and minus zoom, arrow keys walk through the values, 0 shows all.');
+    this.says = element('div', {class: 'says', 'aria-live': 'polite'});
+    this.legend = element('div', {class: 'legend'});
+    this.bar = element('div', {class: 'chart-bar'});
+    const still = figure.querySelector('.still');
+    if (still)
+      still.before(this.bar, this.legend, this.room);
+    else
+      figure.append(this.bar, this.legend, this.room);
+    this.room.after(this.says);
+    figure.classList.add('live');
+    this.echarts = null;
+    this.draw();
+    this.bars();
+    this.keys();
+    charts.add(this);
+    if (window.ResizeObserver) {
+      let wide = this.room.clientWidth;
+      new ResizeObserver(() => {
+        if (this.room.clientWidth === wide || !this.room.clientWidth) return;
+        wide = this.room.clientWidth;
+        this.draw();
+      }).observe(this.room);
+    }
+  }
+
+  kind() { return straggler.kinds[this.spec.kind]; }
+
+  /// New data, as a page that is followed live has them.
+  update(spec) {
+    this.spec = spec;
+    this.draw();
+  }
+
+  draw() {
+    const palette = straggler.palette();
+    this.view.width = this.room.clientWidth || 720;
+    const made = (this.made = this.kind()(this.spec, this.view, palette));
+    this.room.style.height = made.height + 'px';
+    if (!this.echarts) {
+      this.echarts = window.echarts.init(this.room, null, {renderer: 'canvas'});
+      this.wheel();
+      this.clicks();
+    } else {
+      this.echarts.resize();
+    }
+    this.echarts.setOption(this.option(made, palette), {notMerge: true});
+    this.drawLegend(palette);
+  }
+
+  option(made, palette) {
+    const text = {color: palette('fg'), fontFamily: 'system-ui, \'DejaVu Sans\', sans-serif'};
+    const option = Object.assign(
+        {
+          animation: false,
+          textStyle: text,
+          aria: {enabled: true, label: {enabled: true, description: this.spec.label || ''}},
+          tooltip: {},
+        },
+        made.option,
+    );
+    option.tooltip = Object.assign(
+        {
+          confine: true,
+          appendTo: this.room,
+          backgroundColor: palette('bg'),
+          borderColor: palette('dim'),
+          textStyle: {color: palette('fg'), fontSize: 13},
+          extraCssText: 'max-width:min(34rem,90vw);white-space:normal;overflow-wrap:anywhere',
+        },
+        option.tooltip,
+    );
+    option.dataZoom = this.zooms(made);
+    return option;
+  }
+
+  zooms(made) {
+    return (made.zoom || []).map((axis) => {
+      const zoom = {
+        type: 'inside',
+        id: axis,
+        filterMode: 'none',
+        zoomOnMouseWheel: true,
+        moveOnMouseMove: true,
+        moveOnMouseWheel: false,
+        preventDefaultMouseMove: false,
+        minSpan: 0.0001,
+      };
+      zoom[axis + 'AxisIndex'] = made.zoomAll ? 'all' : 0;
+      const kept = this.view.zoom && this.view.zoom[axis];
+      if (kept) Object.assign(zoom, {start: kept[0], end: kept[1]});
+      return zoom;
+    });
+  }
+
+  /// The page scrolls under the wheel, unless the chart has the keyboard or Ctrl is held.
+  wheel() {
+    this.room.addEventListener(
+        'wheel',
+        (event) => {
+          if (!event.ctrlKey && !this.room.contains(document.activeElement)) event.stopPropagation();
+        },
+        {capture: true, passive: true},
+    );
+    this.room.addEventListener('pointerdown', () => this.room.focus({preventScroll: true}));
+    this.echarts.on('datazoom', () => this.keepZoom());
+  }
+
+  clicks() {
+    this.echarts.on('click', (event) => {
+      const link = this.made.link && this.made.link(event);
+      if (link) window.location.href = link;
+    });
+  }
+
+  keepZoom() {
+    const kept = {};
+    for (const zoom of this.echarts.getOption().dataZoom || []) kept[zoom.id] = [zoom.start, zoom.end];
+    this.view.zoom = kept;
+    if (this.made.zoomed) this.made.zoomed(this.echarts);
+    const all = Object.values(kept).every(([from, to]) => from <= 0.001 && to >= 99.999);
+    this.figure.classList.toggle('zoomed', !all);
+  }
+
+  /// Of the x axis, about the middle of what is shown.
+  zoomBy(factor, move) {
+    const axis = (this.made.zoom || [])[0];
+    if (!axis) return;
+    const [from, to] = (this.view.zoom && this.view.zoom[axis]) || [0, 100];
+    const span = Math.min(100, (to - from) * factor), middle = (from + to) / 2 + (move || 0) * (to - from);
+    const start = Math.max(0, Math.min(100 - span, middle - span / 2));
+    this.echarts.dispatchAction({type: 'dataZoom', dataZoomId: axis, start, end: start + span});
+  }
+
+  showAll() {
+    for (const axis of this.made.zoom || []) this.echarts.dispatchAction({type: 'dataZoom', dataZoomId: axis, start: 0, end: 100});
+  }
+
+  /// The next value of the first visible series, or the one before.
+  walk(step) {
+    const stops = this.made.stops || 0;
+    if (!stops) return;
+    this.view.cursor = Math.max(0, Math.min(stops - 1, this.view.cursor + step));
+    const at = this.made.stop(this.view.cursor);
+    this.echarts.dispatchAction({type: 'showTip', seriesIndex: at.series, dataIndex: at.index});
+    this.says.textContent = at.text;
+  }
+
+  keys() {
+    this.room.addEventListener('keydown', (event) => {
+      const acts = {
+        '+': () => this.zoomBy(0.6),
+        '=': () => this.zoomBy(0.6),
+        '-': () => this.zoomBy(1 / 0.6),
+        0: () => this.showAll(),
+        ArrowRight: () => (event.shiftKey ? this.zoomBy(1, 0.25) : this.walk(1)),
+        ArrowLeft: () => (event.shiftKey ? this.zoomBy(1, -0.25) : this.walk(-1)),
+        Escape: () => this.echarts.dispatchAction({type: 'hideTip'}),
+      };
+      if (!acts[event.key] || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      acts[event.key]();
+    });
+  }
+
+  bars() {
+    const {spec, view, made} = this;
+    const redraw = () => this.draw();
+    if (made.xs && made.xs.length > 1)
+      this.bar.append(
+          choice(
+              'Over', made.xs, 0,
+              (i) => {
+                view.x = i;
+                view.zoom = null;
+                view.logX = null;
+                redraw();
+              }),
+      );
+    if (made.modes)
+      this.bar.append(
+          choice(
+              made.modesLabel || 'Shown', made.modes, view.mode,
+              (i) => {
+                view.mode = i;
+                view.zoom = null;
+                this.figure.classList.remove('zoomed');
+                redraw();
+              }),
+      );
+    if (made.canLogX)
+      this.bar.append(toggle('log x', 'Logarithmic axis to the right', made.logX, (on) => {
+        view.logX = on;
+        view.zoom = null;
+        redraw();
+      }));
+    if (made.canLogY)
+      this.bar.append(toggle('log y', 'Logarithmic axis upwards', made.logY, (on) => {
+        view.logY = on;
+        view.zoom = null;
+        redraw();
+      }));
+    if ((made.zoom || []).length) {
+      this.bar.append(button('+', 'Zoom in (also: Ctrl and wheel, or + after a click)', () => this.zoomBy(0.6)));
+      this.bar.append(button('\u2212', 'Zoom out', () => this.zoomBy(1 / 0.6)));
+      this.bar.append(button('All', 'Shows all (0)', () => this.showAll()));
+    }
+    const file = (spec.label || 'chart').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart';
+    this.bar.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
+    this.bar.append(button('CSV', 'Saves the values', () => download(file + '.csv', this.csv(), 'text/csv')));
+  }
+
+  csv() { return this.made.csv().map(csvLine).join(''); }
+
+  /// As it is shown, legend included.
+  svg() {
+    const {width, height} = this.room.getBoundingClientRect();
+    const items = this.made.legend || [], palette = straggler.palette();
+    const drawing = window.echarts.init(null, null, {renderer: 'svg', ssr: true, width, height: height + (items.length ? 30 : 0)});
+    const option = this.option(this.made, palette);
+    delete option.tooltip;
+    delete option.aria;
+    option.backgroundColor = palette('bg');
+    let left = 16;
+    const graphic = [];
+    items.forEach((item, i) => {
+      if (this.view.hidden.has(i)) return;
+      graphic.push(
+          {type: 'rect', left, bottom: 10, shape: {width: 14, height: 14}, style: {fill: straggler.look(palette, item.look).colour}});
+      graphic.push({type: 'text', left: left + 20, bottom: 9, style: {text: item.name, fill: palette('fg'), font: '13px sans-serif'}});
+      left += 44 + 7.5 * item.name.length;
+    });
+    option.graphic = (option.graphic || []).concat(graphic);
+    if (items.length)
+      for (const grid of [].concat(option.grid || []))
+        if (grid.bottom !== undefined) grid.bottom += 30;
+    drawing.setOption(option);
+    const text = drawing.renderToSVGString();
+    drawing.dispose();
+    return text;
+  }
+
+  drawLegend(palette) {
+    const items = this.made.legend || [];
+    this.legend.textContent = '';
+    items.forEach((item, i) => {
+      if (item.fixed) {
+        const shown = element('span', {class: 'item'});
+        shown.append(legendSample(item, palette), element('span', {}, item.name));
+        this.legend.append(shown);
+        return;
+      }
+      const made =
+          element('button', {type: 'button', class: 'item', 'aria-pressed': String(!this.view.hidden.has(i)), title: 'Hides or shows it'});
+      made.append(legendSample(item, palette), element('span', {}, item.name));
+      made.addEventListener('click', () => {
+        if (this.view.hidden.has(i))
+          this.view.hidden.delete(i);
+        else
+          this.view.hidden.add(i);
+        this.draw();
+        this.legend.children[i].focus();
+      });
+      this.legend.append(made);
+    });
+  }
+}
+
+/// Draws `spec` into `figure`, in place of its still picture. Returns the chart, whose update() takes other data.
+straggler.chart = (figure, spec) => new Chart(figure, spec);
+straggler.charts = charts;
+straggler.redrawAll = () => charts.forEach((chart) => chart.draw());
+})();

@@ -1,0 +1,73 @@
+// Brings a page to life: its charts, its tables, and the switch between light and dark.
+(function() {
+'use strict';
+const straggler = window.straggler, {element} = straggler;
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+let forced = null;  // 'light' or 'dark': by the switch
+
+/// The style sheet says what is dark in one media rule, whose condition the switch replaces.
+function darkRules() {
+  const rules = [];
+  for (const sheet of document.styleSheets)
+    for (const rule of sheet.cssRules)
+      if (rule instanceof CSSMediaRule && (rule.dark || /prefers-color-scheme/.test(rule.conditionText))) rules.push(rule);
+  for (const rule of rules) rule.dark = true;
+  return rules;
+}
+
+straggler.isDark = () => (forced ? forced === 'dark' : dark.matches);
+
+function show(theme) {
+  const rules = darkRules();
+  forced = theme;
+  for (const rule of rules) rule.media.mediaText = theme === 'dark' ? 'screen' : 'not all';
+  document.documentElement.style.colorScheme = theme;
+  straggler.redrawAll();
+}
+
+function themeSwitch() {
+  const button = element('button', {type: 'button', class: 'theme', title: 'Light or dark'}, straggler.isDark() ? 'Light' : 'Dark');
+  button.addEventListener('click', () => {
+    show(straggler.isDark() ? 'light' : 'dark');
+    button.textContent = straggler.isDark() ? 'Light' : 'Dark';
+  });
+  dark.addEventListener('change', () => {
+    button.textContent = straggler.isDark() ? 'Light' : 'Dark';
+    straggler.redrawAll();
+  });
+  return button;
+}
+
+/// Every figure that carries data is drawn when it comes near the window: a page with many charts is there at once.
+straggler.enliven = function(root) {
+  straggler.enlivenTables(root);
+  const figures =
+      Array.from(root.querySelectorAll('figure.chart')).filter((figure) => figure.querySelector('script[type="application/json"]'));
+  if (!window.echarts) return;
+  const draw = (figure) => {
+    if (!figure.classList.contains('live'))
+      straggler.chart(figure, JSON.parse(figure.querySelector('script[type="application/json"]').textContent));
+  };
+  if (!window.IntersectionObserver) return figures.forEach(draw);
+  const watch = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) {
+          if (!entry.isIntersecting) continue;
+          watch.unobserve(entry.target);
+          draw(entry.target);
+        }
+      },
+      {rootMargin: '1200px'},
+  );
+  figures.forEach((figure) => watch.observe(figure));
+  // Whoever saves or scripts the page finds all charts there soon.
+  const rest = () => figures.forEach(draw);
+  if (window.requestIdleCallback)
+    window.requestIdleCallback(rest, {timeout: 1500});
+  else
+    setTimeout(rest, 500);
+};
+
+document.body.prepend(themeSwitch());
+straggler.enliven(document);
+})();

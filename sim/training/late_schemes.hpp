@@ -1,0 +1,18 @@
+// Schemes that are registered while the program runs, as Python's are, beside those that are linked into it.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "sim/training/scheme.hpp"
+
+namespace straggler {
+
+/// Registers the scheme, in place of an earlier one of that name that was registered so. `code` tells its code apart from any other, of
+/// other processes too: what was computed with it is found by it again. No pointer to an entry may be in use: none is after a run.
+/// Throws std::invalid_argument if a linked scheme has that name.
+void register_late(SchemeEntry entry, std::string code);
+
+/// The code of a scheme that was registered so; empty: it is linked into the program, or unknown.
+std::string late_code(std::string_view scheme);
+
+}  // namespace straggler

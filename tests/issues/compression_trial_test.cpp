@@ -1,0 +1,96 @@
+// What a first-time user of compression found: learning that prices changed, times that start-up changed, and input that nobody doubted.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "scenarios/experiment/update_times.hpp"
+#include "scenarios/race/race.hpp"
+#include "scenarios/race/race_run.hpp"
+#include "schemes/compressed_runs.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+const std::string by_factors = "training.compression={kind: powersgd, rank: 1}";
+const Sets by_all_reduce = {"training.scheme={kind: ssgd, via: all_reduce}", by_factors};
+
+std::vector<std::string> warnings_of(const Sets& sets, const std::string& yaml = cluster(2)) {
+  RunOptions options;
+  options.timing_only = true;
+  return Experiment(read_scenario_text(yaml, "test.yaml", sets), options).explain().warnings;
+}
+
+bool any_says(const std::vector<std::string>& warnings, const std::string& text) {
+  return std::ranges::any_of(warnings, [&](const std::string& warning) { return says(warning, text); });
+}
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& wrong) {
+    return wrong.what();
+  } catch (const ScenarioErrors& errors) {
+    return errors.lines().size() == 1 ? errors.lines().front() : "several lines";
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("prices do not change what powersgd learns") {
+  // The priced model's matrices are so small that they travel whole; those that learn have factors. And the other way around.
+  const Result plain = run(cluster(3), by_all_reduce);
+  for (const char* model : {"{kind: mlp, hidden: [1]}", "resnet18_cifar"}) {
+    CAPTURE(model);
+    const Result priced = run(cluster(3), with(by_all_reduce, {std::string("workload.cost.model=") + model}));
+    CHECK(same_weights(plain, priced));
+  }
+  CHECK(says(refusal_of(with(by_all_reduce, {"workload.cost.bytes=1MB"})),
+             "training.compression: powersgd factors matrices, and workload.cost.bytes has none"));
+}
+
+TEST_CASE("an update's time is that of a cluster in step, whatever the scenario's stop is") {
+  // Sixteen workers behind one server: it sends one answer after the other, each of 464 B at 10 kB/s.
+  const double answer = 464 / 10e3;
+  for (const char* updates : {"1", "40", "4000"}) {
+    const auto times = update_times(read_scenario_text(
+        cluster(16), "test.yaml",
+        {"training.scheme=asgd", "cluster.network.link={bandwidth: 10kB/s, latency: 0s}", top_k_of("0.1"),
+         std::string("training.stop={updates: ") + updates + "}"}));
+    REQUIRE(times);
+    CHECK(times->whole == doctest::Approx(answer).epsilon(0.01));
+    CHECK(times->compressed == doctest::Approx(answer).epsilon(0.01));  // answers are whole
+  }
+}
+
+TEST_CASE("coding that would take days is refused with its place") {
+  const Sets large = {"training.scheme=asgd", top_k_of("0.1"), "workload.cost.model=resnet50_imagenet"};
+  CHECK(says(refusal_of(with(large, {"devices.node.compress=1kbps"})), "devices.node.compress: 125B/s takes more than a day"));
+  CHECK(says(refusal_of(with(large, {"cluster.servers.compress=1kbps"})), "cluster.servers.compress: "));
+  CHECK(refusal_of(with(large, {"devices.node.compress=1GB/s"})).empty());
+}
+
+TEST_CASE("check says where compression saves nothing, and where feedback is not used") {
+  CHECK(any_says(warnings_of({"training.scheme=asgd", top_k_of("0.9")}), "a message is not smaller with training.compression: top_k: 464 B before"));
+  CHECK(!any_says(warnings_of({"training.scheme=asgd", top_k_of("0.1")}), "is not smaller"));
+  const Sets gossip = {"training.scheme={kind: dpsgd, gamma: 0.4}"};
+  CHECK(any_says(warnings_of(with(gossip, {top_k_of("0.1", true)}), cluster(3)), "error_feedback has no effect: dpsgd sends"));
+  CHECK(!any_says(warnings_of(with(gossip, {"training.compression=top_k"}), cluster(3)), "error_feedback"));
+  CHECK(any_says(warnings_of({"training.scheme={kind: ssgd, via: all_reduce}", top_k_of("0.1")}, cluster(1)), "one worker alone sends nothing"));
+}
+
+TEST_CASE("a race names a misspelt compressor, and refuses what cannot run before it runs anything") {
+  CHECK(says(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
+  CHECK(says(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
+  CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so
+  const TemporaryFolder folder;
+  Race race;
+  race.scenario = folder.write("race.yaml", cluster(3));
+  race.timing_only = true;
+  race.entrants = entrants_of_schemes("ssgd,{kind: sgp, compression: top_k}");
+  const RaceReader reader(race);
+  const std::string line = refusal([&] { check_runs(race, reader); });
+  CHECK(says(line, "--schemes {kind: sgp, compression: top_k}: training.compression: sgp"));
+}
