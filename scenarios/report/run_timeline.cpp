@@ -193,6 +193,7 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
   std::vector<std::pair<Stretch, std::size_t>> stretches;
   Stretch whole;
   whole.name = cut ? "first" : "whole run";
+  whole.whole = !cut;
   whole.to = end;
   stretches.emplace_back(whole, cut ? stretch_events : whole_events);
   if (!cut && !times.empty())

@@ -137,7 +137,15 @@ kinds.line = function(spec, view, palette) {
   const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
     height: 380,
-    legend: spec.series.length > 1 ? spec.series.map((each) => ({name: each.name, look: each.look, sample: each.area ? 'box' : each.line === false ? 'dot' : 'line'})) : [],
+    legend: spec.series.length > 1 ?
+        spec.series.map(
+            (each) =>
+                ({name: each.name,
+                  look: each.look,
+                  sample: each.area       ? 'box' :
+                      each.line === false ? 'dot' :
+                                            'line'})) :
+        [],
     xs: xs.map((each) => each.title),
     canLogX,
     canLogY,
@@ -154,11 +162,14 @@ kinds.line = function(spec, view, palette) {
     option: {
       grid: {left: room + 34, right: 20 + (spec.idealFlat ? widest([spec.idealName || '']) : 0), top: 18, bottom: 60},
       xAxis: axisX,
-      yAxis: valueAxis(palette, spec.y.title, spec.y.unit, logY, {scale: !spec.y.zero, min: spec.y.zero && !logY && leastY > 0 ? 0 : undefined, nameGap: room + 10}),
+      yAxis: valueAxis(
+          palette, spec.y.title, spec.y.unit, logY,
+          {scale: !spec.y.zero, min: spec.y.zero && !logY && leastY > 0 ? 0 : undefined, nameGap: room + 10}),
       tooltip: {
         trigger: marksAlone ? 'item' : 'axis',
         axisPointer: {type: 'cross', label: {show: false}, lineStyle: {color: palette('dim')}, crossStyle: {color: palette('dim')}},
-        formatter: (points) => lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour: (each) => look(palette, each.look).colour}),
+        formatter: (points) =>
+            lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour: (each) => look(palette, each.look).colour}),
       },
       series,
     },
@@ -177,8 +188,10 @@ function nearest(points, px, x) {
   let low = 0, high = points.length - 1;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (px(points[middle]) < x) low = middle + 1;
-    else high = middle;
+    if (px(points[middle]) < x)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low > 0 && x - px(points[low - 1]) < px(points[low]) - x ? low - 1 : low;
 }
