@@ -18,7 +18,7 @@ namespace straggler {
 
 class EventQueue;
 
-/// Something that can happen once at a time: embedded in whoever waits (an awaiter in a coroutine frame, a flow).
+/// Something that can happen once at a time: embedded in the object that waits (an awaiter in a coroutine frame, a flow).
 /// Its destruction takes it out of the queue. Neither copied nor moved while scheduled.
 class Event {
  public:
@@ -88,7 +88,7 @@ class EventQueue {
     event.queue_ = this;
   }
 
-  /// `fetch`: told which timer comes next while something else happens, so that it may fetch what that needs into the cache; may be null.
+  /// `fetch`: is called with the next timer while something else happens, to fetch its data into the cache; may be null.
   Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
   Timer at(Time when, Kind kind, std::uint32_t id);
   Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
