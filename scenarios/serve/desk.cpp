@@ -133,6 +133,7 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
     const std::string_view rest = std::string_view(path).substr(files.size());
     const std::size_t end = std::min(rest.find('/'), rest.size());
     from.token = rest.substr(0, end);
+    from.fetch_site.clear();  // a result's page is in a sandbox: for the browser, its links come from elsewhere
     file = rest.substr(std::min(end + 1, rest.size()));
   } else if (const auto token = address->query.find("token"); token != address->query.end() && from.token.empty()) {
     from.token = token->second;

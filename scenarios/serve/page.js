@@ -292,7 +292,7 @@ async function followMath() {
   if (answer.state !== 'done') return;
   const table = make('div', {className: 'wide', tabIndex: 0}, make('pre', {}, answer.table));
   const page = make('a', {href: fileAddress(answer.page), target: '_blank', rel: 'noopener'}, 'learning curves of both');
-  byId('verdict').replaceChildren(make('p', {className: 'verdict'}, answer.verdict), make('p', {className: 'dim'}, math.about),
+  byId('verdict').replaceChildren(make('p', {className: 'verdict answer'}, answer.verdict), make('p', {className: 'dim'}, math.about),
     ...answer.notes.map(note => make('p', {className: 'dim'}, note)), table, make('p', {}, page));
   await loadResults();
 }

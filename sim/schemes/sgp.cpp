@@ -146,7 +146,7 @@ const Register<SchemeEntry> entry({
                       return std::optional(bytes);
                     }},
     .parameters = {on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
-                              "the others go on without it, who waits for its share waits for it, or the run ends")},
+                              "the others continue without it, those that need its share wait for it, or the run ends")},
     .make = [](const Parameters&) { return std::make_unique<Sgp>(); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },

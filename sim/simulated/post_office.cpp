@@ -117,6 +117,7 @@ void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOpera
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
   in_flight_.push_back(delivery);
+  if (trace_) left_[&delivery].sent = world_.now();
   books_.begin_flight(from);
   books_.begin_flight(to);
   delivery.stage = Delivery::Stage::flowing;

@@ -215,7 +215,7 @@ TEST_CASE("the store keeps below its cap; what was used longest ago goes first")
 TEST_CASE("files that cannot be used are named, with what to do") {
   const Files files;
   const auto damaged = files.write("damaged.sqlite", std::string(4096, 'x'));
-  CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or no file of ours"), ResultsError);
+  CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or not a file of Straggler"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{damaged}, doctest::Contains("damaged.sqlite: the state of the sweep cannot be used"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{files.folder()}, doctest::Contains("cannot be written there"), ResultsError);
 }

@@ -171,7 +171,7 @@ TEST_CASE("a sweep goes on without a store that is damaged, locked, out of reach
   SUBCASE("damaged from the start") {
     EvaluationFile store(files.write("damaged.sqlite", std::string(5000, 'x')), EvaluationFile::default_cap, told.by());
     CHECK(points(store) == expected);
-    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away"));
+    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away"));
   }
   SUBCASE("damaged while it is used") {
     const auto path = files.folder() / "store.sqlite";
@@ -239,7 +239,7 @@ TEST_CASE("a state that cannot be written ends the sweep with what was finished 
     SweepState state(path);
     const SmallFiles full(96 << 10);
     CHECK_THROWS_WITH_AS(run(sweep, state, nullptr),
-                         doctest::Contains("what was finished is kept: free some space, and the same command goes on"), DiskError);
+                         doctest::Contains("what was finished is kept: free some space, and the same command continues"), DiskError);
     kept = state.points();
   }
   CHECK(kept > 0);
