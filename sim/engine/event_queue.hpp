@@ -1,8 +1,9 @@
 // The event queue: what happens next, in the total order (when, sequence number).
 //
 // Events that are due later lie in a heap of 128-bit keys; those due at this very instant, the commonest of all, in a
-// plain first-in-first-out ring, or, where nothing else is due at it, beside it (`soon_`); those whose delay repeats (latencies, equal compute times) in a lane of their own, of
-// which only the head is in the heap. See event_queue.cpp for the invariants.
+// plain first-in-first-out ring, or beside it where nothing else is due then (`soon_`); those whose delay repeats
+// (latencies, equal compute times) in a lane of their own, of which only the head is in the heap. See event_queue.cpp for
+// the invariants.
 #pragma once
 #include <array>
 #include <cstddef>
