@@ -6,22 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/base/quantity.hpp"
 #include "sim/base/random.hpp"
-#include "sim/training/gather.hpp"
-#include "sim/training/neighbours.hpp"
 
 namespace straggler::python {
-
-namespace {
-
-using Op = std::unique_ptr<OperationObject>;
-
-/// Where a message goes: a rank, or the life that a payload came from.
-struct Address {
-  Peer to;
-  bool of_life;
-};
 
 Rank rank_below(const NodeObject& node, Rank rank, Rank limit) {
   if (rank < 0 || rank >= limit)
@@ -30,69 +17,18 @@ Rank rank_below(const NodeObject& node, Rank rank, Rank limit) {
   return rank;
 }
 
-Address address_of(const NodeObject& node, py::handle to) {
-  if (PyLong_Check(to.ptr())) {
-    const Rank rank = rank_below(node, to.cast<Rank>(), node.scope().ranks());
-    if (rank == node.node().self()) throw std::invalid_argument(node.node().name() + " sends to itself");
-    return {Peer(rank, Peer::any_life), false};
-  }
-  const Peer peer = to.cast<Peer>();
-  if (peer.rank == anyone) throw std::invalid_argument("this was not received, so that it has no sender to answer");
-  return {peer, true};
-}
-
 Rank worker_rank(const NodeObject& node, Rank rank) { return rank_below(node, rank, node.node().workers()); }
 
 void require_worker(const NodeObject& node, const char* does) {
   if (!node.node().is_worker()) throw std::invalid_argument(node.node().name() + " " + does + "; only workers do");
 }
 
-/// act(payload) of what Python sends.
-template <class Act>
-auto with_payload(const NodeObject& node, py::handle what, const Act& act) {
-  const py::handle type = reinterpret_cast<PyObject*>(Py_TYPE(what.ptr()));
-  if (type.is(payload_types().gradient)) return act(value_in(node, what.cast<const GradientObject&>()));
-  if (type.is(payload_types().weights)) return act(value_in(node, what.cast<const WeightsObject&>()));
-  if (type.is(payload_types().token)) return act(what.cast<const TokenObject&>().token);
-  throw py::type_error("a message carries Weights, a Gradient or a Token, not " + std::string(py::str(type.attr("__name__"))));
-}
-
-/// act(Chosen<T>()) for the class of payload that Python names.
-template <class T>
-struct Chosen {
-  using type = T;
-};
-template <class Act>
-Op with_type(py::handle type, const Act& act, bool notices = true) {
-  const PayloadTypes& types = payload_types();
-  if (type.is(types.gradient)) return act(Chosen<Gradient>());
-  if (type.is(types.weights)) return act(Chosen<Weights>());
-  if (type.is(types.token)) return act(Chosen<Token>());
-  if (notices && type.is(types.notice)) return act(Chosen<MembershipNotice>());
-  throw py::type_error("name what is received: straggler.Weights, Gradient, Token or MembershipNotice");
-}
-/// The same of what is contributed.
-template <class Act>
-Op with_contribution(py::handle type, const Act& act) {
-  if (type.is(payload_types().gradient)) return act(Chosen<Gradient>());
-  if (type.is(payload_types().weights)) return act(Chosen<Weights>());
-  throw py::type_error("name what is gathered: straggler.Weights or straggler.Gradient");
-}
-
-Time span_of(py::handle time) {
-  const double seconds = py::isinstance<py::str>(time) ? parse_quantity(time.cast<std::string>(), Dimension::time) : time.cast<double>();
-  if (!(seconds >= 0)) throw std::invalid_argument("a time is not negative; write seconds, or a text such as '50ms'");
-  return Time::from_seconds(seconds);
-}
+namespace {
 
 std::int64_t samples_of(const NodeObject& node, std::int64_t samples) {
   require_worker(node, "draws samples");
   if (samples < 1) throw std::invalid_argument("a batch has at least one sample");
   return samples;
-}
-
-RankGroup group_of(const std::optional<std::vector<Rank>>& ranks) {
-  return ranks ? std::make_shared<const std::vector<Rank>>(*ranks) : RankGroup();
 }
 
 void define_identity(py::class_<NodeObject>& node) {
@@ -273,167 +209,6 @@ void define_computing(py::class_<NodeObject>& node) {
       py::arg("weights"), "Counts one update and returns the weights as the new version. At the stop it never returns.");
 }
 
-void define_messages(py::class_<NodeObject>& node) {
-  node.def(
-      "send",
-      [](NodeObject& self, const py::object& to, const py::object& payload) {
-        const Address address = address_of(self, to);
-        return with_payload(self, payload, [&](const auto& what) {
-          Node& mine = self.node();
-          return operation(self, address.of_life ? mine.send(address.to, what) : mine.send(address.to.rank, what));
-        });
-      },
-      py::arg("to"), py::arg("payload"), "On until the last byte has left. `to`: a rank, or the sender of what is answered.");
-  node.def(
-      "post",
-      [](NodeObject& self, const py::object& to, const py::object& payload) {
-        const Address address = address_of(self, to);
-        with_payload(self, payload, [&](const auto& what) {
-          address.of_life ? self.node().post(address.to, what) : self.node().post(address.to.rank, what);
-        });
-      },
-      py::arg("to"), py::arg("payload"), "The same, and on at once. Not to be yielded.");
-  node.def(
-      "broadcast",
-      [](NodeObject& self, const py::object& what, const std::optional<std::vector<Rank>>& ranks) {
-        if (py::isinstance<SyncSignal>(what)) return self.node().broadcast(what.cast<SyncSignal>());
-        if (ranks)
-          for (const Rank rank : *ranks) worker_rank(self, rank);
-        with_payload(self, what, [&](const auto& payload) {
-          ranks ? self.node().broadcast(payload, std::span<const Rank>(*ranks)) : self.node().broadcast(payload);
-        });
-      },
-      py::arg("payload"), py::arg("ranks") = py::none(),
-      "Posts to every other member, in rank order, or to those of `ranks`. Not to be yielded.");
-  node.def(
-      "receive",
-      [](NodeObject& self, const py::object& type, const py::object& from) {
-        if (from.is_none())
-          return with_type(
-              type, [&](auto chosen) { return operation(self, self.node().template receive<typename decltype(chosen)::type>(), false); });
-        const Rank rank = address_of(self, from).to.rank;
-        return with_type(type,
-                         [&](auto chosen) { return operation(self, self.node().template receive<typename decltype(chosen)::type>(rank)); });
-      },
-      py::arg("type"), py::arg("sender") = py::none(),
-      "The next payload of that class, from a rank or from anyone; its .sender says from whom.");
-  node.def(
-      "arrival",
-      [](NodeObject& self, const py::object& type) {
-        return with_type(
-            type, [&](auto chosen) { return operation(self, self.node().template arrival<typename decltype(chosen)::type>(), false); },
-            false);
-      },
-      py::arg("type"), "The next one from anyone, or None if a change of members is told before.");
-  node.def(
-      "signal", [](NodeObject& self, std::uint64_t number) { return operation(self, self.node().signal(number), false); },
-      py::arg("number"), "Waits for a signal of that number or later, which may have come already.");
-  node.def(
-      "proceed", [](NodeObject& self) { return operation(self, self.node().proceed(), false); },
-      "Completes at once: in a first_of that only asks whether something has come.");
-  node.def(
-      "timer", [](NodeObject& self, const py::object& span) { return operation(self, self.node().timer(span_of(span))); }, py::arg("span"),
-      "Completes after that time: seconds, or a text such as '50ms'.");
-  node.def(
-      "begin",
-      [](NodeObject& self, const py::object& what) {
-        auto& begun = what.cast<OperationObject&>();
-        begun.awaited(self.life());
-        begun.begin();
-        return what;
-      },
-      py::arg("operation"), "It begins now, is in flight, and is awaited later by yielding it.");
-  node.def(
-      "all_reduce_mean",
-      [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
-        if (py::isinstance<GradientObject>(mine))
-          return operation(self, self.node().all_reduce_mean(value_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_reduce_mean(value_in(self, mine.cast<const WeightsObject&>()), group_of(group)));
-      },
-      py::arg("mine"), py::arg("group") = py::none(),
-      "The mean over all workers, or over those of a group, known to all of them at the end.");
-  node.def(
-      "all_gather",
-      [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
-        if (py::isinstance<GradientObject>(mine))
-          return operation(self, self.node().all_gather(value_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_gather(value_in(self, mine.cast<const WeightsObject&>()), group_of(group)));
-      },
-      py::arg("mine"), py::arg("group") = py::none(), "What every worker brings, in rank order, known to all of them at the end.");
-  node.def(
-      "discard",
-      [](NodeObject& self, const py::object& what) {
-        with_payload(self, what, [&](const auto& payload) { self.node().discard(payload); });
-      },
-      py::arg("contribution"), "It is dropped: what was spent on it is wasted.");
-}
-
-GatherUntil until_of(const std::string& until) {
-  if (until == "one_at_least") return GatherUntil::one_at_least;
-  if (until == "nobody_left") return GatherUntil::nobody_left;
-  if (until == "first_lives") return GatherUntil::first_lives;
-  throw std::invalid_argument("until is one_at_least, nobody_left or first_lives, not '" + until + "'");
-}
-
-/// What is late is told to Python at once.
-template <class T>
-Task<std::vector<From<T>>> first_of_version(Node& node, std::shared_ptr<Scope> scope, std::uint64_t version, std::int64_t count,
-                                            std::shared_ptr<Kept> late) {
-  const auto told = [&](const From<T>& contribution) {
-    const Gil gil;
-    late->get()(to_python(*scope, From<T>(contribution)));
-  };
-  co_return co_await gather_first<T>(node, version, count, told);
-}
-
-void define_gathering(py::class_<NodeObject>& node) {
-  node.def(
-      "gather",
-      [](NodeObject& self, const py::object& type, std::uint64_t version, const std::optional<std::vector<Rank>>& ranks,
-         const std::string& until) {
-        const GatherUntil rule = until_of(until);
-        std::vector<Rank> from;
-        if (ranks)
-          for (const Rank rank : *ranks) from.push_back(worker_rank(self, rank));
-        else
-          for (Rank rank = 0; rank < self.node().workers(); ++rank) from.push_back(rank);
-        return with_contribution(type, [&](auto chosen) {
-          return operation(self, gather<typename decltype(chosen)::type>(self.node(), version, std::move(from), rule));
-        });
-      },
-      py::arg("type"), py::arg("version"), py::arg("ranks") = py::none(), py::arg("until") = "one_at_least",
-      "A list: one contribution to `version` from each member, or from those of `ranks`, in rank order. Members may change meanwhile.");
-  node.def(
-      "gather_first",
-      [](NodeObject& self, const py::object& type, std::int64_t count, const std::optional<std::uint64_t>& version,
-         const py::object& late) {
-        if (count < 1) throw std::invalid_argument("at least one contribution is gathered");
-        if (version && late.is_none()) throw std::invalid_argument("say what becomes of those of other versions: late=function");
-        return with_contribution(type, [&](auto chosen) -> Op {
-          using T = typename decltype(chosen)::type;
-          if (!version) return operation(self, gather_first<T>(self.node(), count));
-          return operation(self,
-                           first_of_version<T>(self.node(), self.life().shared_scope(), *version, count, std::make_shared<Kept>(late)));
-        });
-      },
-      py::arg("type"), py::arg("count"), py::arg("version") = py::none(), py::arg("late") = py::none(),
-      "A list: the first `count` contributions of distinct workers, in rank order. With `version`, those to it; late(contribution) is "
-      "called with each of the others, to drop and answer.");
-  node.def(
-      "arrival_or_change",
-      [](NodeObject& self, const py::object& type) {
-        return with_contribution(
-            type, [&](auto chosen) { return operation(self, arrival_or_change<typename decltype(chosen)::type>(self.node())); });
-      },
-      py::arg("type"), "The next contribution from anybody, or None if members changed first.");
-  node.def(
-      "receive_version",
-      [](NodeObject& self, Rank neighbour, std::uint64_t version) {
-        return operation(self, receive_version(self.node(), worker_rank(self, neighbour), version));
-      },
-      py::arg("neighbour"), py::arg("version"), "Its weights of that version, or None if it does not take part in it.");
-}
-
 void define_membership(py::class_<NodeObject>& node) {
   node.def_property_readonly(
       "members_change", [](const NodeObject& self) { return self.node().members_change(); },
@@ -475,7 +250,6 @@ void define_node(py::module_& module) {
   define_random(module, node);
   define_computing(node);
   define_messages(node);
-  define_gathering(node);
   define_membership(node);
   define_algebra(node);
   node.def("__repr__", [](const NodeObject& self) { return "<straggler.Node " + self.node().name() + ">"; });

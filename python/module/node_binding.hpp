@@ -11,7 +11,16 @@ const T& value_in(const NodeObject& node, const Held<T>& held) {
   return held.value();
 }
 
+/// The rank. Throws std::invalid_argument unless it is from 0 to below `limit`.
+Rank rank_below(const NodeObject& node, Rank rank, Rank limit);
+/// The same of a worker.
+Rank worker_rank(const NodeObject& node, Rank rank);
+/// Throws std::invalid_argument: "server 0 DOES; only workers do".
+void require_worker(const NodeObject& node, const char* does);
+
 void define_node(py::module_& module);
+/// Messages, collectives and gatherings.
+void define_messages(py::class_<NodeObject>& node);
 /// Means, sums and derivations, which take no time.
 void define_algebra(py::class_<NodeObject>& node);
 

@@ -25,8 +25,8 @@ def progress_teller(progress: Progress) -> Optional[Callable[..., None]]:
 
     def tell(seconds, epochs, updates, fraction, accuracy):
         done = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
-        print(f"\r{100 * fraction:3.0f} %  {seconds:.4g} s simulated, epoch {epochs:.2f}, {updates} updates{done}   ", end="", file=sys.stderr,
-              flush=True)
+        print(f"\r{100 * fraction:3.0f} %  {seconds:.4g} s simulated, epoch {epochs:.2f}, {updates} updates{done}   ", end="",
+              file=sys.stderr, flush=True)
     return tell
 
 
@@ -92,8 +92,9 @@ class Run:
 
 
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
-        out: Union[None, str, "os.PathLike[str]"] = None, progress: Progress = False, *, replay: Union[None, str, "os.PathLike[str]", Run] = None,
-        trace: bool = False, threads: int = 0, kernels: str = "auto", force: bool = False) -> Run:
+        out: Union[None, str, "os.PathLike[str]"] = None, progress: Progress = False, *,
+        replay: Union[None, str, "os.PathLike[str]", Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
+        force: bool = False) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
     set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: in place of the scenario's.

@@ -56,12 +56,15 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
 void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (!blueprint.compression) return;
   const std::string& scheme = scenario.training.scheme.name;
-  if (scenario.training.compression.parameters.has("error_feedback") && blueprint.compression->gossips)
+  const Parameters& own = scenario.training.compression.parameters;
+  const bool feedback = complete(blueprint.compressor->parameters, own).flag("error_feedback");
+  const bool chosen = feedback != complete(blueprint.compressor->parameters, {}).flag("error_feedback");
+  if (chosen && blueprint.compression->gossips)
     out.push_back(fmt::format("training.compression.error_feedback has no effect: {} sends by how much the estimates of its weights lag "
                               "behind, and that holds what earlier messages left out",
                               scheme));
   const std::uint64_t after = blueprint.message_bytes_compressed(), before = blueprint.model_bytes;
-  if (blueprint.plan.workers == 1 && blueprint.all_reduce)
+  if (blueprint.plan.workers == 1 && blueprint.scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::all_reduce)
     out.push_back("training.compression has no effect: one worker alone sends nothing");
   else if (after >= before)
     out.push_back(fmt::format("a message is not smaller with training.compression: {}: {} before, {} after", blueprint.compressor->name,
@@ -83,8 +86,8 @@ void of_compression(const Scenario& scenario, const Blueprint& blueprint, Senten
 void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const ClusterSpec& cluster = scenario.cluster;
   const Parameters& scheme = scenario.training.scheme.parameters;
-  if (blueprint.servers < 2 || blueprint.plan.workers < 2 || cluster.servers.host_of_worker || cluster.network.topology.name == "file" ||
-      !scheme.has("answers") || scheme.text("answers") != "in_turn")
+  if (blueprint.servers < 2 || blueprint.plan.workers < 2 || cluster.servers.host_of_worker || cluster.servers.on_worker_hosts ||
+      cluster.network.topology.name == "file" || !scheme.has("answers") || scheme.text("answers") != "in_turn")
     return;
   double slowest = std::numeric_limits<double>::infinity();
   for (const WorkerGroup& group : cluster.workers) {
@@ -174,6 +177,19 @@ void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
         "the inputs of a batch have no bytes without data, so that copying them takes no time; write workload.cost: {model: NAME}");
 }
 
+/// Groups inside a host that hold all of its workers: nothing leaves them.
+void of_levels(const Scenario& scenario, Sentences& out) {
+  const auto& intra = scenario.cluster.network.intra;
+  if (!intra || !intra->machine.empty()) return;
+  std::int64_t most = 0;  // workers of a host
+  for (const WorkerGroup& group : scenario.cluster.workers)
+    most = std::max(most, group.same_host ? group.per_host : std::min(group.per_host, group.count));
+  for (const auto& [key, level] : {std::pair("switch", &intra->pcie_switch), std::pair("socket", &intra->socket)})
+    if (*level && (*level)->workers >= most)
+      out.push_back(fmt::format("cluster.network.intra.{} joins {} workers, and no host has more than {}, so that no message leaves it",
+                                key, (*level)->workers, most));
+}
+
 /// Weights that workers share in their host's memory.
 void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (blueprint.plan.cell_chunks > 1 && blueprint.plan.workers > 1 && !scenario.cluster.network.intra)
@@ -187,6 +203,7 @@ void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sent
 std::vector<std::string> advice(const Scenario& scenario, const Blueprint& blueprint) {
   Sentences out;
   of_hosts(scenario.cluster, out);
+  of_levels(scenario, out);
   of_unused_keys(scenario, blueprint, out);
   of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);

@@ -35,8 +35,24 @@ std::string nearest_link(const std::string& name, const Fabric& fabric) {
 std::optional<Placement::Intra> Blueprint::intra(const Scenario& scenario) const {
   const auto& given = scenario.cluster.network.intra;
   if (!given) return std::nullopt;
-  return Placement::Intra{what_if.links.bandwidth(given->up), what_if.links.latency(Time::from_seconds(given->latency))};
+  const auto level = [&](const std::optional<LevelSpec>& spec) {
+    if (!spec) return Placement::Level();
+    return Placement::Level{static_cast<std::size_t>(spec->workers), what_if.links.bandwidth(spec->bandwidth),
+                            what_if.links.latency(Time::from_seconds(spec->latency))};
+  };
+  return Placement::Intra{what_if.links.bandwidth(given->up), what_if.links.latency(Time::from_seconds(given->latency)),
+                          level(given->pcie_switch), level(given->socket), level(given->nvlink)};
 }
+
+namespace {
+
+/// Of a worker's ways inside its host, while it computes.
+double intra_share(const Scenario& scenario) {
+  const auto& given = scenario.cluster.network.intra;
+  return given ? given->while_computing : 1;
+}
+
+}  // namespace
 
 /// Ranks that share a host come one after the other, in their group's order; everybody else has a host of its own.
 Placement Blueprint::placement(const Scenario& scenario) const {
@@ -64,7 +80,12 @@ Placement Blueprint::placement(const Scenario& scenario) const {
       if (shared) out.host_of.push_back(static_cast<std::uint32_t>(out.nics.size() - 1));
     }
   }
+  const std::size_t worker_hosts = out.nics.size();
   for (std::size_t s = 0; s < out.servers; ++s) {
+    if (spec.servers.on_worker_hosts) {
+      out.host_of.push_back(static_cast<std::uint32_t>(s % worker_hosts));
+      continue;
+    }
     if (spec.servers.host_of_worker) {
       out.host_of.push_back(out.host_of[static_cast<std::size_t>(*spec.servers.host_of_worker)]);
       continue;
@@ -232,6 +253,11 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
           throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].link",
                       "there is no link '" + spec.link + "'" + nearest_link(spec.link, *fabric) +
                           "; links are called as in links.csv, such as '" + fabric->link(0).name + "'");
+        if (intra_share(scenario) != 1 && fabric->is_inside(fault.links[0]))
+          throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].link",
+                      "'" + spec.link +
+                          "' lies inside a host, and its bandwidth changes with computing (network.intra.while_computing); "
+                          "name another link, or set while_computing to 1");
       } else {
         fault.links = fabric->nic_links(static_cast<Rank>(spec.server >= 0 ? plan.workers + spec.server : spec.worker));
       }
@@ -335,6 +361,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
     out.memory_seconds_per_byte = 1 / memory->bytes_per_second;
     out.memory_latency = memory->latency;
   }
+  out.share_while_computing = intra_share(scenario);
   out.servers = servers;
   out.aggregators = plan.aggregation.count();
   out.first_aggregator = plan.aggregation.first_rank;

@@ -24,7 +24,7 @@ inline const LinkSpec& link_of(const ClusterSpec& cluster, const WorkerGroup& gr
 
 /// Whether two ranks live on one host.
 inline bool shares_hosts(const ClusterSpec& cluster) {
-  return cluster.servers.host_of_worker ||
+  return cluster.servers.host_of_worker || (cluster.servers.on_worker_hosts && cluster.servers.count > 0) ||
          std::any_of(cluster.workers.begin(), cluster.workers.end(), [](const WorkerGroup& group) { return group.per_host > 1; });
 }
 

@@ -12,7 +12,8 @@ namespace straggler {
 
 namespace {
 
-/// Between two hosts, if there are two; and inside one, if the first holds two workers.
+/// Between two hosts, if there are two; and inside one, if the first holds two workers: the slowest way between neighbours, and back from
+/// the last to the first, as a ring takes them.
 UniformLinks measured_links(const Fabric& fabric, std::size_t workers) {
   UniformLinks out;
   Route route;
@@ -24,26 +25,36 @@ UniformLinks measured_links(const Fabric& fabric, std::size_t workers) {
   Rank other = 1;
   while (index_of(other + 1) < workers && fabric.host(other) == fabric.host(0)) ++other;
   measure(other, out.alpha, out.beta);
-  if (fabric.host(1) == fabric.host(0)) measure(1, out.intra_alpha, out.intra_beta);
+  for (Rank inside = 1; index_of(inside) < workers && fabric.host(inside) == fabric.host(0); ++inside) {
+    for (const Rank from : {inside - 1, Rank{0}}) {
+      fabric.route(from, inside, route);
+      out.intra_alpha = std::max(out.intra_alpha, route.latency.seconds());
+      for (const LinkId link : route.links) out.intra_beta = std::max(out.intra_beta, 1 / fabric.bytes_per_second(link));
+    }
+  }
   return out;
 }
 
-std::vector<Bucket> filled_buckets(const Scenario& scenario, const CostTable& cost, std::uint64_t number_bytes) {
-  const CollectiveSpec& spec = scenario.cluster.network.collective;
+/// A model's tensors, and the FLOPs of its layers.
+struct Gradients {
+  std::vector<GradientTensor> tensors;
+  std::vector<double> flops;
+};
+
+Gradients gradients_of(const Scenario& scenario, const CostTable& cost, std::uint64_t number_bytes) {
   if (cost.layers.empty())
     throw_error(scenario, "cluster.network.collective.bucket",
                 "buckets are filled with a model's tensors, and workload.cost.bytes has none; write workload.cost: {model: NAME}");
-  std::vector<GradientTensor> tensors;
-  std::vector<double> flops;
+  Gradients out;
   for (const CostLayer& layer : cost.layers) {
     for (const TensorInfo& tensor : layer.tensors) {
       std::uint64_t size = number_bytes;
       for (const std::size_t side : tensor.shape) size *= side;
-      tensors.push_back({size, flops.size()});
+      out.tensors.push_back({size, out.flops.size()});
     }
-    flops.push_back(layer.forward_flops);
+    out.flops.push_back(layer.forward_flops);
   }
-  return make_buckets(tensors, flops, spec.first_bucket.value_or(*spec.bucket), *spec.bucket);
+  return out;
 }
 
 }  // namespace
@@ -68,22 +79,6 @@ void Blueprint::compress_buckets() {
   compression->bounds_end = parameters;
 }
 
-/// What only messages of their own can show, and what they cannot.
-void Blueprint::check_stepwise(const Scenario& scenario) const {
-  const CollectiveSpec& spec = scenario.cluster.network.collective;
-  if (scenario.cluster.network.protocol.cores && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
-    throw_error(scenario, "cluster.network.protocol.cores",
-                "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
-  if (spec.start != CollectiveSpec::Start::as_they_come) return;
-  const std::vector<FaultSpec>& faults = scenario.cluster.faults;
-  for (std::size_t i = 0; i < faults.size(); ++i)
-    if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
-      throw_error(
-          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-          "with collective.start: as_they_come the workers are never all between two updates, at which one could go or come; take start: "
-          "together, or the faults slow and link");
-}
-
 namespace {
 
 /// What an all-reduce alone takes is asked of.
@@ -104,6 +99,47 @@ struct IdleNetwork {
 
 }  // namespace
 
+/// Which tensors leave together. Backward's time is that of the first worker.
+std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const {
+  using Merge = CollectiveSpec::Merge;
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  const Gradients gradients = gradients_of(scenario, cost, number_bytes());
+  if (spec.merge == Merge::size)
+    return make_buckets(gradients.tensors, gradients.flops, spec.first_bucket.value_or(*spec.bucket), *spec.bucket);
+  const WorkerGroup& group = scenario.cluster.workers[0];
+  const DeviceRow* const row = row_of(group, 0);
+  const ComputeTime& time = row && row_times[0][0] ? *row_times[0][0] : *group_times[0];
+  const ComputeTime::Split split = time.at(plan.batch);
+  const double backward = (1 - scenario.devices.at(group.device).compute.forward_fraction) * group.slowdown * (row ? row->slowdown : 1) *
+                          (split.overhead + split.per_sample * static_cast<double>(plan.batch));
+  if (spec.merge == Merge::time) return merge_by_time(gradients.tensors, gradients.flops, backward, spec.cycle, *spec.bucket);
+  IdleNetwork idle(*this, scenario);
+  const CollectiveEntry& entry = all_reduce ? *all_reduce : cheapest_collective(model_bytes, shape, uniform, idle.costs, idle.transport);
+  const Parameters parameters = collective_parameters(scenario, entry);
+  const auto seconds = [&](std::uint64_t bytes) {
+    return collective_seconds(entry, parameters, bytes, shape, uniform, idle.costs, idle.transport);
+  };
+  const double start = seconds(number_bytes());
+  return merge_gradients(gradients.tensors, gradients.flops,
+                         {backward, start, std::max(0.0, seconds(model_bytes) - start) / static_cast<double>(model_bytes)});
+}
+
+/// What only messages of their own can show, and what they cannot.
+void Blueprint::check_stepwise(const Scenario& scenario) const {
+  const CollectiveSpec& spec = scenario.cluster.network.collective;
+  if (scenario.cluster.network.protocol.cores && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
+    throw_error(scenario, "cluster.network.protocol.cores",
+                "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
+  if (spec.start != CollectiveSpec::Start::as_they_come) return;
+  const std::vector<FaultSpec>& faults = scenario.cluster.faults;
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
+      throw_error(
+          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+          "with collective.start: as_they_come the workers are never all between two updates, at which one could go or come; take start: "
+          "together, or the faults slow and link");
+}
+
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
@@ -121,21 +157,22 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; take auto or ring, or training.compression: none");
-  // Of two all-reduces one after the other, the larger one.
-  reduced_bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
-  // Factors are of whole matrices: they go in one piece.
-  if (spec.bucket && !(compression && compression->factors)) {
-    buckets = filled_buckets(scenario, cost, number_bytes());
-    if (compression) compress_buckets();
-    reduced_bytes = 0;
-    for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
-  }
   if (spec.algorithm != "auto") {
     all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
     if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
-    return;
   }
+  // Of two all-reduces one after the other, the larger one.
+  reduced_bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
+  // Factors are of whole matrices: they go in one piece.
+  const bool merges = spec.bucket || spec.merge == CollectiveSpec::Merge::mg_wfbp;
+  if (merges && !(compression && compression->factors)) {
+    buckets = merged_gradients(scenario);
+    if (compression) compress_buckets();
+    reduced_bytes = 0;
+    for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
+  }
+  if (all_reduce) return;
   IdleNetwork idle(*this, scenario);
   all_reduce = &cheapest_collective(reduced_bytes, shape, uniform, idle.costs, idle.transport);
 }

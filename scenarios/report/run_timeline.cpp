@@ -101,22 +101,6 @@ std::vector<std::int64_t> drawn_workers(const Scenario& scenario, std::size_t mo
   return drawn;
 }
 
-std::vector<TimelineLane> lanes_of(const Scenario& scenario, const RunRecord& record) {
-  std::vector<TimelineLane> lanes;
-  for (const std::int64_t worker : drawn_workers(scenario, most_drawn_workers))
-    lanes.push_back({TimelineLane::Kind::worker, worker_name(scenario, worker), static_cast<Rank>(worker)});
-  const auto workers = static_cast<Rank>(record.workers.size());
-  lanes.push_back({TimelineLane::Kind::server, "server", workers});
-  for (std::int64_t other = 1; other <= most_aggregators; ++other)
-    lanes.push_back({TimelineLane::Kind::server, fmt::format("aggregator {}", other), static_cast<Rank>(workers + other)});
-  lanes.push_back({TimelineLane::Kind::collective, "all-reduce"});
-  for (const std::size_t link : busiest_links(record.links, record.end, most_drawn_links)) {
-    const LinkRecord row = record.links.row(link);
-    lanes.push_back({TimelineLane::Kind::link, "link " + row.name, 0, link, row.bytes_per_second});
-  }
-  return lanes;
-}
-
 /// Updates [first, first + count) by number, from 0: the stretch from the one before to the last of them.
 Stretch stretch_of(const std::vector<Time>& times, std::string name, std::size_t first, std::size_t count) {
   Stretch stretch;
@@ -214,7 +198,7 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
   stretches.emplace_back(whole, cut ? stretch_events : whole_events);
   if (!cut && !times.empty())
     for (Stretch& stretch : chosen_stretches(times, count)) stretches.emplace_back(std::move(stretch), stretch_events);
-  StretchSink sink(lanes_of(scenario, first.record), std::move(stretches), end);
+  StretchSink sink(timeline_lanes(scenario, first.record), std::move(stretches), end);
   const Time still_end =
       times.empty() ? end : std::min(end, times[std::min<std::size_t>(times.size(), std::max<std::size_t>(1, count)) - 1]);
   Timeline still(static_cast<Rank>(std::min<std::size_t>(most_still_workers, first.record.workers.size())),
@@ -227,6 +211,22 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
 }
 
 }  // namespace
+
+std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record) {
+  std::vector<TimelineLane> lanes;
+  for (const std::int64_t worker : drawn_workers(scenario, most_drawn_workers))
+    lanes.push_back({TimelineLane::Kind::worker, worker_name(scenario, worker), static_cast<Rank>(worker)});
+  const auto workers = static_cast<Rank>(record.workers.size());
+  lanes.push_back({TimelineLane::Kind::server, "server", workers});
+  for (std::int64_t other = 1; other <= most_aggregators; ++other)
+    lanes.push_back({TimelineLane::Kind::server, fmt::format("aggregator {}", other), static_cast<Rank>(workers + other)});
+  lanes.push_back({TimelineLane::Kind::collective, "all-reduce"});
+  for (const std::size_t link : busiest_links(record.links, record.end, most_drawn_links)) {
+    const LinkRecord row = record.links.row(link);
+    lanes.push_back({TimelineLane::Kind::link, "link " + row.name, 0, link, row.bytes_per_second});
+  }
+  return lanes;
+}
 
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   std::int64_t workers = 0;
@@ -248,15 +248,6 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   } catch (const std::exception& error) {
     return {{}, fmt::format("There is no timeline: {}.", error.what())};
   }
-}
-
-TimelinePreview preview_timeline(const Scenario& scenario, double seconds, const std::function<bool()>& stop) {
-  const Time end = Time::from_seconds(seconds);
-  PublishingTimes updates;
-  const Pass first = simulate(scenario, updates, false, end, stop);
-  const Time reached = updates.times().empty() ? first.record.end : std::min(end, updates.times().back());
-  Drawn drawn = second_pass(scenario, first, updates, reached, false, [] { return false; });
-  return {std::move(drawn.figure), updates.times().size(), reached.seconds()};
 }
 
 }  // namespace straggler

@@ -1,7 +1,6 @@
 // The timeline of a finished run: its timing is simulated again, which takes milliseconds, and what happened is kept where it is shown.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,13 +28,7 @@ struct RunTimeline {
 /// out otherwise than `run`, or takes too long, has no figure.
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run);
 
-/// The same of a run of timing alone that ends after `seconds` of simulated time at the latest, however far it came in `wall_seconds`: for
-/// previews. `updates`: so many are in it. Throws as Experiment::run does.
-struct TimelinePreview {
-  Figure figure;
-  std::uint64_t updates = 0;
-  double seconds = 0;
-};
-TimelinePreview preview_timeline(const Scenario& scenario, double seconds, const std::function<bool()>& stop);
+/// What is drawn of a run: some workers of each group, servers, aggregators, all-reduces, and the busiest links.
+std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record);
 
 }  // namespace straggler

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 namespace straggler {
@@ -180,6 +179,17 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
   temporary_.clear();
   undo();
   cannot(out_, "cannot be written", error);
+}
+
+std::optional<std::string> run_that_writes_into(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const std::size_t mark = name.rfind(hidden_mark);
+  if (!name.starts_with('.') || mark == std::string::npos || mark == 0) return std::nullopt;
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return std::nullopt;
+  const bool free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  ::close(descriptor);
+  return free ? std::nullopt : std::optional(name.substr(1, mark - 1));
 }
 
 void ResultFolder::unlock() {

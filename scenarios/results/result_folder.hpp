@@ -7,6 +7,7 @@
 //  - In a folder that is replaced, summary.json goes first and comes last: a folder that has one is complete.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ class ResultFolder {
 
 /// A folder beside `out` that is free: its name with a number.
 std::string free_neighbour(const std::filesystem::path& out);
+
+/// The scenario whose run writes into this hidden folder now; none: it is no hidden folder, or its run was killed. For folders that have
+/// been there for a moment: a run makes its folder, then locks it.
+std::optional<std::string> run_that_writes_into(const std::filesystem::path& folder);
 
 /// Names of all files that `run` may write; the first is written first and the last, summary.json, completes a folder.
 const std::vector<std::string>& result_files();

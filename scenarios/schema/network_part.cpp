@@ -2,16 +2,15 @@
 #include <cmath>
 #include <limits>
 
+#include "scenarios/schema/intra_part.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
-
 namespace {
 
 constexpr double mebi = 1 << 20;
-
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
 
 /// The keys of a link. What they say together is read by hand, since a link may stand on another one.
@@ -157,29 +156,6 @@ Field<NetworkSpec> network_link_field() {
   return field;
 }
 
-Part<LinkSpec> intra_part() {
-  Field<LinkSpec> bandwidth =
-      field(&LinkSpec::up, {.name = "bandwidth",
-                            .type = ValueType::rate,
-                            .range = any_rate(),
-                            .meaning = "between workers of one host, or to weights in its memory; without `intra` both are free",
-                            .required = true,
-                            .remedy = "write a rate such as 12GB/s"});
-  bandwidth.read = [read = bandwidth.read](Section& intra, LinkSpec& spec) {
-    read(intra, spec);
-    spec.down = spec.up;
-  };
-  return Part<LinkSpec>({
-      bandwidth,
-      field(&LinkSpec::latency, {.name = "latency",
-                                 .type = ValueType::time,
-                                 .range = any_time(),
-                                 .meaning = "of the whole way",
-                                 .required = true,
-                                 .remedy = "write a time such as 5us"}),
-  });
-}
-
 /// One flow for the whole has one beginning.
 void check_start(Section& collective, const CollectiveSpec& spec) {
   if (collective.context().problems.any()) return;  // what stands there may not have been read
@@ -196,6 +172,9 @@ constexpr ChoiceTable<CollectiveSpec::Fidelity> fidelity_choice("fidelity", {{Co
                                                                              {CollectiveSpec::Fidelity::stepwise, "stepwise"}});
 constexpr ChoiceTable<CollectiveSpec::Start> start_choice("start", {{CollectiveSpec::Start::together, "together"},
                                                                     {CollectiveSpec::Start::as_they_come, "as_they_come"}});
+
+using Merge = CollectiveSpec::Merge;
+constexpr ChoiceTable<Merge> merge_choice("merge", {{Merge::size, "size"}, {Merge::time, "time"}, {Merge::mg_wfbp, "mg_wfbp"}});
 
 /// A name alone, `auto` among them, or a kind with parameters.
 Field<CollectiveSpec> algorithm_field() {
@@ -267,16 +246,43 @@ Part<CollectiveSpec> collective_part() {
                                             .otherwise = "as `bucket`"}),
       field(&CollectiveSpec::overlap,
             {.name = "overlap",
-             .meaning = "buckets leave while backward goes on; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
+             .meaning = "buckets leave while backward continues; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
                         "DistributedDataParallel"}),
+      written_if<CollectiveSpec>(
+          [](const CollectiveSpec& spec) { return spec.merge != Merge::size; },
+          field(&CollectiveSpec::merge, merge_choice,
+                {.meaning = "with `overlap`: which tensors leave together: buckets of a `size`; those that are ready "
+                            "between two ticks of a `cycle` (`time`, as Horovod does); or as MG-WFBP merges "
+                            "([model.md](model.md#all-reduce))"})),
+      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge == Merge::time; },
+                                 field(&CollectiveSpec::cycle, {.name = "cycle",
+                                                                .type = ValueType::time,
+                                                                .range = some_time(),
+                                                                .meaning = "with `merge: time`: between two ticks",
+                                                                .otherwise = "`1ms`, as Horovod's"})),
   });
+}
+
+/// Horovod merges up to HOROVOD_FUSION_THRESHOLD, 64 MiB, and looks every HOROVOD_CYCLE_TIME, 1 ms.
+void check_merge(Section& collective, CollectiveSpec& spec) {
+  if (spec.merge != Merge::size && !spec.overlap && !collective.misspelt({"overlap"}))
+    collective.problem("merge", "says which gradients leave together during backward, and all leave after it; add overlap: true");
+  if (spec.merge != Merge::time && collective.has("cycle"))
+    collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
+  for (const char* key : {"bucket", "first_bucket"})
+    if (spec.merge == Merge::mg_wfbp && collective.has(key))
+      collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
+  if (spec.merge != Merge::time) return;
+  if (!collective.has("cycle")) spec.cycle = 1e-3;
+  if (!collective.has("bucket")) spec.bucket = 64 * mebi;
 }
 
 /// Where `overlap` alone is asked for, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and
 /// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
 void check_collective(Section& collective, CollectiveSpec& spec) {
   check_start(collective, spec);
-  if (collective.has("bucket")) return;
+  check_merge(collective, spec);
+  if (collective.has("bucket") || spec.merge != Merge::size) return;
   if (spec.overlap) {
     spec.bucket = 25 * mebi;
     if (!spec.first_bucket) spec.first_bucket = mebi;
@@ -337,7 +343,7 @@ Part<ProtocolSpec> protocol_part() {
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
              .meaning = "of one machine that carries the whole cluster, as namespaces or virtual machines do: that many messages are "
-                        "handled at a time, whoever's; with an all-reduce `stepwise` only",
+                        "handled at a time, of all ranks together; an all-reduce must be `stepwise`",
              .otherwise = "each rank its own"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",
@@ -423,7 +429,7 @@ const Part<NetworkSpec>& network_part() {
                                     .kind = KindGroup::topology,
                                     .fallback_kind = "star"}),
       network_link_field(),
-      map(&NetworkSpec::intra, {.name = "intra", .otherwise = "free"}, intra_part()),
+      map(&NetworkSpec::intra, {.name = "intra", .otherwise = "free"}, intra_part(), check_intra),
       kind(&NetworkSpec::sharing, {.name = "sharing",
                                    .meaning = "how flows share links: `straggler list sharing`",
                                    .kind = KindGroup::sharing,

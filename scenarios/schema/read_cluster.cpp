@@ -154,6 +154,13 @@ void complete_group(Section& group, WorkerGroup& spec, const std::vector<WorkerG
   if (!group.has("count")) spec.count = std::max<std::int64_t>(1, static_cast<std::int64_t>(spec.rows.size()));
 }
 
+void check_host(Section& host, ServerSpec& spec) {
+  if (host.given() && !spec.on_worker_hosts && !host.has("worker") && !host.misspelt({"worker", "each"}))
+    host.problem("worker", "is missing; write the rank of a worker such as 0, or each: true");
+  if (spec.on_worker_hosts && spec.host_of_worker)
+    host.problem("each", "puts servers on all hosts, and worker on one; remove one of the two");
+}
+
 Part<ServerSpec> servers_part() {
   const Part<ServerSpec> host(
       {field(&ServerSpec::host_of_worker, {.name = "worker",
@@ -161,8 +168,10 @@ Part<ServerSpec> servers_part() {
                                            .range = Range::at_least(0),
                                            .meaning = "the servers live on that worker's host, behind its link (so no `servers.link`); "
                                                       "without `host`, on hosts of their own",
-                                           .required = true,
-                                           .remedy = "write the rank of a worker such as 0"})});
+                                           .otherwise = "`each`"}),
+       written_if<ServerSpec>([](const ServerSpec& spec) { return spec.on_worker_hosts; },
+                              field(&ServerSpec::on_worker_hosts,
+                                    {.name = "each", .meaning = "one server on each host of workers in turn, behind its link"}))});
   return Part<ServerSpec>({
       field(&ServerSpec::count,
             {.name = "count",
@@ -178,18 +187,19 @@ Part<ServerSpec> servers_part() {
              .range = any_rate(),
              .meaning = "a server applies a gradient in (its part of the model's bytes) / `update`; averaging weights is free",
              .otherwise = "free"}),
-      field(&ServerSpec::compress,
-            {.name = "compress",
-             .type = ValueType::rate,
-             .range = any_rate(),
-             .meaning = "a server decodes or encodes a message of `training.compression` in (its part of the parameters' bytes) / `compress`",
-             .otherwise = "free"}),
+      field(
+          &ServerSpec::compress,
+          {.name = "compress",
+           .type = ValueType::rate,
+           .range = any_rate(),
+           .meaning = "a server decodes or encodes a message of `training.compression` in (its part of the parameters' bytes) / `compress`",
+           .otherwise = "free"}),
       field(&ServerSpec::per_message, {.name = "per_message",
                                        .type = ValueType::time,
                                        .range = any_time(),
                                        .meaning = "time for each message that is taken or sent, one at a time, whatever `count` is"}),
       link_field(&ServerSpec::link, "link of the servers, as of a group"),
-      map<ServerSpec>({.name = "host"}, host),
+      map<ServerSpec>({.name = "host"}, host, check_host),
   });
 }
 

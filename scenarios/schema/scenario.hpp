@@ -17,7 +17,7 @@
 
 namespace straggler {
 
-/// `{kind: NAME, parameter: value, …}`: an entry of a registry and what it was told.
+/// `{kind: NAME, parameter: value, …}`: an entry of a registry and its parameters.
 struct Kind {
   std::string name;
   Parameters parameters;
@@ -93,7 +93,7 @@ struct LinkSpec {
 /// One row of a population file: a worker that differs from its group's device.
 struct DeviceRow {
   double slowdown = 1;
-  std::optional<double> overhead, per_sample;  // seconds; an affine time in place of the device's
+  std::optional<double> overhead, per_sample;  // seconds; an affine time instead of the device's
   std::optional<LinkSpec> link;
   bool operator==(const DeviceRow&) const = default;
 };
@@ -120,6 +120,7 @@ struct ServerSpec {
   double per_message = 0;          // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own
+  bool on_worker_hosts = false;                // server s lives on the s-th host of workers, and so on in turn (`host: {each: true}`)
   bool operator==(const ServerSpec&) const = default;
 };
 
@@ -134,6 +135,7 @@ struct AggregatorSpec {
 struct CollectiveSpec {
   enum class Fidelity { fluid, stepwise };
   enum class Start { together, as_they_come };
+  enum class Merge { size, time, mg_wfbp };  // which tensors leave together
   std::string algorithm = "auto";
   Parameters parameters;  // of the algorithm
   Fidelity fidelity = Fidelity::fluid;
@@ -144,6 +146,8 @@ struct CollectiveSpec {
   std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
   std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
   bool overlap = false;                // buckets leave as backward makes them ready
+  Merge merge = Merge::size;
+  double cycle = 0;  // seconds; Merge::time: tensors that are ready between two ticks of it leave together
   bool operator==(const CollectiveSpec&) const = default;
 };
 
@@ -171,11 +175,29 @@ struct BackgroundSpec {
   bool operator==(const BackgroundSpec&) const = default;
 };
 
+/// A level inside a host: groups of so many neighbouring workers, and what joins them.
+struct LevelSpec {
+  std::int64_t workers = 1;  // of a group
+  double bandwidth = 0;      // bytes per second, of each direction
+  double latency = 0;        // seconds
+  bool operator==(const LevelSpec&) const = default;
+};
+
+/// Inside a host. up == down: of each worker's own way; latency: of the whole way between two of one switch.
+struct IntraSpec : LinkSpec {
+  std::string machine;                   // the built-in machine that the rest was taken from; empty: none
+  double while_computing = 1;            // share of a worker's own way that is left while it computes
+  std::optional<LevelSpec> pcie_switch;  // a switch, with a way up; none: all workers are on one
+  std::optional<LevelSpec> socket;       // several switches, with a way to the others
+  std::optional<LevelSpec> nvlink;       // groups whose members reach each other directly
+  bool operator==(const IntraSpec&) const = default;
+};
+
 struct NetworkSpec {
   Kind topology;
   LinkSpec link;
   bool half_duplex = false;       // both directions of a cable share its bandwidth (`link.duplex: half`)
-  std::optional<LinkSpec> intra;  // between workers of one host: bandwidth, and latency of the whole way; none: free
+  std::optional<IntraSpec> intra;  // between workers of one host; none: free
   Kind sharing;                   // max_min | none | lv08
   ProtocolSpec protocol;
   CollectiveSpec collective;

@@ -125,6 +125,9 @@ void add_rows(std::vector<KeyRow>& rows, const std::vector<ScenarioKey>& keys, c
                    path + (key.shape == Shape::list_of      ? "[i]."
                            : key.shape == Shape::entries_of ? "." + each.name + "."
                                                             : "."));
+        else if (key.shape == Shape::one_of && each.shape == Shape::entries_of)
+          for (const ScenarioKey& entry : each.keys)
+            if (entry.shape == Shape::map) add_rows(rows, entry.keys, path + "." + entry.name + ".");
     } else {
       add_rows(rows, key.keys, path + (key.shape == Shape::list ? "[i]." : "."));
     }

@@ -33,6 +33,8 @@ std::string_view name_of(KindGroup group) {
       return "compression";
     case KindGroup::availability:
       return "availability";
+    case KindGroup::machine:
+      return "machine";
   }
   throw std::logic_error("no such group of kinds");
 }

@@ -1,4 +1,4 @@
-// The kinds that a scenario may name, group by group, and what each may be told.
+// The kinds that a scenario may name, group by group, and the parameters of each.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,9 @@
 namespace straggler {
 
 struct DeviceSpec;
+struct IntraSpec;
 
-/// `cost_model`: what `workload.cost.model` takes; `device`: built-in ones.
+/// `cost_model`: what `workload.cost.model` takes; `device`, `machine`: built-in ones.
 enum class KindGroup {
   scheme,
   collective,
@@ -29,7 +30,8 @@ enum class KindGroup {
   optimizer,
   schedule,
   compression,
-  availability
+  availability,
+  machine
 };
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);
@@ -42,6 +44,8 @@ struct Word {
   std::optional<std::int64_t> only_workers;
   // Devices only: puts every figure of the built-in device, and its name as `profile`, into a fresh DeviceSpec.
   std::function<void(DeviceSpec&)> fill = {};
+  // Machines only: puts every figure of the built-in machine, and its name as `machine`, into a fresh IntraSpec.
+  std::function<void(IntraSpec&)> fill_intra = {};
 };
 
 struct Vocabulary {

@@ -13,6 +13,7 @@
 #include "sim/cluster/availability.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "sim/cluster/host_machine.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/collective.hpp"
@@ -64,6 +65,27 @@ std::vector<Word> devices() {
   return words;
 }
 
+std::optional<LevelSpec> level_of(const HostMachine::Level& level) {
+  if (level.workers == 0) return std::nullopt;
+  return LevelSpec{level.workers, level.bandwidth, level.latency};
+}
+
+std::vector<Word> machines() {
+  std::vector<Word> words = words_of<HostMachine>();
+  for (Word& word : words) {
+    word.fill_intra = [machine = Registry<HostMachine>::instance().at(word.name)](IntraSpec& spec) {
+      spec.machine = machine.name;
+      spec.up = spec.down = machine.bandwidth;
+      spec.latency = machine.latency;
+      spec.while_computing = machine.while_computing;
+      spec.pcie_switch = level_of(machine.pcie_switch);
+      spec.socket = level_of(machine.socket);
+      spec.nvlink = level_of(machine.nvlink);
+    };
+  }
+  return words;
+}
+
 /// Models that are known by their layers, and models that can be trained; a name that is both is the former, whatever the data.
 std::vector<Word> cost_models() {
   std::vector<Word> words = words_of<CostModelEntry>();
@@ -89,6 +111,7 @@ Vocabulary vocabulary_of_registries() {
       {KindGroup::schedule, words_of<ScheduleEntry>()},
       {KindGroup::compression, words_of<CompressorEntry>()},
       {KindGroup::availability, words_of<AvailabilityEntry>()},
+      {KindGroup::machine, machines()},
   }};
 }
 

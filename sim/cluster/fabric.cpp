@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "sim/base/suggest.hpp"
+#include "sim/cluster/host_inside.hpp"
 
 namespace straggler {
 namespace {
@@ -54,12 +55,9 @@ void check(const Placement& placement) {
       throw std::invalid_argument("there is no host " + std::to_string(host) + "; there are " + std::to_string(placement.nics.size()));
 }
 
-void check(const Placement::Intra& intra) {
-  if (!(intra.bytes_per_second > 0 && intra.bytes_per_second <= std::numeric_limits<double>::max()))
-    throw std::invalid_argument("intra: bandwidth is " + std::to_string(intra.bytes_per_second) + " B/s; it must be above 0");
-  if (intra.latency < Time() || intra.latency > Time::limit())
-    throw std::invalid_argument("intra: latency is " + std::to_string(intra.latency.seconds()) +
-                                " s; it must be at least 0, at most 100 days");
+HostLevels levels_of(const Placement::Intra& intra) {
+  const auto level = [](const Placement::Level& of) { return HostLevel{of.workers, of.bytes_per_second, of.latency}; };
+  return {intra.bytes_per_second, intra.latency, level(intra.pcie_switch), level(intra.socket), level(intra.nvlink)};
 }
 
 /// One link has one bandwidth and one latency.
@@ -78,7 +76,7 @@ struct Fabric::Inside {
   std::unique_ptr<const Topology> topology;
   std::size_t workers = 0, servers = 0, ranks = 0;
   std::vector<std::uint32_t> host_of;
-  std::optional<Placement::Intra> intra;  // only if some ranks share a host
+  std::optional<HostInside> intra;  // only if some ranks share a host
   bool half_duplex = false;
   bool direct = false;    // the topology's routes as they are
   std::size_t buses = 0;  // the first link of a bus
@@ -112,8 +110,11 @@ Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placeme
     shared = shared || taken[host];
     taken[host] = true;
   }
-  if (placement.intra) check(*placement.intra);
-  if (shared) inside->intra = placement.intra;
+  if (placement.intra) {
+    // Checked where nobody shares a host, too.
+    HostInside intra(levels_of(*placement.intra), inside->host_of, inside->host_of.empty() ? 0 : placement.workers);
+    if (shared) inside->intra = std::move(intra);
+  }
   inside_ = std::move(inside);
   if (links() > std::numeric_limits<LinkId>::max())
     throw std::invalid_argument(std::to_string(links()) + " links are too many; at most 2^32 - 1 can be numbered");
@@ -126,7 +127,7 @@ std::uint32_t Fabric::host(Rank rank) const { return inside_->host(rank); }
 
 std::string Fabric::name(Rank rank) const { return name_of(index_of(rank), inside_->workers, inside_->servers); }
 
-std::size_t Fabric::links() const { return inside_->buses + (inside_->intra ? 2 * inside_->ranks : 0); }
+std::size_t Fabric::links() const { return inside_->buses + (inside_->intra ? inside_->intra->links() : 0); }
 
 LinkDescription Fabric::link(LinkId id) const {
   const Inside& in = *inside_;
@@ -136,12 +137,9 @@ LinkDescription Fabric::link(LinkId id) const {
     if (in.half_duplex && found.name.ends_with(":up")) found.name.resize(found.name.size() - 3);
     return found;
   }
-  const std::size_t place = id - in.buses;
-  const Rank rank = static_cast<Rank>(place / 2);
-  const std::string end = name(rank), bus = in.topology->name(in.host(rank)) + "/bus";
-  // The latency of the whole way, once.
-  if (place % 2 == 0) return {end + ":onto_bus", end, bus, in.intra->bytes_per_second, in.intra->latency};
-  return {end + ":off_bus", bus, end, in.intra->bytes_per_second, Time()};
+  return in.intra->link(
+      static_cast<LinkId>(id - in.buses), [this](Rank rank) { return name(rank); },
+      [&in](std::uint32_t host) { return in.topology->name(host); });
 }
 
 LinkId Fabric::reverse(LinkId id) const {
@@ -153,7 +151,7 @@ LinkId Fabric::reverse(LinkId id) const {
 double Fabric::bytes_per_second(LinkId id) const {
   const Inside& in = *inside_;
   if (id >= links()) throw std::out_of_range("there is no link " + std::to_string(id) + "; there are " + std::to_string(links()));
-  if (id >= in.buses) return in.intra->bytes_per_second;
+  if (id >= in.buses) return in.intra->bytes_per_second(static_cast<LinkId>(id - in.buses));
   return in.topology->bytes_per_second(in.half_duplex ? 2 * id : id);
 }
 
@@ -170,12 +168,13 @@ void Fabric::route(Rank from, Rank to, Route& out) const {
       for (LinkId& link : out.links) link >>= 1;
     return;
   }
-  out.links.clear();
-  out.latency = Time();
-  if (!in.intra) return;
-  out.links.push_back(static_cast<LinkId>(in.buses + 2 * index_of(from)));
-  out.links.push_back(static_cast<LinkId>(in.buses + 2 * index_of(to) + 1));
-  out.latency = in.intra->latency;
+  if (!in.intra) {
+    out.links.clear();
+    out.latency = Time();
+    return;
+  }
+  in.intra->route(from, to, out);
+  for (LinkId& link : out.links) link += static_cast<LinkId>(in.buses);
 }
 
 std::vector<LinkId> Fabric::nic_links(Rank rank) const {
@@ -187,6 +186,17 @@ std::vector<LinkId> Fabric::nic_links(Rank rank) const {
   own.erase(std::unique(own.begin(), own.end()), own.end());
   return own;
 }
+
+std::vector<LinkId> Fabric::inside_links(Rank rank) const {
+  const Inside& in = *inside_;
+  if (!in.is_rank(rank)) throw std::out_of_range("there is no rank " + std::to_string(rank) + "; there are " + std::to_string(in.ranks));
+  if (!in.intra) return {};
+  std::vector<LinkId> own = in.intra->own(rank);
+  for (LinkId& link : own) link += static_cast<LinkId>(in.buses);
+  return own;
+}
+
+bool Fabric::is_inside(LinkId link) const { return link >= inside_->buses; }
 
 std::vector<Rank> Fabric::racks() const {
   std::vector<Rank> first = {0};

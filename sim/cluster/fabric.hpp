@@ -13,10 +13,20 @@ namespace straggler {
 
 /// Which rank lives where. Ranks: workers 0 .. p-1, then servers, then aggregators.
 struct Placement {
+  /// Groups of `workers` neighbouring workers of a host; 0: there is no such level.
+  struct Level {
+    std::size_t workers = 0;
+    double bytes_per_second = 0;
+    Time latency;
+  };
   /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole way.
+  /// With `pcie_switch` the bus is that of a switch, which has a way up and one down; a message between two switches crosses both, and
+  /// `latency` of that level comes on top. Several switches hang on a `socket` likewise. Members of one `nvlink` group have ways of their
+  /// own to each other. Ranks that are no workers sit above all switches.
   struct Intra {
     double bytes_per_second = 0;
     Time latency;
+    Level pcie_switch = {}, socket = {}, nvlink = {};
   };
   std::size_t workers = 1, servers = 0, aggregators = 0;
   std::vector<std::uint32_t> host_of;  // [ranks], hosts; empty: rank r is alone on host r
@@ -26,7 +36,8 @@ struct Placement {
 };
 
 /// Routes between ranks over one numbering of links: those of the topology (one a cable if half duplex), then two a rank for the
-/// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given. Constant.
+/// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given; behind them two a rank for
+/// NVLink, and two for each switch and socket (up, down), where these are given. Constant.
 class Fabric {
  public:
   /// Nodes are called worker/N, server/N and aggregator/N where each rank has a host of its own, else host/N (for a host without workers:
@@ -50,6 +61,9 @@ class Fabric {
   void route(Rank from, Rank to, Route& out) const;
   /// The rank's own two links: its host's NIC. For faults.
   std::vector<LinkId> nic_links(Rank rank) const;
+  /// The rank's ways inside its host: onto the bus and off it, and those of NVLink; empty without `intra`.
+  std::vector<LinkId> inside_links(Rank rank) const;
+  bool is_inside(LinkId link) const;
   /// [racks]: the first worker of each, where the topology has racks (Topology::rack).
   std::vector<Rank> racks() const;
   TopologyFacts facts() const;

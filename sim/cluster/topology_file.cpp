@@ -187,14 +187,31 @@ class FileTopology final : public Topology {
   std::optional<GraphRoutes> routes_;
 };
 
+/// What the scenario says in place of the file.
+void replace_cables(NetworkGraph& graph, const Parameters& parameters) {
+  for (GraphCable& cable : graph.cables) {
+    const std::string of = graph.nodes[cable.a].host || graph.nodes[cable.b].host ? "host_cables." : "switch_cables.";
+    for (const int direction : {0, 1}) {
+      if (parameters.has(of + "bandwidth")) cable.bytes_per_second[direction] = parameters.number(of + "bandwidth");
+      if (parameters.has(of + "latency")) cable.latency[direction] = Time::from_seconds(parameters.number(of + "latency"));
+    }
+  }
+}
+
 std::unique_ptr<Topology> make(const Parameters& parameters, const TopologyRequest& request) {
   const std::string& path = parameters.text("path");
   NetworkGraph graph = read_network_graph(path);
+  replace_cables(graph, parameters);
   if (graph.hosts.size() != request.nics.size())
     throw std::invalid_argument(path + ": has " + std::to_string(graph.hosts.size()) + " hosts, but the scenario has " +
                                 std::to_string(request.nics.size()) +
                                 " (workers that share none, and servers, each take one); make them as many");
   return std::make_unique<FileTopology>(std::move(graph), parameters.flag("multipath"));
+}
+
+Parameter of_cables(const char* name, ValueType type, const char* meaning) {
+  const Range range = type == ValueType::rate ? Range::above(0) : Range::between(0, Time::limit().seconds());
+  return {.name = name, .type = type, .meaning = meaning, .range = range};
 }
 
 const Register<TopologyEntry> entry(
@@ -207,7 +224,11 @@ const Register<TopologyEntry> entry(
        "a .graphml or .dot file, its edges with bandwidth and latency, its nodes of kind host or switch",
        {},
        {}},
-      {"multipath", ValueType::boolean, "false", false, "equally short ways are spread over by sender and receiver", {}, {}}},
+      {"multipath", ValueType::boolean, "false", false, "equally short ways are spread over by sender and receiver", {}, {}},
+      of_cables("host_cables.bandwidth", ValueType::rate, "of every cable that ends at a host, in place of the file's"),
+      of_cables("host_cables.latency", ValueType::time, "of every cable that ends at a host, in place of the file's"),
+      of_cables("switch_cables.bandwidth", ValueType::rate, "of every cable between switches, in place of the file's"),
+      of_cables("switch_cables.latency", ValueType::time, "of every cable between switches, in place of the file's")},
      [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
 
 }  // namespace

@@ -29,4 +29,21 @@ struct Bucket {
 std::vector<Bucket> make_buckets(const std::vector<GradientTensor>& tensors, const std::vector<double>& layer_flops,
                                  double first_bucket_bytes, double bucket_bytes);
 
+/// Seconds of backward, and of an all-reduce of n bytes: start + n · per_byte.
+struct MergeTimes {
+  double backward = 0, start = 0, per_byte = 0;
+};
+
+/// A tensor joins the one before it in backward's order if it is ready before that one's all-reduce would have begun and paid its start:
+/// then waiting for it costs less than another start. Shi, Chu, Li, MG-WFBP: Efficient Data Communication for Distributed Synchronous SGD
+/// Algorithms, INFOCOM 2019, algorithm 1. Tensors as for make_buckets.
+std::vector<Bucket> merge_gradients(const std::vector<GradientTensor>& tensors, const std::vector<double>& layer_flops,
+                                    const MergeTimes& times);
+
+/// Tensors that become ready between two ticks, every `cycle` seconds from the beginning of backward, leave together at the second one, in
+/// buckets of at most `most_bytes` (a larger tensor alone); the last ones leave at the end of backward. Horovod's rule
+/// (HOROVOD_CYCLE_TIME, HOROVOD_FUSION_THRESHOLD; Sergeev & Del Balso 2018). Tensors as for make_buckets.
+std::vector<Bucket> merge_by_time(const std::vector<GradientTensor>& tensors, const std::vector<double>& layer_flops,
+                                  double backward_seconds, double cycle, double most_bytes);
+
 }  // namespace straggler

@@ -7,8 +7,8 @@
 
 namespace straggler {
 
-Computations::Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan)
-    : simulation_(simulation), times_(times), plan_(std::move(plan)) {
+Computations::Computations(World& world, TimeAccounts& times)
+    : world_(world), simulation_(world.simulation), times_(times), plan_(std::move(world.cluster.compute)) {
   for (const ComputeClass& each : plan_.classes)
     if (each.milestones.size() >= loading)
       throw std::invalid_argument("a gradient leaves in " + std::to_string(each.milestones.size()) + " buckets, more than " +
@@ -127,6 +127,7 @@ void Computations::begin(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   operation.milestone() = 0;
   times_.begin_compute(rank, now());
+  set_computing(rank, !paused_);
   if (!managed_) return schedule_next(operation);
   Job& job = jobs_[index_of(rank)];
   job.operation = &operation;
@@ -169,6 +170,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
     return passed;
   }
   operation.span = times_.end_compute(worker, now());
+  set_computing(worker, false);
   if (managed_) {
     Job& job = jobs_[index_of(worker)];
     job.operation = nullptr;
@@ -184,6 +186,7 @@ void Computations::stop(ComputeOperation& operation) noexcept {
   const Rank worker = operation.node().self();
   if (operation.milestone() == loading) return times_.set_loading(worker, now(), false);
   times_.discard_compute(worker, now());
+  set_computing(worker, false);
   if (!managed_) return;
   Job& job = jobs_[index_of(worker)];
   if (paused_) times_.set_paused(worker, now(), false);
@@ -191,6 +194,13 @@ void Computations::stop(ComputeOperation& operation) noexcept {
   if (job.host == ~0u || plan_.hosts[job.host].busy_waiting) return;
   --active_[job.host];
   change_host(job);
+}
+
+void Computations::set_computing(Rank worker, bool computes) {
+  const double share = world_.cluster.share_while_computing;
+  if (share == 1) return;
+  for (const LinkId link : world_.cluster.fabric->inside_links(worker))
+    world_.network.set_capacity(link, world_.cluster.fabric->bytes_per_second(link) * (computes ? share : 1));
 }
 
 double Computations::rate_of(const Job& job) const {
@@ -251,6 +261,7 @@ void Computations::pause() {
     job.rate = 0;
     job.operation->cancel();
     times_.set_paused(worker, now(), true);
+    set_computing(worker, false);
   }
   paused_ = true;
 }
@@ -262,6 +273,7 @@ void Computations::resume() {
     if (!job.operation) continue;
     settle(job);
     times_.set_paused(worker, now(), false);
+    set_computing(worker, true);
     reschedule(job);
   }
 }

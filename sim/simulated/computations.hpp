@@ -9,6 +9,7 @@
 #include "sim/engine/simulation.hpp"
 #include "sim/record/time_accounts.hpp"
 #include "sim/simulated/compute_plan.hpp"
+#include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler {
@@ -20,8 +21,8 @@ namespace straggler {
 /// for ever, which is so unless hosts are shared or speeds_change, that is a sum; else work done is kept up with at every change of speed.
 class Computations {
  public:
-  /// `times` outlives this.
-  Computations(Simulation& simulation, TimeAccounts& times, ComputePlan plan);
+  /// `world` and `times` outlive this. Takes `world.cluster.compute`.
+  Computations(World& world, TimeAccounts& times);
 
   /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
   void start(ComputeOperation& operation, std::uint64_t call);
@@ -83,10 +84,13 @@ class Computations {
   void reschedule(Job& job);
   void change_host(const Job& job);
   double rate_of(const Job& job) const;
+  /// Its ways inside its host have only a share of their bandwidth while it computes.
+  void set_computing(Rank worker, bool computes);
   /// The worker's loader prepares nothing for the next `span`.
   void stall_loader(Rank worker, Time span);
   Time now() const { return simulation_.now(); }
 
+  World& world_;
   Simulation& simulation_;
   TimeAccounts& times_;
   ComputePlan plan_;

@@ -16,7 +16,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       workers_(world_, choices_, scheme, *this, lineage, plan),
       post_office_(world_, books_, workers_),
       reductions_(world_, books_, workers_, post_office_),
-      computations_(world_.simulation, recorder.times(), std::move(world_.cluster.compute)),
+      computations_(world_, recorder.times()),
       updates_(world_, books_, post_office_.processors(), computations_, workers_),
       publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator) {
   world_.simulation.add(*this);

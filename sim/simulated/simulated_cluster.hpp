@@ -56,6 +56,8 @@ struct SimulatedCluster {
   double handling_seconds_per_byte = 0;  // the same, for each byte
   std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
 
+  double share_while_computing = 1;  // of a worker's ways inside its host, while it computes
+
   double memory_seconds_per_byte = 0;  // of a host, for weights that its workers share
   Time memory_latency;                 // of each access
 

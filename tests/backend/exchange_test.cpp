@@ -122,6 +122,51 @@ TEST_CASE("ResNet-18's buckets, overlapped with backward: each leaves when it is
   }
 }
 
+TEST_CASE("ways inside a host have a share of their bandwidth while their worker computes") {
+  const std::vector<MeasuredBucket> buckets = resnet18_buckets();
+  for (const double rate : {2e9, 0.5e9}) {
+    for (const double share : {1.0, 0.3}) {
+      for (const int p : {2, 4}) {
+        for (const std::string fidelity : {"fluid", "stepwise"}) {
+          CAPTURE(rate);
+          CAPTURE(share);
+          CAPTURE(p);
+          CAPTURE(fidelity);
+          // Without latency a bucket is just bytes: at the share of the rate until the end of backward, at all of it behind.
+          double through = 0;
+          for (const MeasuredBucket& bucket : buckets) {
+            const double begin = std::max(through, c * (1 + 2 * bucket.ready) / 3);
+            const double bytes = 2 * (p - 1) * bucket.bytes / p, early = std::max(0.0, c - begin) * share * rate;
+            through = bytes <= early ? begin + bytes / share / rate : std::max(begin, c) + (bytes - early) / rate;
+          }
+          const std::string workers = std::to_string(p), bandwidth = std::to_string(static_cast<int>(rate / 1e6));
+          const Result result = run_timing(
+              cluster(p),
+              {"cluster.workers=[{count: " + workers + ", device: node, per_host: " + workers + "}]",
+               "cluster.network.topology={kind: hosts}",
+               "cluster.network.intra={bandwidth: " + bandwidth + "MB/s, latency: 0s, while_computing: " + std::to_string(share) + "}",
+               "workload.cost={model: resnet18}", "training.stop={updates: 3}",
+               "cluster.network.collective={algorithm: ring, bucket: 25MiB, first_bucket: 1MiB, overlap: true, fidelity: " + fidelity +
+                   "}"});
+          CHECK(near_to(result.record.end, 3 * through, 1e-6));
+          check_bytes(result, false);
+          check_time(result);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("servers on every worker's host: what goes to one's own host crosses no link") {
+  // p workers alone on their hosts, as many servers: of n bytes a worker sends (p-1)/p over its link, and takes as many back.
+  const int p = 4;
+  const std::uint64_t bytes = 100'000'000;
+  const std::string servers = "cluster.servers={count: 4, host: {each: true}}";
+  const std::string collective = "cluster.network.collective={algorithm: parameter_server, fidelity: stepwise}";
+  const Result result = run_on(p, bytes, 2, {servers, collective, "cluster.network.topology={kind: hosts}"});
+  CHECK(near_to(result.record.end, 2 * (c + 2 * (0.75 * bytes / bandwidth + alpha)), 1e-6));
+}
+
 TEST_CASE("overlap alone takes the buckets of DistributedDataParallel; without buckets or overlap the gradient goes whole") {
   const std::vector<std::string> sets = {"workload.cost={model: resnet18}", "cluster.network.link={bandwidth: 10Gbps, latency: 50us}"};
   const auto end = [&](const std::string& collective) {
@@ -146,7 +191,8 @@ TEST_CASE("every collective algorithm: bytes by formula, the same in both fideli
       for (; 2 * q <= ranks; q *= 2) ++levels;
       std::uint64_t all = 2 * (ranks - 1) * n;  // every byte but one's own is sent once to be added, once as a sum
       if (entry.name == "recursive_doubling") all = q * levels * n + 2 * (ranks - q) * n;
-      if (entry.name == "parameter_server") all = 2 * ranks * n;
+      const bool served = !entry.unfit({2, 0, {}}).empty();  // each byte goes to a server once, and comes back once
+      if (served) all = 2 * ranks * n;
       std::vector<Result> results;
       for (const std::string fidelity : {"fluid", "stepwise"}) {
         results.push_back(
@@ -160,10 +206,10 @@ TEST_CASE("every collective algorithm: bytes by formula, the same in both fideli
         for (const WorkerRecord& worker : result.record.workers) {
           workers += worker.bytes_sent;
           CHECK(near_to(worker.split[Phase::compute], static_cast<double>(updates) * c));
-          if (entry.name == "parameter_server") CHECK(worker.bytes_sent == updates * n);
+          if (served) CHECK(worker.bytes_sent == updates * n);
           if (entry.name == "ring") CHECK(worker.bytes_sent == updates * 2 * (ranks - 1) * (n / ranks));
         }
-        CHECK(workers == updates * (entry.name == "parameter_server" ? ranks * n : all));
+        CHECK(workers == updates * (served ? ranks * n : all));
         check_bytes(result, false);
         check_time(result);
         check_order(result, true);
@@ -226,7 +272,7 @@ TEST_CASE("each bucket is launched, in every fidelity, and a library chooses for
   for (const CollectiveTime& each : times) CHECK(each.choice.empty() == !Registry<CollectiveEntry>::instance().at(each.name).library);
 }
 
-TEST_CASE("a hierarchical all-reduce whose hosts are no longer alike goes on as a ring") {
+TEST_CASE("a hierarchical all-reduce whose hosts are no longer alike continues as a ring") {
   const Result result =
       run_on(4, 400'000, 6,
              {"cluster.workers=[{count: 4, device: node, per_host: 2}]", "training.scheme={kind: ssgd, on_failure: drop}",

@@ -114,6 +114,61 @@ TEST_CASE("layers without known FLOPs take the same time each") {
   CHECK(buckets[2].ready == 1);
 }
 
+TEST_CASE("MG-WFBP: a tensor joins if it is there before the one in front of it would have begun and paid a start") {
+  // Backward takes 10 s and is through layers 3, 2, 1, 0 after 1, 2, 6 and 10 s. A start costs 2 s, a byte 0.1 s.
+  const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}, {30, 2}, {40, 3}};
+  const std::vector<double> flops{4, 4, 1, 1};
+  const auto buckets = merge_gradients(tensors, flops, {10, 2, 0.1});
+  // Layer 3 would begin at 1; layer 2 is there at 2 < 1 + 2: joins, and both begin at 2. Layer 1 comes at 6, too late. They take 2 + 7 s,
+  // until 11: layer 1 begins there, and layer 0, at 10, joins it.
+  REQUIRE(buckets.size() == 2);
+  CHECK(buckets[0].bytes == 70);
+  CHECK(buckets[0].tensors == 2);
+  CHECK(buckets[0].ready == doctest::Approx(0.2));
+  CHECK(buckets[1].bytes == 30);
+  CHECK(buckets[1].ready == 1);
+  // Starting at no cost: nothing is worth waiting for. Starting for ever: everything is.
+  CHECK(merge_gradients(tensors, flops, {10, 0, 0.1}).size() == 4);
+  CHECK(merge_gradients(tensors, flops, {10, 100, 0.1}).size() == 1);
+  CHECK(merge_gradients({}, flops, {10, 1, 0.1}).empty());
+}
+
+TEST_CASE("merging never takes longer than a bucket for each tensor, or than one bucket") {
+  const std::vector<double> flops{5, 1, 7, 2, 2, 9, 1, 3};
+  std::vector<GradientTensor> tensors;
+  for (std::size_t layer = 0; layer < flops.size(); ++layer) tensors.push_back({10 * (1 + (layer * 5) % 7), layer});
+  const auto seconds = [](const std::vector<Bucket>& buckets, const MergeTimes& times) {
+    double end = 0;
+    for (const Bucket& bucket : buckets)
+      end = std::max(end, bucket.ready * times.backward) + times.start + static_cast<double>(bucket.bytes) * times.per_byte;
+    return end;
+  };
+  for (const double start : {0.0, 0.1, 1.0, 3.0, 10.0}) {
+    for (const double per_byte : {0.001, 0.02, 0.1}) {
+      const MergeTimes times{20, start, per_byte};
+      const double merged = seconds(merge_gradients(tensors, flops, times), times);
+      CHECK(merged <= seconds(make_buckets(tensors, flops, 1, 1), times) + 1e-9);
+      CHECK(merged <= seconds(make_buckets(tensors, flops, unlimited, unlimited), times) + 1e-9);
+    }
+  }
+}
+
+TEST_CASE("by time: what is ready between two ticks leaves at the second") {
+  // Through after 1, 2, 6 and 10 s of 10.
+  const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}, {30, 2}, {40, 3}};
+  const std::vector<double> flops{4, 4, 1, 1};
+  const auto buckets = merge_by_time(tensors, flops, 10, 4, 1000);
+  REQUIRE(buckets.size() == 3);
+  CHECK(buckets[0].bytes == 70);
+  CHECK(buckets[0].ready == doctest::Approx(0.4));
+  CHECK(buckets[1].bytes == 20);
+  CHECK(buckets[1].ready == doctest::Approx(0.8));
+  CHECK(buckets[2].bytes == 10);
+  CHECK(buckets[2].ready == 1);  // the tick at 12 s would be after backward
+  CHECK(merge_by_time(tensors, flops, 10, 4, 50).size() == 4);
+  CHECK_THROWS_AS(merge_by_time(tensors, flops, 10, 0, 50), std::invalid_argument);
+}
+
 TEST_CASE("what cannot be is refused") {
   const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}};
   const std::vector<double> flops{1, 1};

@@ -125,7 +125,7 @@ TEST_CASE("without bytes there is latency only, and alone there is nothing") {
     CHECK(plan.seconds() == plan.latency.seconds());
     check_near(world.stepwise(*schedule, costs), plan.seconds(), 1e-9);
     check_near(world.fluid(*schedule, costs), plan.seconds(), 1e-9);
-    if (entry.name == "parameter_server") continue;
+    if (needs_servers(entry)) continue;
     CHECK(fluid_plan(*make_schedule(entry, 1000, {1, 0, {}}), costs, *world.transport).seconds() == 0);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("without bytes there is latency only, and alone there is nothing") {
 TEST_CASE("on unequal links one flow takes as long as all messages") {
   // Exact for most; the pieces of double trees overtake one another, and shards of unequal servers do not end together.
   for (const CollectiveEntry& entry : collectives()) {
-    const bool loose = entry.name == "double_binary_tree" || entry.name == "parameter_server" || entry.name == "nccl";
+    const bool loose = entry.name == "double_binary_tree" || needs_servers(entry) || entry.name == "nccl";
     double largest = 0;
     for (const std::size_t p : {2, 3, 5, 8, 12, 16, 23, 33}) {
       for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -173,7 +173,7 @@ TEST_CASE("beside other traffic the difference is what is printed") {
     const double alone = world.stepwise(*schedule, costs);
     Background background(world);
     for (int i = 0; i < 4; ++i) background.add(2 * 2);
-    background.add(2 * (entry.name == "parameter_server" ? static_cast<LinkId>(p) : 5) + 1);
+    background.add(2 * (needs_servers(entry) ? static_cast<LinkId>(p) : 5) + 1);
     const double stepwise = stepwise_beside(world, *schedule), fluid = fluid_beside(world, *schedule);
     MESSAGE(entry.name, ": alone ", 1e3 * alone, " ms; beside others ", 1e3 * stepwise, " ms, as one flow ", 1e3 * fluid, " ms (",
             100 * (fluid / stepwise - 1), " %)");

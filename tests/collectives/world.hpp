@@ -20,6 +20,9 @@ namespace straggler {
 inline const std::vector<CollectiveEntry>& collectives() { return Registry<CollectiveEntry>::instance().entries(); }
 inline const CollectiveEntry& collective(const char* name) { return Registry<CollectiveEntry>::instance().at(name); }
 
+/// Workers send to servers.
+inline bool needs_servers(const CollectiveEntry& entry) { return !entry.unfit({2, 0, {}}).empty(); }
+
 inline std::unique_ptr<CollectiveSchedule> make_schedule(const CollectiveEntry& entry, std::uint64_t bytes, const CollectiveShape& shape,
                                                          const UniformLinks& links = {}, const Parameters& given = {}) {
   return entry.make(bytes, shape, links, complete(entry.parameters, given));

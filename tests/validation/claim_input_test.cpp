@@ -110,6 +110,27 @@ TEST_CASE("claims that do not say what they should") {
     parts.head += "set: {training.stop.target_accuracy: 0.5}\n";
     CHECK(wrong(parts) == "");
   }
+  SUBCASE("a fixed value without the value, a source that says nothing, attempt 0") {
+    const std::string head = parts.head;
+    parts.head = head + "set: {training.batch.per_worker: {source: me}}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:7: set.training.batch.per_worker.value: is missing; write what is to stand at the path"));
+    parts.head = head + "set: {training.batch.per_worker: {value: 10, source: \" \"}}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:46: set.training.batch.per_worker.source: is ' '; write who says"));
+    parts.head = head + "set: {training.batch.per_worker: {value: 10, sauce: me}}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:46: set.training.batch.per_worker.sauce: unknown key 'sauce'; known: value, source"));
+    parts.head = head + "attempt: 0\n";
+    CHECK(starts(wrong(parts), "claim.yaml:5:10: attempt: 0 is out of range"));
+  }
+  SUBCASE("spread and repeats that are none") {
+    parts.compare = "compare: {column: seconds, metric: simulated_seconds, std: kind}\n";
+    CHECK(wrong(parts).find("measured.csv:2:5: kind: 'a' is not a number; write a plain number") == 0);
+    parts.compare = "compare: {column: seconds, metric: simulated_seconds, repeats: 0.5}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:6:55: compare.repeats: is below 1"));
+    parts.compare = "compare: {column: seconds, metric: simulated_seconds, std: nodes, repeats: kinds}\n";
+    CHECK(starts(wrong(parts), "claim.yaml:6:1: compare.repeats: unknown column 'kinds'; did you mean 'kind'?"));
+    parts.compare = "compare: {column: seconds, metric: simulated_seconds, std: nodes}\n";
+    CHECK(starts(wrong(parts, "nodes,seconds,kind\n0,4,a\n2,3,b\n"), "measured.csv:2:1: nodes: is not above 0, and a row without spread"));
+  }
   SUBCASE("files that are not there, where the claim names them") {
     parts.head = "claim: 1\ntitle: t\nscenario: no.yaml\nmeasured: measured.csv\n";
     CHECK(starts(wrong(parts), "claim.yaml:3:1: scenario: no.yaml: cannot be read: No such file"));

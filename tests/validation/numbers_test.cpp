@@ -61,6 +61,34 @@ TEST_CASE("least squares of a line, and columns that depend on each other") {
   CHECK_FALSE(inverse_normal_diagonal({{1, 2}}));
 }
 
+TEST_CASE("least squares in the cube: a curve that bends, a minimum at an end, a failing region") {
+  std::size_t asked = 0;
+  // y = exp(-10 u x) and an offset v, at five x.
+  const auto curve = [&](const Matrix& points) {
+    Matrix out;
+    asked += points.size();
+    for (const std::vector<double>& at : points) {
+      out.emplace_back();
+      for (const double x : {0.0, 0.1, 0.2, 0.5, 1.0})
+        out.back().push_back(std::exp(-10 * at[0] * x) + at[1] - std::exp(-10 * 0.3 * x) - 0.7);
+    }
+    return out;
+  };
+  for (const std::vector<double>& start : {std::vector<double>{0.5, 0.5}, {0.0, 1.0}, {0.9, 0.1}}) {
+    const std::vector<double> at = least_squares_in_cube(curve, start, 1e-16);
+    CHECK(at[0] == doctest::Approx(0.3).epsilon(1e-6));
+    CHECK(at[1] == doctest::Approx(0.7).epsilon(1e-6));
+  }
+  CHECK(asked < 200);
+  // The lowest point of (x - 2)² is the end at 1.
+  const auto line = [](const Matrix& points) {
+    Matrix out;
+    for (const std::vector<double>& at : points) out.push_back({at[0] - 2});
+    return out;
+  };
+  CHECK(least_squares_in_cube(line, {0.5}, 1e-16)[0] == doctest::Approx(1).epsilon(1e-6));
+}
+
 TEST_CASE("interpolation by logarithms") {
   // y = 3 x^-0.5 is a straight line there, inside and beyond.
   const auto power = [](double x) { return 3 / std::sqrt(x); };

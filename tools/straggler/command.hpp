@@ -27,7 +27,7 @@ struct Command {
 
 extern const Command run_command, sweep_command, race_command, compare_command, explain_command, validate_command, calibrate_command,
     check_command, quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command,
-    allreduce_command, timeline_command;
+    allreduce_command, timeline_command, serve_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };

@@ -11,6 +11,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "sim/cluster/host_machine.hpp"
 #include "sim/training/plan.hpp"
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
@@ -50,6 +51,7 @@ const std::vector<Group>& groups() {
       {"compression", KindGroup::compression},
       {"devices", KindGroup::device},
       {"availability", KindGroup::availability},
+      {"machines", KindGroup::machine},
   };
   return all;
 }
@@ -102,7 +104,28 @@ std::vector<std::pair<std::string, std::string>> facts_of(const CompressorEntry&
   return {{"formula", compressor.formula}, {"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
 }
 
+std::string level_text(const HostMachine::Level& level) {
+  if (level.workers == 0) return "none";
+  return fmt::format("{{workers: {}, bandwidth: {}, latency: {}}}", level.workers, format_quantity(level.bandwidth, Dimension::rate),
+                     format_quantity(level.latency, Dimension::time));
+}
+
+std::vector<std::pair<std::string, std::string>> figures_of(const HostMachine& machine) {
+  return {{"bandwidth", format_quantity(machine.bandwidth, Dimension::rate)},
+          {"latency", format_quantity(machine.latency, Dimension::time)},
+          {"while_computing", format_number(machine.while_computing)},
+          {"switch", level_text(machine.pcie_switch)},
+          {"socket", level_text(machine.socket)},
+          {"nvlink", level_text(machine.nvlink)}};
+}
+
 std::vector<Entry> entries_of(const Group& group) {
+  if (group.kind == KindGroup::machine) {
+    std::vector<Entry> entries;
+    for (const HostMachine& machine : Registry<HostMachine>::instance().entries())
+      entries.push_back({machine.name, machine.summary, machine.source, {}, figures_of(machine)});
+    return entries;
+  }
   if (group.kind == KindGroup::device) {
     std::vector<Entry> entries;
     for (const DeviceProfile& device : Registry<DeviceProfile>::instance().entries())
@@ -318,7 +341,7 @@ const Group& group_called(const std::string& name) {
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
-      "markdown", "of keys and schemes: as the documents have them");
+      "markdown", "keys and schemes as Markdown, as in the documentation");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
@@ -347,7 +370,7 @@ int execute_list(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command list_command{
-    "list", "[GROUP [PART]]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
+    "list", "[GROUP [PART]]", "what is built in, with parameters: schemes, models, data, jitter, ...",
     "  straggler list\n"
     "  straggler list schemes\n"
     "  straggler list jitter --json\n"

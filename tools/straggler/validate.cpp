@@ -39,7 +39,7 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
   if (!fs::is_directory(out, error))
     throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
   if (force || fs::is_empty(out, error)) return;
-  if (validation_csv({}) != first_line(out / "validation.csv") + "\n")
+  if (!first_line(out / "validation.csv").starts_with("claim,row,set,measured,predicted,error,"))  // of any version
     throw ResultsError(
         fmt::format("{}: is not empty and holds no results of straggler validate; choose another with --out, or --force to "
                     "write into it",
@@ -57,8 +57,8 @@ int execute_validate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
-  add("force", "writes into the folder, though something else is in it");
-  add("json", "prints one JSON object: what the tables hold, errors as shares, fitted values in SI units");
+  add("force", "writes into the folder even if something else is in it");
+  add("json", "prints the tables as one JSON object, errors as shares, fitted values in SI units");
   Arguments arguments(validate_command, own);
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;

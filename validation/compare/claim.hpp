@@ -1,5 +1,6 @@
 // A claim: a measured table, the scenario that is to predict it, what may be fitted on which rows, and how far off the rest may be.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,11 +14,14 @@
 
 namespace straggler {
 
-/// One cell must be one of these (as texts; numbers compare as numbers).
+/// What the cell of a column must be: all that is given holds. Texts are compared as texts, numbers as numbers; a word lies in no range.
 struct Condition {
   std::string column;
-  std::vector<std::string> values;
-  Place place;
+  std::vector<std::string> values = {};          // one of these; empty: any
+  std::vector<std::string> excluded = {};        // none of these
+  std::optional<double> from = {}, to = {};      // ends of a range, included
+  std::optional<double> above = {}, below = {};  // ends of a range, excluded
+  Place place = {};
 };
 /// All of them; empty: every row.
 struct RowPattern {
@@ -26,18 +30,26 @@ struct RowPattern {
   std::string path;  // in the claim, for messages
 };
 
-/// A column of the table sets these paths of the scenario.
-struct Bind {
-  std::string column;
+/// Paths of the scenario that take one value of a cell.
+struct BindTarget {
   std::vector<std::string> paths;
   std::string unit;                                         // written behind the cell
   std::vector<std::pair<std::string, std::string>> values;  // cell -> YAML; empty: the cell itself
+};
+/// A column of the table sets paths of the scenario.
+struct Bind {
+  std::string column;
+  std::vector<BindTarget> targets;
   Place place;
+  std::vector<std::string> paths() const;
+  /// Its cells are words, at least for one target.
+  bool words() const;
 };
 
 /// A fixed change of the scenario.
 struct FixedSet {
   std::string path, yaml;
+  std::string source;  // who says that it is so; empty: nobody
   Place place;
 };
 
@@ -47,6 +59,12 @@ struct Compared {
   std::string metric, divide_by;
   double scale = 1;
   std::optional<RowPattern> relative_to;
+  std::string deviation;             // the column of the standard deviation of the repeats; in `unit`
+  std::string repeats_column;        // of how many repeats the measured value is the mean
+  std::optional<double> repeats;     // the same, one number for all rows
+  std::string rank_column;           // the worker whose metric is meant; the metric is then a number of workers.csv
+  std::optional<std::int64_t> rank;  // the same, one worker for all rows
+  bool of_a_worker() const { return !rank_column.empty() || rank; }
   Place place;
 };
 
@@ -69,9 +87,10 @@ struct Claim {
   std::filesystem::path file, scenario, measured;
   Place scenario_place, measured_place;  // where the claim names them
   std::string title, source;
+  std::int64_t attempt = 1;  // how many versions of the claim or of its model were held against these rows, this one included
   std::vector<FixedSet> set;
   std::vector<Bind> bind;
-  RowPattern where;
+  std::vector<RowPattern> where;  // one of them; empty: every row
   Compared compare;
   std::optional<Fit> fit;
   std::optional<double> bound_mape, bound_max;  // shares; at least one
@@ -91,6 +110,8 @@ ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, 
 
 /// What `compare.metric` may be: the numbers of summary.json, update_seconds and blocked_seconds_per_update.
 const std::vector<std::string>& metric_names();
+/// What it may be with `compare.rank`: the numbers of a worker in workers.csv.
+const std::vector<std::string>& worker_metric_names();
 /// What a metric is: a time, bytes, or a plain number (counts, shares, losses, samples a second).
 std::optional<Dimension> metric_dimension(const std::string& metric);
 

@@ -16,6 +16,11 @@ Json row_json(const RowResult& row) {
   Json json{{"row", row.row.label},       {"set", name_of(row.row.use)}, {"measured", row.measured},
             {"predicted", row.predicted}, {"error", row.error},          {"interpolated", json_or_null(row.interpolated)}};
   json["interpolation_error"] = row.interpolated ? Json(*row.interpolated / row.measured - 1) : Json();
+  json["low"] = json_or_null(row.low);
+  json["high"] = json_or_null(row.high);
+  json["outside"] = row.outside;
+  json["noise"] = json_or_null(row.row.noise);
+  json["weight"] = row.row.weight;
   return json;
 }
 
@@ -45,7 +50,12 @@ Json claim_json(const ClaimResult& result) {
             {"metric", claim.compare.metric},
             {"divide_by", text_or_null(claim.compare.divide_by)},
             {"unit", claim.compare.relative_to ? Json() : text_or_null(claim.compare.unit)}};
+  json["attempt"] = claim.attempt;
+  json["set"] = Json::array();
+  for (const FixedSet& set : claim.set)
+    json["set"].push_back({{"path", set.path}, {"value", set.yaml}, {"source", text_or_null(set.source)}});
   json["holds"] = result.holds();
+  json["misses"] = misses(result);
   json["bound_mape"] = json_or_null(claim.bound_mape);
   json["bound_largest"] = json_or_null(claim.bound_max);
   json["rows"] = Json::array();
@@ -54,6 +64,11 @@ Json claim_json(const ClaimResult& result) {
   json["fitted"] = scores_json(result.fitted);
   json["interpolation"] = result.interpolation ? scores_json(*result.interpolation) : Json();
   json["no_interpolation"] = text_or_null(result.no_interpolation);
+  json["ruler"] = result.interpolation ? Json(result.linear_scaling ? "linear scaling" : "interpolation") : Json();
+  json["inside"] = result.no_band.empty() ? Json(result.inside) : Json();
+  json["no_interval"] = text_or_null(result.no_band);
+  json["outside"] = result.outside;
+  json["noise_floor"] = json_or_null(result.noise_floor);
   json["fitted_values"] = fitted_json(result);
   json["degrees_of_freedom"] = claim.fit ? Json(result.degrees_of_freedom) : Json();
   json["converged"] = claim.fit ? Json(result.converged) : Json();

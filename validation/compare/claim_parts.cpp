@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -20,10 +21,68 @@ std::vector<const YamlNode*> one_or_more(const YamlNode& node) {
   return all;
 }
 
-void check_metric(Section& compare, const char* key, const std::string& name) {
-  const std::vector<std::string>& known = metric_names();
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A worker's metric may be divided by one of the run, so that a share of the whole can be compared.
+std::vector<std::string> known_metrics(const Compared& spec, bool divisor) {
+  if (!spec.of_a_worker()) return metric_names();
+  std::vector<std::string> names = worker_metric_names();
+  if (divisor)
+    for (const std::string& name : metric_names())
+      if (!is_among(names, name)) names.push_back(name);
+  return names;
+}
+
+void check_metric(Section& compare, const char* key, const Compared& spec) {
+  const bool divisor = std::string_view(key) == "divide_by";
+  const std::string& name = divisor ? spec.divide_by : spec.metric;
+  const std::vector<std::string> known = known_metrics(spec, divisor);
+  if (name.empty() || is_among(known, name)) return;
+  if (spec.of_a_worker() && is_among(metric_names(), name))
+    compare.problem(key, in_quotes(name) +
+                             " is a metric of the whole run, and compare.rank names a worker; remove rank, or compare one of " +
+                             joined(known));
+  else if (!spec.of_a_worker() && is_among(worker_metric_names(), name))
+    compare.problem(key, in_quotes(name) + " is a metric of one worker; name the worker, or the column that does, in compare.rank");
+  else
     compare.problem(key, unknown_name("metric", name, known));
+}
+
+/// A column's name, or a number for all rows.
+struct ColumnOrNumber {
+  std::string column;
+  std::optional<double> number;
+};
+ColumnOrNumber column_or_number(Section& section, const char* key) {
+  const YamlNode* node = section.find(key);
+  if (node == nullptr) return {};
+  if (node->type != YamlNode::Type::scalar || node->text.empty()) {
+    section.problem(key, "is " + what_stands(*node) + "; write a number, or the name of a column");
+    return {};
+  }
+  try {
+    return {{}, parse_number(node->text)};
+  } catch (const std::invalid_argument&) {
+    return {node->text, {}};
+  }
+}
+
+void read_repeats(Section& compare, Compared& spec) {
+  const ColumnOrNumber given = column_or_number(compare, "repeats");
+  spec.repeats_column = given.column;
+  spec.repeats = given.number;
+  if (given.number && !(*given.number >= 1)) compare.problem("repeats", "is below 1; write of how many measurements a row is the mean");
+}
+
+void read_rank(Section& compare, Compared& spec) {
+  const ColumnOrNumber given = column_or_number(compare, "rank");
+  spec.rank_column = given.column;
+  if (!given.number) return;
+  spec.rank = static_cast<std::int64_t>(*given.number);
+  if (!(*given.number >= 0) || static_cast<double>(*spec.rank) != *given.number)
+    compare.problem("rank", "is not the number of a worker; write 0, 1, 2, …, or the name of the column that has them");
 }
 
 /// The unit must measure what the metric is. Where no unit of ours does (a count a second), the column has none.
@@ -156,29 +215,11 @@ std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, 
   if (node->type == YamlNode::Type::sequence && node->items.empty()) context.problems.add(node->place, path, "is an empty list; " + remedy);
   return texts;
 }
-RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path) {
-  RowPattern pattern;
-  pattern.path = path;
-  if (node == nullptr) return pattern;
-  pattern.place = node->place;
-  if (node->type != YamlNode::Type::map) {
-    context.problems.add(node->place, path, "is " + what_stands(*node) + "; write a map from columns to values such as {nodes: [1, 8]}");
-    return pattern;
-  }
-  for (std::size_t i = 0; i < node->items.size(); ++i) {
-    const std::string where = path + "." + node->keys[i].name;
-    pattern.conditions.push_back({node->keys[i].name,
-                                  read_texts(context, &node->items[i], where, "write a value of that column, or a list of values"),
-                                  node->keys[i].place});
-  }
-  return pattern;
-}
 
 std::vector<ScenarioKey> one_or_more_texts() {
   const ScenarioKey text{.type = ValueType::text};
   return {text, {.shape = Shape::list_of, .keys = {text}}};
 }
-std::vector<ScenarioKey> pattern_forms() { return {{.name = "COLUMN", .shape = Shape::one_of, .keys = one_or_more_texts()}}; }
 
 std::vector<std::string> read_paths(Section& section) {
   const std::string remedy = "write a path of the scenario such as cluster.workers[0].count";
@@ -220,19 +261,40 @@ Part<Compared> compare_part() {
            .meaning = "compare ratios: to the row with that value and else the same bound cells; that row itself does not count",
            .form = "`{COLUMN: value}`",
            .shape = Shape::entries_of,
-           .keys = pattern_forms()},
+           .keys = {pattern_form()}},
           read_relative_to),
+      field(&Compared::deviation,
+            {.name = "std",
+             .type = ValueType::text,
+             .meaning =
+                 "standard deviation of single measurements, in the unit of `column`: rows weigh 1 / variance in the fit, and the claim "
+                 "tells the error that noise alone makes",
+             .form = "column"}),
+      read_by<Compared>(
+          {.name = "repeats",
+           .type = ValueType::text,
+           .meaning =
+               "of how many measurements `column` is the mean: `std` is divided by its square root; without `std` it is the row's weight",
+           .otherwise = "`1`",
+           .form = "column or number"},
+          read_repeats),
+      read_by<Compared>(
+          {.name = "rank",
+           .type = ValueType::text,
+           .meaning = "the worker that was measured, from 0; `metric` is then a number of `workers.csv`, and `divide_by` may be one",
+           .otherwise = "the whole run",
+           .form = "column or number"},
+          read_rank),
   });
 }
 
 void check_compare(Section& compare, Compared& spec) {
   spec.place = compare.place();
-  check_metric(compare, "metric", spec.metric);
-  check_metric(compare, "divide_by", spec.divide_by);
+  check_metric(compare, "metric", spec);
+  check_metric(compare, "divide_by", spec);
   try {
     spec.factor = unit_factor(spec.unit);
-    const std::vector<std::string>& known = metric_names();
-    if (std::find(known.begin(), known.end(), spec.metric) != known.end()) check_unit(compare, spec);
+    if (is_among(known_metrics(spec, false), spec.metric)) check_unit(compare, spec);
   } catch (const std::invalid_argument& error) {
     compare.problem("unit", error.what());
   }
@@ -248,9 +310,9 @@ Part<Fit> fit_part() {
       read_by<Fit>({.name = "rows",
                     .meaning = "the rows to fit on",
                     .required = true,
-                    .form = "list of `{COLUMN: value or list}`",
+                    .form = "list of maps as `where` has them",
                     .shape = Shape::list_of,
-                    .keys = {{.name = "ROW", .shape = Shape::entries_of, .keys = pattern_forms()}}},
+                    .keys = {{.name = "ROW", .shape = Shape::entries_of, .keys = {pattern_form()}}}},
                    read_fit_rows),
       two_words(&Fit::log_errors,
                 {.name = "errors",

@@ -15,9 +15,14 @@ std::string item_path(const std::string& list, std::size_t index);
 std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, const std::string& path, const std::string& remedy);
 std::vector<ScenarioKey> one_or_more_texts();
 
-/// `{column: value or list, …}`.
+/// `{column: value, list or condition, …}`.
 RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path);
+/// One such map, or a list of them.
+std::vector<RowPattern> read_patterns(ReadContext& context, const YamlNode* node, const std::string& path);
+/// What may stand for a column: a value, a list, a condition.
 std::vector<ScenarioKey> pattern_forms();
+/// The same as one key, whose parts no document lists again.
+inline ScenarioKey pattern_form() { return {.name = "COLUMN", .shape = ScenarioKey::Shape::one_of, .keys = pattern_forms()}; }
 
 /// What `path` and `paths` say: at least one.
 std::vector<std::string> read_paths(Section& section);

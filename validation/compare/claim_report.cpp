@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/report/page.hpp"
 #include "sim/base/readable.hpp"
@@ -13,14 +14,18 @@ namespace {
 std::string rows_html(const ClaimResult& result) {
   const std::string unit = unit_of(result.claim);
   std::vector<std::string> head{"set", "row", "measured" + unit, "predicted" + unit, "error"};
-  if (result.interpolation) head.emplace_back("interpolation");
+  if (result.no_band.empty()) head.emplace_back("90 % interval");
+  if (result.interpolation) head.emplace_back(result.linear_scaling ? "linear scaling" : "interpolation");
+  if (result.outside > 0) head.emplace_back("outside of what was fitted");
   std::vector<std::vector<std::string>> rows;
   for (const RowUse use : {RowUse::reference, RowUse::fitted, RowUse::held_out})
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
       rows.push_back(
           {name_of(use), row.row.label, fmt::format("{:.6g}", row.measured), fmt::format("{:.6g}", row.predicted), error_text(row.error)});
+      if (result.no_band.empty()) rows.back().push_back(row.low ? fmt::format("{:.6g} to {:.6g}", *row.low, *row.high) : "");
       if (result.interpolation) rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
+      if (result.outside > 0) rows.back().push_back(fmt::format("{}", fmt::join(row.outside, ", ")));
     }
   return html_table(head, rows, 2, rows.size());
 }
@@ -37,10 +42,18 @@ std::vector<std::string> notes_on(const ClaimResult& result) {
   scores("fitted", result.fitted);
   scores("held out", result.held_out);
   if (result.interpolation)
-    scores("interpolation of the fitted rows", *result.interpolation);
+    scores(result.linear_scaling ? "linear scaling of the fitted row" : "interpolation of the fitted rows", *result.interpolation);
   else if (result.claim.fit)
     notes.push_back("interpolation: none, since " + result.no_interpolation);
+  if (result.claim.fit) notes.push_back("intervals: " + inside_text(result));
+  if (result.outside > 0)
+    notes.push_back(fmt::format("{} of {} held-out rows lie outside of what was fitted", result.outside, result.held_out.rows));
+  if (result.noise_floor)
+    notes.push_back(fmt::format("noise of the measurement: MAPE {} of the held-out rows", share(*result.noise_floor)));
+  for (const FixedSet& set : result.claim.set)
+    notes.push_back(fmt::format("set: {} = {}, {}", set.path, set.yaml, set.source.empty() ? "without a source" : "source: " + set.source));
   notes.push_back("bound: " + bound_text(result.claim));
+  for (const std::string& miss : misses(result)) notes.push_back("missed: " + miss);
   for (const std::string& warning : claim_warnings(result)) notes.push_back("warning: " + warning);
   return notes;
 }

@@ -19,7 +19,7 @@ std::string claim_line(const ClaimResult& result);
 std::vector<std::string> claim_warnings(const ClaimResult& result);
 /// "3 of 4 claims hold".
 std::string claims_summary(const std::vector<ClaimResult>& results);
-/// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit
+/// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside
 std::string validation_csv(const std::vector<ClaimResult>& results);
 /// What tables and lines hold, typed: rows in the unit of the measured column, errors and scores as shares, fitted values in SI.
 /// `not_tried`: claims that an interruption left out.
@@ -29,6 +29,10 @@ std::string validation_html(const std::vector<ClaimResult>& results);
 
 /// "holds" or "MISSED" and the bounds: "MAPE at most 2 %, largest at most 4 %".
 std::string bound_text(const Claim& claim);
+/// Why a claim is missed, each as what misses: "held out: MAPE 3 % (bound 2 %)", "cluster.… at the end of its range". Empty: it holds.
+std::vector<std::string> misses(const ClaimResult& result);
+/// "34 of 60 held-out rows lie inside the 90 % interval"; or "-, since …".
+std::string inside_text(const ClaimResult& result);
 /// "devices.node.compute.affine.per_sample = 1.2 ms +- 0.1 ms"
 std::string fitted_text(const FittedValue& value);
 /// "these fit as well: …"; empty if the search found no other values.

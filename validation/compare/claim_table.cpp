@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -6,12 +7,12 @@
 #include "scenarios/results/text.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
+#include "validation/compare/bands.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace straggler {
 
 namespace {
-
 
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 
@@ -20,19 +21,35 @@ std::string scores_text(const char* what, const Scores& scores) {
                      share(scores.max), scores.signs);
 }
 
+const char* ruler(const ClaimResult& result) { return result.linear_scaling ? "scaling" : "interpolation"; }
+
 std::string row_table(const ClaimResult& result) {
   const std::string unit = result.claim.compare.unit.empty() || result.claim.compare.relative_to ? "" : ", " + result.claim.compare.unit;
   std::vector<std::vector<std::string>> rows{{"set", "row", "measured" + unit, "predicted" + unit, "error"}};
-  if (result.interpolation) rows.front().emplace_back("interpolation");
+  const bool bands = std::any_of(result.rows.begin(), result.rows.end(), [](const RowResult& row) { return row.low.has_value(); });
+  if (bands) rows.front().insert(rows.front().end(), {"low", "high"});
+  if (result.interpolation) rows.front().emplace_back(ruler(result));
+  if (result.outside > 0) rows.front().emplace_back("outside of what was fitted");
   // Fitted rows stand apart from those that say something.
   for (const RowUse use : {RowUse::reference, RowUse::fitted, RowUse::held_out}) {
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
       rows.push_back({name_of(use), row.row.label, value_text(row.measured), value_text(row.predicted), error_text(row.error)});
-      if (result.interpolation) rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : std::string());
+      std::vector<std::string>& cells = rows.back();
+      if (bands) cells.insert(cells.end(), {row.low ? value_text(*row.low) : "", row.high ? value_text(*row.high) : ""});
+      if (result.interpolation) cells.push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : std::string());
+      if (result.outside > 0) cells.push_back(fmt::format("{}", fmt::join(row.outside, ", ")));
     }
   }
   return aligned(rows, 2);
+}
+
+/// Who says that the fixed values are so.
+std::string sets_text(const Claim& claim) {
+  std::string out;
+  for (const FixedSet& set : claim.set)
+    out += fmt::format("set: {} = {}{}\n", set.path, set.yaml, set.source.empty() ? "" : " (" + set.source + ")");
+  return out;
 }
 
 }  // namespace
@@ -50,6 +67,27 @@ const char* name_of(RowUse use) {
 }
 
 std::string error_text(std::optional<double> error) { return error ? fmt::format("{:+.2f} %", 100 * *error) : "-"; }
+
+std::vector<std::string> misses(const ClaimResult& result) {
+  const Claim& claim = result.claim;
+  std::vector<std::string> all;
+  const auto add = [&](const char* rows, const char* what, double value, std::optional<double> bound) {
+    if (bound && value > *bound) all.push_back(fmt::format("{}: {} {} (bound {})", rows, what, share(value), share(*bound)));
+  };
+  add("held out", "MAPE", result.held_out.mape, claim.bound_mape);
+  add("held out", "largest", result.held_out.max, claim.bound_max);
+  add("fitted rows", "MAPE", result.fitted.mape, claim.bound_mape);
+  add("fitted rows", "largest", result.fitted.max, claim.bound_max);
+  for (const FittedValue& value : result.fitted_values)
+    if (value.at_bound) all.push_back(value.paths.front() + " is at the end of its range");
+  return all;
+}
+
+std::string inside_text(const ClaimResult& result) {
+  if (!result.no_band.empty()) return "-, since " + result.no_band;
+  return fmt::format("{} of {} held-out row{} in the {:g} % interval", result.inside, result.held_out.rows,
+                     result.held_out.rows == 1 ? " lies" : "s lie", 100 * band_confidence);
+}
 
 std::string bound_text(const Claim& claim) {
   std::string text;
@@ -83,12 +121,17 @@ std::string other_values_text(const ClaimResult& result) {
   return text;
 }
 
+namespace {
+std::string attempt_text(const Claim& claim) { return claim.attempt > 1 ? fmt::format("; attempt {}", claim.attempt) : std::string(); }
+}  // namespace
+
 std::string claim_table(const ClaimResult& result) {
   const Claim& claim = result.claim;
   std::string out = fmt::format("{}\n", claim.title);
   if (!claim.source.empty()) out += fmt::format("source: {}\n", claim.source);
-  out += fmt::format("{}: {} of {}{}\n\n", claim.file.string(), claim.compare.metric, claim.scenario.filename().string(),
-                     claim.compare.divide_by.empty() ? "" : ", by " + claim.compare.divide_by);
+  out += fmt::format("{}: {} of {}{}{}\n", claim.file.string(), claim.compare.metric, claim.scenario.filename().string(),
+                     claim.compare.divide_by.empty() ? "" : ", by " + claim.compare.divide_by, attempt_text(claim));
+  out += sets_text(claim) + "\n";
   out += row_table(result) + "\n";
   for (const FittedValue& value : result.fitted_values) out += fitted_text(value) + "\n";
   if (const std::string others = other_values_text(result); !others.empty()) out += others + "\n";
@@ -98,10 +141,16 @@ std::string claim_table(const ClaimResult& result) {
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
   if (result.interpolation)
-    out += scores_text("a line's", *result.interpolation);
+    out += scores_text(result.linear_scaling ? "scaling's" : "a line's", *result.interpolation);
   else if (claim.fit)
     out += fmt::format("{:<10} -, since {}\n", "a line's", result.no_interpolation);
+  if (claim.fit) out += fmt::format("{:<10} {}\n", "intervals", inside_text(result));
+  if (result.outside > 0)
+    out += fmt::format("{:<10} {} of {} held-out rows lie outside of what was fitted\n", "beyond", result.outside, result.held_out.rows);
+  if (result.noise_floor)
+    out += fmt::format("{:<10} MAPE {} of the held-out rows is noise of the measurement\n", "noise", share(*result.noise_floor));
   out += fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  for (const std::string& miss : misses(result)) out += fmt::format("missed: {}\n", miss);
   for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
   return out;
 }
@@ -114,7 +163,13 @@ std::string claim_line(const ClaimResult& result) {
   if (claim.bound_max) line += fmt::format(" (bound {})", share(*claim.bound_max));
   line += fmt::format("; {} held out, {} fitted", result.held_out.rows, result.fitted.rows);
   if (claim.fit) line += fmt::format(", {} degree{} of freedom", result.degrees_of_freedom, result.degrees_of_freedom == 1 ? "" : "s");
-  if (claim.fit) line += fmt::format("; interpolation {}", result.interpolation ? share(result.interpolation->mape) : "-");
+  if (claim.fit) line += fmt::format("; {} {}", ruler(result), result.interpolation ? share(result.interpolation->mape) : "-");
+  if (claim.fit) line += result.no_band.empty() ? "; " + inside_text(result) : "; no interval";
+  line += attempt_text(claim);
+  if (!result.fitted_hold)
+    line += fmt::format("; the fitted rows miss the bound: MAPE {}, largest {}", share(result.fitted.mape), share(result.fitted.max));
+  for (const FittedValue& value : result.fitted_values)
+    if (value.at_bound) line += fmt::format("; {} is at the end of its range", value.paths.front());
   return line;
 }
 
@@ -124,7 +179,7 @@ std::string claims_summary(const std::vector<ClaimResult>& results) {
 }
 
 std::string validation_csv(const std::vector<ClaimResult>& results) {
-  std::string out = "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit\n";
+  std::string out = "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside\n";
   for (const ClaimResult& result : results) {
     const std::string unit = result.claim.compare.relative_to ? "" : result.claim.compare.unit;
     for (const RowResult& row : result.rows) {
@@ -134,7 +189,8 @@ std::string validation_csv(const std::vector<ClaimResult>& results) {
         out += fmt::format("{},{}", number_text(*row.interpolated), number_text(*row.interpolated / row.measured - 1));
       else
         out += ",";
-      out += "," + unit + "\n";
+      out += fmt::format(",{},{},{},{}\n", unit, row.low ? number_text(*row.low) : "", row.high ? number_text(*row.high) : "",
+                         csv_text(fmt::format("{}", fmt::join(row.outside, "; "))));
     }
   }
   return out;

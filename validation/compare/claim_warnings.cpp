@@ -11,22 +11,20 @@ namespace straggler {
 
 namespace {
 
-/// Fitted rows do not count for the bound, but a model that cannot meet even these has not been fitted: off by more than a held-out row
-/// may be (ten times the mean, where only the mean is bounded).
-void add_fitted_rows(const ClaimResult& result, std::vector<std::string>& warnings) {
-  const double most = result.claim.bound_max ? *result.claim.bound_max : 10 * result.claim.bound_mape.value_or(0);
-  const RowResult* worst = nullptr;
-  std::size_t count = 0;
-  for (const RowResult& row : result.rows) {
-    if (row.row.use != RowUse::fitted || !(std::abs(row.error) > most)) continue;
-    ++count;
-    if (worst == nullptr || std::abs(row.error) > std::abs(worst->error)) worst = &row;
-  }
-  if (worst == nullptr) return;
-  warnings.push_back(fmt::format(
-      "the fit misses {} of its own {} row{}, {} by {} (more than {}): the model cannot follow the rows it was "
-      "fitted to, or one of them is wrong",
-      count, result.fitted.rows, result.fitted.rows == 1 ? "" : "s", worst->row.label, share(std::abs(worst->error)), share(most)));
+/// A number that nobody vouches for may have been chosen so that the claim holds.
+void add_sources(const ClaimResult& result, std::vector<std::string>& warnings) {
+  for (const FixedSet& set : result.claim.set)
+    if (set.source.empty())
+      warnings.push_back(fmt::format("set.{} has no source; write {}: {{value: {}, source: …}}", set.path, set.path, set.yaml));
+}
+
+/// What noise alone makes of the held-out rows is more than the bound allows.
+void add_noise_floor(const ClaimResult& result, std::vector<std::string>& warnings) {
+  const std::optional<double> bound = result.claim.bound_mape;
+  if (bound && result.noise_floor && *result.noise_floor > *bound)
+    warnings.push_back(
+        fmt::format("the measurement's noise alone makes a MAPE of {}, more than the bound of {}: no model could hold it but by chance",
+                    share(*result.noise_floor), share(*bound)));
 }
 
 /// Every prediction is the same known factor from what was measured: more likely a unit than a model that is wrong.
@@ -53,7 +51,8 @@ void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings
 
 std::vector<std::string> claim_warnings(const ClaimResult& result) {
   std::vector<std::string> warnings;
-  add_fitted_rows(result, warnings);
+  add_sources(result, warnings);
+  add_noise_floor(result, warnings);
   add_unit_hint(result, warnings);
   return warnings;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "validation/compare/bands.hpp"
 #include "validation/compare/minimize.hpp"
 #include "validation/tables/least_squares.hpp"
 
@@ -40,15 +41,14 @@ class Fitter {
       const std::optional<double> given = predictor_.given_value(parameter.paths.front(), parameter.dimension);
       own.push_back(given ? to_unit(parameter, *given) : 0.5);
     }
-    constexpr double no_error = 1e-16;  // residuals of 1e-8: no table is that fine
-    const auto squares = [&](const std::vector<double>& at) { return sum_of_squares(at); };
-    Minimum minimum = minimize(squares, {own}, no_error), other = minimize(squares, {middle}, no_error);
+    Minimum minimum = descend(own), other = descend(middle);
     if (other.value < minimum.value) std::swap(minimum, other);
+    minimum = polish(minimum, own);
     FitResult result;
     if (as_good(other, minimum)) result.other_values = values_at(other.at);
     result.converged = minimum.converged;
     result.values = values_at(minimum.at);
-    result.described = describe(minimum, result.values);
+    describe(minimum, result);
     return result;
   }
 
@@ -62,64 +62,159 @@ class Fitter {
     return false;
   }
 
+  static constexpr double no_error = 1e-16;  // residuals of 1e-8: no table is that fine
+
+  /// Down by derivatives, which takes few runs where the model is smooth.
+  Minimum descend(const std::vector<double>& start) {
+    const auto residuals_of = [&](const Matrix& points) { return weighted_residuals(points); };
+    Minimum found{least_squares_in_cube(residuals_of, start, no_error), 0, true};
+    found.value = sum_of_squares(found.at);
+    const double at_start = sum_of_squares(start);  // a kink may have sent it astray
+    return at_start < found.value ? Minimum{start, at_start, true} : found;
+  }
+
+  /// Without derivatives, widely and then closely: where rows are not met exactly, the squares may have steps and kinks, in which descend()
+  /// gets stuck.
+  Minimum polish(const Minimum& from, const std::vector<double>& own) {
+    constexpr double met = 1e-12;  // residuals of 1e-6: times are rounded to ticks
+    if (from.value <= met) return from;
+    constexpr double coarse = 1e-3;
+    constexpr int rounds = 1;  // where the squares have steps, more find a luckier one and nothing better
+    return minimize([&](const std::vector<double>& at) { return sum_of_squares(at); }, {from.at, own}, no_error, coarse, rounds);
+  }
+
   std::vector<double> values_at(const std::vector<double>& units) const {
     std::vector<double> values;
     for (std::size_t i = 0; i < units.size(); ++i) values.push_back(from_unit(fit_.parameters[i], units[i]));
     return values;
   }
 
-  std::vector<double> residuals(const std::vector<double>& values) {
-    const std::vector<PlacedSet> sets = sets_of(fit_, values);
-    std::vector<double> all;
-    for (const std::size_t index : fitted_) {
-      const auto [measured, predicted] = compare_row(rows_, index, predictor_, sets);
-      constexpr double nothing = 1e-30;  // a prediction of 0 has no logarithm, and is far off all the same
-      all.push_back(fit_.log_errors ? std::log(std::max(predicted, nothing) / measured) : predicted / measured - 1);
+  double residual(std::size_t index, const std::vector<PlacedSet>& sets) {
+    const auto [measured, predicted] = compare_row(rows_, index, predictor_, sets);
+    constexpr double nothing = 1e-30;  // a prediction of 0 has no logarithm, and is far off all the same
+    return fit_.log_errors ? std::log(std::max(predicted, nothing) / measured) : predicted / measured - 1;
+  }
+
+  /// [points][fitted rows], each by the root of its weight.
+  Matrix weighted_residuals(const Matrix& points) {
+    std::vector<std::vector<PlacedSet>> changes;
+    for (const std::vector<double>& units : points) changes.push_back(sets_of(fit_, values_at(units)));
+    try {
+      prepare_rows(rows_, fitted_, predictor_, changes);
+    } catch (const RunFailed&) {
+      // told below, for the points whose runs fail
     }
-    return all;
+    Matrix out;
+    for (const std::vector<PlacedSet>& sets : changes) {
+      try {
+        std::vector<double> row;
+        for (const std::size_t index : fitted_) row.push_back(std::sqrt(rows_[index].weight) * residual(index, sets));
+        out.push_back(std::move(row));
+      } catch (const RunFailed&) {  // such values are not the ones
+        out.emplace_back(fitted_.size(), 1e3);
+      }
+    }
+    return out;
   }
 
   double sum_of_squares(const std::vector<double>& units) {
-    try {
-      double sum = 0;
-      for (const double residual : residuals(values_at(units))) sum += residual * residual;
-      return sum;
-    } catch (const RunFailed&) {
-      return 1e6;  // such values are not the ones
-    }
+    double sum = 0;
+    const Matrix residuals = weighted_residuals({units});
+    for (const double each : residuals.front()) sum += each * each;
+    return sum;
   }
 
-  std::vector<FittedValue> describe(const Minimum& minimum, const std::vector<double>& values) {
+  /// Points a little below and above the minimum in each parameter, and how far they are apart.
+  struct Neighbours {
+    std::vector<std::vector<PlacedSet>> below, above;
+    std::vector<double> apart;
+  };
+  Neighbours neighbours_of(const Minimum& minimum) const {
     constexpr double step = 1e-4;
-    const std::size_t count = values.size();
-    Matrix jacobian(fitted_.size(), std::vector<double>(count));
-    std::vector<FittedValue> out;
-    for (std::size_t p = 0; p < count; ++p) {
+    Neighbours out;
+    for (std::size_t p = 0; p < minimum.at.size(); ++p) {
       std::vector<double> below = minimum.at, above = minimum.at;
       below[p] = std::max(0.0, below[p] - step);
       above[p] = std::min(1.0, above[p] + step);
-      const std::vector<double> low = residuals(values_at(below)), high = residuals(values_at(above));
+      out.apart.push_back(above[p] - below[p]);
+      out.below.push_back(sets_of(fit_, values_at(below)));
+      out.above.push_back(sets_of(fit_, values_at(above)));
+    }
+    return out;
+  }
+  void prepare_neighbours(const std::vector<std::size_t>& indices, const Neighbours& neighbours) {
+    prepare_rows(rows_, indices, predictor_, neighbours.below);
+    prepare_rows(rows_, indices, predictor_, neighbours.above);
+  }
+
+  void describe(const Minimum& minimum, FitResult& result) {
+    const std::size_t count = minimum.at.size();
+    const Neighbours neighbours = neighbours_of(minimum);
+    prepare_neighbours(fitted_, neighbours);
+    Matrix jacobian(fitted_.size(), std::vector<double>(count));
+    for (std::size_t p = 0; p < count; ++p) {
       bool any = false;
-      for (std::size_t r = 0; r < low.size(); ++r) {
-        jacobian[r][p] = (high[r] - low[r]) / (above[p] - below[p]);
+      for (std::size_t r = 0; r < fitted_.size(); ++r) {
+        jacobian[r][p] = (residual(fitted_[r], neighbours.above[p]) - residual(fitted_[r], neighbours.below[p])) / neighbours.apart[p];
         any = any || std::abs(jacobian[r][p]) > 1e-7;
       }
       const FitParameter& parameter = fit_.parameters[p];
-      FittedValue value{parameter.paths, parameter.dimension, values[p], std::nullopt, false, !any};
+      FittedValue value{parameter.paths, parameter.dimension, result.values[p], std::nullopt, false, !any};
       value.at_bound = minimum.at[p] < 1e-6 || minimum.at[p] > 1 - 1e-6;
-      out.push_back(std::move(value));
+      result.described.push_back(std::move(value));
     }
-    if (fitted_.size() <= count) return out;
-    const std::optional<std::vector<double>> inverse = inverse_normal_diagonal(jacobian);
-    if (!inverse) return out;
-    const double variance = minimum.value / static_cast<double>(fitted_.size() - count);
-    for (std::size_t p = 0; p < count; ++p) {
-      const FitParameter& parameter = fit_.parameters[p];
-      const double unit_error = std::sqrt(variance * (*inverse)[p]);
-      out[p].uncertainty =
-          unit_error * (parameter.log ? values[p] * std::log(parameter.to / parameter.from) : parameter.to - parameter.from);
+    std::vector<double> residuals, weights;
+    const std::vector<PlacedSet> best = sets_of(fit_, result.values);
+    for (const std::size_t index : fitted_) {
+      residuals.push_back(residual(index, best));
+      weights.push_back(rows_[index].weight);
     }
-    return out;
+    const std::optional<FitSpread> spread = spread_of(jacobian, residuals, weights);
+    if (const std::optional<Matrix> covariance = spread ? std::optional(spread->covariance) : covariance_of_noise(jacobian))
+      for (std::size_t p = 0; p < count; ++p) {
+        const FitParameter& parameter = fit_.parameters[p];
+        const double range = parameter.log ? result.values[p] * std::log(parameter.to / parameter.from) : parameter.to - parameter.from;
+        result.described[p].uncertainty = std::sqrt((*covariance)[p][p]) * range;
+      }
+    add_bands(spread, neighbours, result);
+  }
+
+  /// Of the parameters, by what is known of the noise of the fitted rows.
+  std::optional<Matrix> covariance_of_noise(Matrix jacobian) const {
+    for (std::size_t r = 0; r < fitted_.size(); ++r) {
+      if (!rows_[fitted_[r]].noise) return std::nullopt;
+      for (double& each : jacobian[r]) each /= *rows_[fitted_[r]].noise;
+    }
+    return inverse_normal(jacobian);
+  }
+
+  void add_bands(const std::optional<FitSpread>& spread, const Neighbours& neighbours, FitResult& result) {
+    result.half_widths.resize(rows_.size());
+    if (fitted_.size() <= neighbours.apart.size()) {
+      result.no_band = "no degree of freedom is left to tell how far the fit is off";
+      return;
+    }
+    if (!spread) {
+      result.no_band = "the fitted rows do not tell the parameters apart";
+      return;
+    }
+    if (!spread->left_out) {
+      result.no_band = "each fitted row decides a parameter alone";
+      return;
+    }
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].use != RowUse::reference) wanted.push_back(i);
+    prepare_neighbours(wanted, neighbours);
+    for (const std::size_t index : wanted) {
+      std::vector<double> gradient;
+      for (std::size_t p = 0; p < neighbours.apart.size(); ++p)
+        gradient.push_back(std::log(compare_row(rows_, index, predictor_, neighbours.above[p]).predicted /
+                                    compare_row(rows_, index, predictor_, neighbours.below[p]).predicted) /
+                           neighbours.apart[p]);
+      const std::optional<double> half = band_half_width(*spread, gradient);
+      if (half && std::isfinite(*half)) result.half_widths[index] = half;
+    }
   }
 
   const Fit& fit_;
@@ -149,6 +244,17 @@ Pair compare_row(const std::vector<ClaimRow>& rows, std::size_t index, Predictor
     pair.predicted /= predictor.predict(reference, more);
   }
   return pair;
+}
+
+void prepare_rows(const std::vector<ClaimRow>& rows, const std::vector<std::size_t>& indices, Predictor& predictor,
+                  const std::vector<std::vector<PlacedSet>>& changes) {
+  std::vector<Wanted> wanted;
+  for (const std::vector<PlacedSet>& sets : changes)
+    for (const std::size_t index : indices) {
+      wanted.push_back({&rows[index], &sets});
+      if (rows[index].relative_to) wanted.push_back({&rows[*rows[index].relative_to], &sets});
+    }
+  predictor.prepare(wanted);
 }
 
 FitResult fit_parameters(const Claim& claim, const std::vector<ClaimRow>& rows, Predictor& predictor) {

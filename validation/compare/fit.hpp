@@ -23,10 +23,13 @@ struct FitResult {
   std::vector<FittedValue> described;
   std::vector<double> other_values;  // elsewhere in the ranges, and as good; empty: the search found none
   bool converged = false;
+  std::vector<std::optional<double>> half_widths;  // [rows of the claim]: of the interval of log(measured / predicted); none: not known
+  std::string no_band;                             // why there are none
 };
 
-/// Minimizes the sum of squared errors over the fitted rows only, from two starts: no other row is run. Standard errors are from the
-/// covariance s² (J'J)^-1, with J the residuals' derivatives by central differences and s² the residual variance. Throws as
+/// Minimizes the weighted sum of squared errors over the fitted rows only, from two starts: no other row is run before that. Standard
+/// errors are from the covariance s² (J'WJ)^-1, with J the residuals' derivatives by central differences and s² the residual variance;
+/// without a degree of freedom, and where the noise of the fitted rows is known, that noise takes the place of s². Throws as
 /// Predictor::predict does.
 FitResult fit_parameters(const Claim& claim, const std::vector<ClaimRow>& rows, Predictor& predictor);
 
@@ -37,6 +40,9 @@ std::vector<PlacedSet> sets_of(const Fit& fit, const std::vector<double>& values
 struct Pair {
   double measured, predicted;
 };
+/// Runs what compare_row() will ask for, on all cores: these rows under each of these changes.
+void prepare_rows(const std::vector<ClaimRow>& rows, const std::vector<std::size_t>& indices, Predictor& predictor,
+                  const std::vector<std::vector<PlacedSet>>& changes);
 Pair compare_row(const std::vector<ClaimRow>& rows, std::size_t index, Predictor& predictor, const std::vector<PlacedSet>& more);
 
 }  // namespace straggler

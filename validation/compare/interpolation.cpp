@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "validation/tables/least_squares.hpp"
 
@@ -59,6 +60,35 @@ std::optional<double> power_law(const std::vector<std::vector<double>>& xs, cons
   double sum = 0;
   for (std::size_t i = 0; i < at->size(); ++i) sum += (*at)[i] * (*exponents)[i];
   return std::exp(sum);
+}
+
+std::optional<std::vector<double>> scale_linearly(const std::vector<double>& x, double y, const std::vector<std::vector<double>>& xs,
+                                                  const std::vector<double>& measured) {
+  constexpr std::size_t most_columns = 8;
+  const auto above_0 = [](double value) { return value > 0; };
+  if (x.size() > most_columns || !std::all_of(x.begin(), x.end(), above_0)) return std::nullopt;
+  for (const std::vector<double>& at : xs)
+    if (!std::all_of(at.begin(), at.end(), above_0)) return std::nullopt;
+  std::size_t ways = 1;
+  for (std::size_t c = 0; c < x.size(); ++c) ways *= 3;
+  std::vector<double> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t way = 0; way < ways; ++way) {
+    std::vector<double> values(xs.size(), y);
+    std::size_t rest = way;
+    for (std::size_t c = 0; c < x.size(); ++c, rest /= 3)
+      for (std::size_t r = 0; r < xs.size(); ++r) {
+        if (rest % 3 == 1) values[r] *= xs[r][c] / x[c];
+        if (rest % 3 == 2) values[r] *= x[c] / xs[r][c];
+      }
+    double sum = 0;
+    for (std::size_t r = 0; r < xs.size(); ++r) sum += std::abs(values[r] / measured[r] - 1);
+    if (sum < least) {
+      least = sum;
+      best = std::move(values);
+    }
+  }
+  return best;
 }
 
 }  // namespace straggler

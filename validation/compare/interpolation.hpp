@@ -14,4 +14,10 @@ std::optional<double> interpolate_logs(std::vector<std::pair<double, double>> po
 /// where the points do not determine it.
 std::optional<double> power_law(const std::vector<std::vector<double>>& xs, const std::vector<double>& ys, const std::vector<double>& x);
 
+/// What is known of one row, scaled: y · Π (x[at]ᵢ / xᵢ)^eᵢ at each of `xs`, where every eᵢ is -1, 0 or 1, and the same for all rows: those
+/// that come nearest to `measured` in the mean, so that whoever scales knows which way a column goes. None where a coordinate is not above
+/// 0, and with more than 8 columns.
+std::optional<std::vector<double>> scale_linearly(const std::vector<double>& x, double y, const std::vector<std::vector<double>>& xs,
+                                                  const std::vector<double>& measured);
+
 }  // namespace straggler

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <set>
 
+#include "models/data/blocks.hpp"
 #include "models/data/dataset.hpp"
 #include "models/executor/executor.hpp"
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/results/summary.hpp"
-#include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/suggest.hpp"
+#include "validation/compare/metrics.hpp"
 
 namespace straggler {
 
@@ -22,48 +25,17 @@ bool needs_target(const std::string& metric) { return metric.find("_to_target") 
 
 class Watch final : public ProgressListener {
  public:
-  explicit Watch(const std::function<bool()>& interrupted) : interrupted_(interrupted) {}
+  Watch(const std::function<bool()>& interrupted, std::mutex& asking) : interrupted_(interrupted), asking_(asking) {}
   void progress(const State&) override {}
-  bool interrupted() override { return interrupted_(); }
+  bool interrupted() override {
+    const std::lock_guard lock(asking_);
+    return interrupted_();
+  }
 
  private:
   const std::function<bool()>& interrupted_;
+  std::mutex& asking_;
 };
-
-using Fields = std::vector<SummaryField>;
-
-std::optional<double> update_seconds(const Fields& fields) {
-  const auto seconds = scalar_of(fields, "simulated_seconds").number(), updates = scalar_of(fields, "updates").number();
-  return seconds && updates && *updates > 0 ? std::optional(*seconds / *updates) : std::nullopt;
-}
-
-/// Communication and idle, mean over workers.
-std::optional<double> blocked_seconds_per_update(const Fields& fields) {
-  const auto seconds = scalar_of(fields, "simulated_seconds").number(), updates = scalar_of(fields, "updates").number();
-  const auto sends = scalar_of(fields, "communication_fraction").number(), waits = scalar_of(fields, "idle_fraction").number();
-  if (!seconds || !updates || !(*updates > 0) || !sends || !waits) return std::nullopt;
-  return (*sends + *waits) * *seconds / *updates;
-}
-
-/// Times that summary.json has not.
-struct DerivedMetric {
-  const char* name;
-  std::optional<double> (*of)(const Fields&);
-};
-constexpr DerivedMetric derived_metrics[] = {{"update_seconds", update_seconds},
-                                             {"blocked_seconds_per_update", blocked_seconds_per_update}};
-
-const DerivedMetric* find_derived(const std::string& metric) {
-  const auto at =
-      std::find_if(std::begin(derived_metrics), std::end(derived_metrics), [&](const DerivedMetric& each) { return metric == each.name; });
-  return at == std::end(derived_metrics) ? nullptr : at;
-}
-
-std::optional<double> metric_of(const RunRecord& record, const std::string& metric) {
-  const Fields fields = summarize(record);
-  const DerivedMetric* const derived = find_derived(metric);
-  return derived ? derived->of(fields) : scalar_of(fields, metric).number();
-}
 
 /// Its times come from the gradients, too.
 bool stops_at_accuracy(const Scenario& scenario) {
@@ -75,6 +47,12 @@ std::string device_in(const std::string& path) {
   const std::string start = "devices.";
   if (!path.starts_with(start)) return {};
   return path.substr(start.size(), path.find_first_of(".[=", start.size()) - start.size());
+}
+
+std::string key_of(const std::vector<PlacedSet>& sets) {
+  std::string key;
+  for (const PlacedSet& set : sets) key += set.text + "\n";
+  return key;
 }
 
 std::vector<PlacedSet> together(std::vector<PlacedSet> sets, const std::vector<PlacedSet>& more) {
@@ -101,32 +79,16 @@ const YamlNode* walk(const YamlNode& root, const std::string& path) {
 
 }  // namespace
 
-const std::vector<std::string>& metric_names() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> names;
-    for (const SummaryField& field : summarize(RunRecord()))
-      if (!holds_text(field.key)) names.push_back(field.key);
-    for (const DerivedMetric& derived : derived_metrics) names.emplace_back(derived.name);
-    return names;
-  }();
-  return all;
-}
-
-std::optional<Dimension> metric_dimension(const std::string& metric) {
-  if (metric.ends_with("_s") || metric.ends_with("_seconds") || find_derived(metric)) return Dimension::time;
-  if (metric.starts_with("bytes_")) return Dimension::bytes;
-  return std::nullopt;
-}
-
 Predictor::Predictor(const Claim& claim, const PredictOptions& options) : claim_(claim), options_(options) {
   const Places places({claim.scenario.string()});
   Problems problems(places);
-  text_ = read_text(claim.scenario, problems).value_or("");
+  std::string text = read_text(claim.scenario, problems).value_or("");
   try {
     problems.raise();
   } catch (const ScenarioErrors& errors) {
     throw named_by_claim(claim, claim.scenario_place, "scenario", claim.scenario, errors);
   }
+  text_.emplace(std::move(text), claim.scenario);
   std::vector<PlacedSet> fixed;
   for (const FixedSet& set : claim.set) fixed.push_back({set.path + "=" + set.yaml, set.place, "set"});
   try {
@@ -148,7 +110,7 @@ void Predictor::check_devices() const {
       problems.add(place, who, path + " sets nothing: " + unknown_name("device", device, known) + " (" + claim_.scenario.string() + ")");
   };
   for (const Bind& bind : claim_.bind)
-    for (const std::string& path : bind.paths) check(path, bind.place, "bind." + bind.column);
+    for (const std::string& path : bind.paths()) check(path, bind.place, "bind." + bind.column);
   if (claim_.fit)
     for (const FitParameter& parameter : claim_.fit->parameters)
       for (const std::string& path : parameter.paths) check(path, parameter.place, "fit.parameters");
@@ -158,7 +120,10 @@ void Predictor::check_devices() const {
 Scenario Predictor::read(const std::vector<PlacedSet>& sets) const {
   std::vector<std::string> texts;
   for (const PlacedSet& set : sets) texts.push_back(set.text);
-  return read_scenario_text(text_, claim_.scenario, texts);
+  ReadOptions options;  // a path that a claim sets starts from the claim's folder, wherever the program is started
+  options.sets_of_file = static_cast<int>(sets.size());
+  options.sets_folder = std::filesystem::absolute(claim_.file).parent_path();
+  return text_->read(texts, options);
 }
 
 std::vector<Predictor::Told> Predictor::told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets,
@@ -184,11 +149,12 @@ void Predictor::raise(const ScenarioErrors& errors, const std::vector<PlacedSet>
   throw ScenarioErrors(std::move(problems));
 }
 
-double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
+Predictor::Values Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
   RunOptions options;
   options.threads = options_.threads;
   const std::string where = claim_.file.string() + ": row " + label + ": ";
-  Watch watch(options_.interrupted);
+  Watch watch(options_.interrupted, asking_);
+  if (watch.interrupted()) throw Interrupted();
   RunRecord record;
   try {
     const Scenario scenario = read(sets);
@@ -204,31 +170,83 @@ double Predictor::run(const std::vector<PlacedSet>& sets, const std::string& lab
   if (record.outcome == Outcome::interrupted) throw Interrupted();
   if (record.outcome == Outcome::aborted || record.outcome == Outcome::all_workers_down || record.outcome == Outcome::stalled)
     throw RunFailed(where + "the run could not go on: " + std::string(name_of(record.outcome)));
-  std::optional<double> value = metric_of(record, claim_.compare.metric);
-  std::string missing = claim_.compare.metric;
-  if (value && !claim_.compare.divide_by.empty()) {
-    const std::optional<double> by = metric_of(record, claim_.compare.divide_by);
-    if (!by || *by == 0) missing = claim_.compare.divide_by;
-    value = by && *by != 0 ? std::optional(*value / *by) : std::nullopt;
+  return values_of(record);
+}
+
+Predictor::Values Predictor::values_of(const RunRecord& record) const {
+  const Compared& compare = claim_.compare;
+  Values values;
+  const std::size_t ranks = compare.of_a_worker() ? record.workers.size() : 1;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto metric = [&](const std::string& name) {
+      return compare.of_a_worker() ? worker_metric_of(record, rank, name) : metric_of(record, name);
+    };
+    std::optional<double> value = metric(compare.metric);
+    if (!value) values.missing = compare.metric;
+    if (value && !compare.divide_by.empty()) {
+      const std::optional<double> by = metric(compare.divide_by);
+      if (!by || *by == 0) values.missing = compare.divide_by;
+      value = by && *by != 0 ? std::optional(*value / *by) : std::nullopt;
+    }
+    values.all.push_back(value ? std::optional(*value * compare.scale) : std::nullopt);
   }
-  if (!value)
-    throw ScenarioErrors(claim_.places->problem(
-        claim_.compare.place, "compare.metric",
-        needs_target(missing) ? missing + " has no value in the run of row " + label +
-                                    ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
-                              : missing + " has no value in the run of row " + label + "; compare what applies to it"));
-  return *value * claim_.compare.scale;
+  return values;
+}
+
+double Predictor::value_for(const ClaimRow& row, const Values& values) const {
+  const std::size_t rank = row.rank.value_or(0);
+  if (rank >= values.all.size())
+    throw ScenarioErrors(claim_.places->problem(claim_.compare.place, "compare.rank",
+                                                "row " + row.label + " names worker " + std::to_string(rank) + ", and its run has " +
+                                                    std::to_string(values.all.size()) +
+                                                    ", from 0; correct the row, or leave it out by where"));
+  if (const std::optional<double>& value = values.all[rank]) return *value;
+  throw ScenarioErrors(claim_.places->problem(
+      claim_.compare.place, "compare.metric",
+      needs_target(values.missing) ? values.missing + " has no value in the run of row " + row.label +
+                                         ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
+                                   : values.missing + " has no value in the run of row " + row.label + "; compare what applies to it"));
 }
 
 double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& more) {
   const std::vector<PlacedSet> sets = together(row.sets, more);
-  std::string key;
-  for (const PlacedSet& set : sets) key += set.text + "\n";
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (options_.interrupted()) throw Interrupted();
-  const double value = run(sets, row.label);
-  known_.emplace(std::move(key), value);
-  return value;
+  std::string key = key_of(sets);
+  auto known = known_.find(key);
+  if (known == known_.end()) known = known_.emplace(std::move(key), run(sets, row.label)).first;
+  return value_for(row, known->second);
+}
+
+void Predictor::prepare(const std::vector<Wanted>& wanted) {
+  struct Task {
+    std::string key;
+    std::vector<PlacedSet> sets;
+    const std::string* label;
+    Values values;
+    std::exception_ptr failure;
+  };
+  std::vector<Task> tasks;
+  std::set<std::string> seen;
+  for (const Wanted& each : wanted) {
+    std::vector<PlacedSet> sets = together(each.row->sets, *each.more);
+    std::string key = key_of(sets);
+    if (!known_.contains(key) && seen.insert(key).second) tasks.push_back({std::move(key), std::move(sets), &each.row->label, {}, {}});
+  }
+  const unsigned threads = !timing_only_ || stops_at_accuracy(base_) ? 1 : options_.threads > 0 ? options_.threads : usable_cores();
+  for_blocks(tasks.size(), 1, threads, 0, [&](int&, std::size_t, std::size_t first, std::size_t) {
+    try {
+      tasks[first].values = run(tasks[first].sets, *tasks[first].label);
+    } catch (...) {
+      tasks[first].failure = std::current_exception();
+    }
+  });
+  std::exception_ptr failure;
+  for (Task& task : tasks) {
+    if (!task.failure)
+      known_.emplace(std::move(task.key), std::move(task.values));
+    else if (!failure)
+      failure = task.failure;
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {

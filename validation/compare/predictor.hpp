@@ -2,12 +2,15 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/scenario.hpp"
+#include "sim/record/record.hpp"
 #include "validation/compare/claim.hpp"
 #include "validation/compare/rows.hpp"
 
@@ -23,6 +26,12 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+/// A row under these changes beside its own.
+struct Wanted {
+  const ClaimRow* row;
+  const std::vector<PlacedSet>* more;
+};
+
 class Predictor {
  public:
   /// Reads the scenario alone. Throws ScenarioErrors; also if a bind or a fitted path names a device that the scenario does not have, which
@@ -31,6 +40,9 @@ class Predictor {
   /// The metric in SI; each set of changes is run once only. Throws ScenarioErrors (at the place in the claim that asks for the change),
   /// RunFailed naming the row, Interrupted.
   double predict(const ClaimRow& row, const std::vector<PlacedSet>& more);
+  /// Runs what predict() will be asked for and has not run yet, on all cores where only times are simulated. Throws as predict(): of
+  /// several failures the first one's in the order of `wanted`.
+  void prepare(const std::vector<Wanted>& wanted);
   /// One thing that is wrong: a mistake of the claim may show in every row, and is told once.
   struct Told {
     Problem mistake, problem;  // at the place in the claim: without the row, and with it
@@ -42,7 +54,14 @@ class Predictor {
   std::optional<double> given_value(const std::string& path, std::optional<Dimension> dimension) const;
 
  private:
-  double run(const std::vector<PlacedSet>& sets, const std::string& label) const;
+  /// The metric of the run, or one of each worker; none: it has no value.
+  struct Values {
+    std::vector<std::optional<double>> all;
+    std::string missing;  // the metric without a value
+  };
+  Values run(const std::vector<PlacedSet>& sets, const std::string& label) const;
+  Values values_of(const RunRecord& record) const;
+  double value_for(const ClaimRow& row, const Values& values) const;
   Scenario read(const std::vector<PlacedSet>& sets) const;
   /// What --set would have to answer for, the place in the claim does.
   std::vector<Told> told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
@@ -51,10 +70,11 @@ class Predictor {
 
   const Claim& claim_;
   PredictOptions options_;
-  std::string text_;  // of the scenario
+  std::optional<ScenarioText> text_;
   Scenario base_;
   bool timing_only_ = true;
-  std::map<std::string, double> known_;
+  mutable std::mutex asking_;  // for options_.interrupted
+  std::map<std::string, Values> known_;
 };
 
 }  // namespace straggler

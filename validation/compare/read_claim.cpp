@@ -18,50 +18,66 @@ namespace straggler {
 namespace {
 using Shape = ScenarioKey::Shape;
 
-void read_values(ReadContext& context, const YamlNode* node, const std::string& path, Bind& bind) {
+void read_values(ReadContext& context, const YamlNode* node, const std::string& path, BindTarget& target) {
   if (node == nullptr) return;
   if (node->type != YamlNode::Type::map || node->items.empty()) {
     context.problems.add(node->place, path, "is " + what_stands(*node) + "; write a map from words of the column to values, {SGD: ssgd}");
     return;
   }
-  for (std::size_t i = 0; i < node->items.size(); ++i) bind.values.emplace_back(node->keys[i].name, flow_yaml(node->items[i]));
+  for (std::size_t i = 0; i < node->items.size(); ++i) target.values.emplace_back(node->keys[i].name, flow_yaml(node->items[i]));
 }
 
-Part<Bind> bind_part() {
-  std::vector<Field<Bind>> fields = path_fields<Bind>();
-  fields.push_back(read_by<Bind>(
-      {.name = "values",
-       .meaning = "what to write for each word of the column, such as `{\"ring\": {kind: ssgd}}`",
-       .otherwise = "the cell itself",
-       .form = "map from words to values",
-       .shape = Shape::entries_of,
-       .keys = {{.name = "WORD", .shape = Shape::any}}},
-      [](Section& section, Bind& bind) { read_values(section.context(), section.find("values"), section.path_of("values"), bind); }));
-  fields.push_back(
-      field(&Bind::unit, {.name = "unit", .type = ValueType::text, .meaning = "written behind a number: `unit: MB`", .form = "unit"}));
-  return Part<Bind>(std::move(fields));
+Part<BindTarget> bind_part() {
+  std::vector<Field<BindTarget>> fields = path_fields<BindTarget>();
+  fields.push_back(read_by<BindTarget>({.name = "values",
+                                        .meaning = "what to write for each word of the column, such as `{\"ring\": {kind: ssgd}}`",
+                                        .otherwise = "the cell itself",
+                                        .form = "map from words to values",
+                                        .shape = Shape::entries_of,
+                                        .keys = {{.name = "WORD", .shape = Shape::any}}},
+                                       [](Section& section, BindTarget& target) {
+                                         read_values(section.context(), section.find("values"), section.path_of("values"), target);
+                                       }));
+  fields.push_back(field(&BindTarget::unit,
+                         {.name = "unit", .type = ValueType::text, .meaning = "written behind a number: `unit: MB`", .form = "unit"}));
+  return Part<BindTarget>(std::move(fields));
 }
 
-Bind read_bind(ReadContext& context, const YamlNode& node, const std::string& column, const std::string& path, Place place) {
-  Bind bind;
-  bind.column = column;
-  bind.place = place;
+BindTarget read_target(ReadContext& context, const YamlNode& node, const std::string& path, Place place) {
+  BindTarget target;
   if (node.type != YamlNode::Type::map) {
-    bind.paths = read_texts(context, &node, path, "write a path of the scenario, a list of paths, or {path: …, values: {…}}");
-    return bind;
+    target.paths = read_texts(context, &node, path, "write a path of the scenario, a list of paths, or {path: …, values: {…}}");
+    return target;
   }
   Section section(context, &node, path, place);
-  bind_part().read(section, bind);
+  bind_part().read(section, target);
   section.finish();
-  if (!bind.unit.empty()) {
-    if (!bind.values.empty()) section.problem("unit", "is for columns of numbers, and values gives each word its own; remove one of them");
-    try {
-      unit_factor(bind.unit);
-    } catch (const std::invalid_argument& error) {
-      section.problem("unit", error.what());
-    }
+  if (target.unit.empty()) return target;
+  if (!target.values.empty()) section.problem("unit", "is for columns of numbers, and values gives each word its own; remove one of them");
+  try {
+    unit_factor(target.unit);
+  } catch (const std::invalid_argument& error) {
+    section.problem("unit", error.what());
   }
+  return target;
+}
+
+/// A path or map; a list of paths; or a list in which each item is one of these, for paths that take the cell in different ways.
+Bind read_bind(ReadContext& context, const YamlNode& node, const std::string& column, const std::string& path, Place place) {
+  Bind bind{column, {}, place};
+  const auto is_map = [](const YamlNode& item) { return item.type == YamlNode::Type::map; };
+  if (node.type != YamlNode::Type::sequence || std::none_of(node.items.begin(), node.items.end(), is_map)) {
+    bind.targets.push_back(read_target(context, node, path, place));
+    return bind;
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    bind.targets.push_back(read_target(context, node.items[i], item_path(path, i), node.items[i].place));
   return bind;
+}
+
+std::vector<ScenarioKey> bind_forms() {
+  const ScenarioKey path{.type = ValueType::text}, map{.name = "COLUMN", .shape = Shape::map, .keys = bind_part().keys()};
+  return {path, {.shape = Shape::list_of, .keys = {path, map}}, map};
 }
 
 void read_binds(Section& top, Claim& claim) {
@@ -75,6 +91,42 @@ void read_binds(Section& top, Claim& claim) {
     claim.bind.push_back(read_bind(top.context(), node->items[i], node->keys[i].name, "bind." + node->keys[i].name, node->keys[i].place));
 }
 
+/// A fixed change with its source.
+Part<FixedSet> set_part() {
+  return Part<FixedSet>({
+      read_by<FixedSet>({.name = "value", .meaning = "what stands at the path", .required = true, .shape = Shape::any},
+                        [](Section& section, FixedSet& set) {
+                          if (const YamlNode* value = section.require("value", "write what is to stand at the path"))
+                            set.yaml = flow_yaml(*value);
+                        }),
+      read_by<FixedSet>({.name = "source",
+                         .type = ValueType::text,
+                         .meaning = "who says so: a data sheet, a table, a line of the study; a value without one is told in the outcome",
+                         .otherwise = "none, and a warning"},
+                        [](Section& section, FixedSet& set) {
+                          const YamlNode* source = section.find("source");
+                          if (source == nullptr) return;
+                          set.source = section.word("source");
+                          if (set.source.find_first_not_of(" \t\n") == std::string::npos)
+                            section.problem("source", "is " + what_stands(*source) + "; write who says that the value is so");
+                        }),
+  });
+}
+
+/// `{value: …, source: …}`; anything else is the value itself.
+FixedSet read_set(ReadContext& context, const YamlNode& node, const std::string& path, Place place) {
+  FixedSet set{path, {}, {}, place};
+  const auto declares = [](const YamlNode::Key& key) { return key.name == "value" || key.name == "source"; };
+  if (node.type != YamlNode::Type::map || std::none_of(node.keys.begin(), node.keys.end(), declares)) {
+    set.yaml = flow_yaml(node);
+    return set;
+  }
+  Section section(context, &node, "set." + path, place);
+  set_part().read(section, set);
+  section.finish();
+  return set;
+}
+
 void read_sets(Section& top, Claim& claim) {
   const YamlNode* node = top.find("set");
   if (node == nullptr) return;
@@ -83,7 +135,7 @@ void read_sets(Section& top, Claim& claim) {
     return;
   }
   for (std::size_t i = 0; i < node->items.size(); ++i)
-    claim.set.push_back({node->keys[i].name, flow_yaml(node->items[i]), node->keys[i].place});
+    claim.set.push_back(read_set(top.context(), node->items[i], node->keys[i].name, node->keys[i].place));
 }
 /// Above 1 only with %: `5` may be meant as 5 %, and would be 500 %.
 std::optional<double> read_share(Section& section, const char* key) {
@@ -149,7 +201,7 @@ void check_replaced(Section& top, const Claim& claim) {
     }
     earlier.insert(earlier.end(), own.begin(), own.end());
   };
-  for (const Bind& bind : claim.bind) add(bind.paths, "bind." + bind.column, bind.place);
+  for (const Bind& bind : claim.bind) add(bind.paths(), "bind." + bind.column, bind.place);
   if (!claim.fit) return;
   for (std::size_t i = 0; i < claim.fit->parameters.size(); ++i)
     add(claim.fit->parameters[i].paths, item_path("fit.parameters", i), claim.fit->parameters[i].place);
@@ -180,6 +232,10 @@ Part<Claim> claim_part() {
                             .required = true,
                             .remedy = "write what is claimed, in a line"}),
       field(&Claim::source, {.name = "source", .type = ValueType::text, .meaning = "where the table comes from"}),
+      field(&Claim::attempt, {.name = "attempt",
+                              .type = ValueType::count,
+                              .range = Range::between(1, 1e6),
+                              .meaning = "how many versions of the claim or of its model were held against these rows, this one included"}),
       read_by<Claim>(file("scenario", "the scenario that predicts, from the claim's folder"),
                      [](Section& top, Claim& claim) {
                        claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
@@ -191,26 +247,28 @@ Part<Claim> claim_part() {
                        claim.measured_place = top.place_of("measured");
                      }),
       read_by<Claim>({.name = "set",
-                      .meaning = "fixed changes of the scenario",
+                      .meaning = "fixed changes of the scenario, each with its source: `PATH: {value: …, source: …}`; or the value alone",
                       .form = "map from paths to values",
                       .shape = Shape::entries_of,
-                      .keys = {{.name = "PATH", .shape = Shape::any}}},
+                      .keys = {{.shape = Shape::any}, {.name = "PATH", .shape = Shape::map, .keys = set_part().keys()}}},
                      read_sets),
-      read_by<Claim>({.name = "bind",
-                      .meaning = "the cell goes to that path; a list of paths: to all of them; or a map, with the keys below",
-                      .form = "map from columns to paths",
-                      .shape = Shape::entries_of,
-                      .keys = {{.type = ValueType::text},
-                               {.shape = Shape::list_of, .keys = {{.type = ValueType::text}}},
-                               {.name = "COLUMN", .shape = Shape::map, .keys = bind_part().keys()}}},
-                     read_binds),
+      read_by<Claim>(
+          {.name = "bind",
+           .meaning =
+               "the cell goes to that path; a list of paths: to all of them; a map, with the keys below; or a list of paths and maps",
+           .form = "map from columns to paths",
+           .shape = Shape::entries_of,
+           .keys = bind_forms()},
+          read_binds),
       read_by<Claim>({.name = "where",
-                      .meaning = "rows to use",
+                      .meaning = "rows to use: all columns as the map says, where a value, a list of values or a map with the keys below "
+                                 "stands for each; a list of such maps: rows that one of them matches",
                       .otherwise = "all rows",
                       .form = "`{COLUMN: value or list}`",
-                      .shape = Shape::entries_of,
-                      .keys = pattern_forms()},
-                     [](Section& top, Claim& claim) { claim.where = read_pattern(top.context(), top.find("where"), "where"); }),
+                      .shape = Shape::one_of,
+                      .keys = {{.shape = Shape::entries_of, .keys = pattern_forms()},
+                               {.shape = Shape::list_of, .keys = {{.shape = Shape::entries_of, .keys = {pattern_form()}}}}}},
+                     [](Section& top, Claim& claim) { claim.where = read_patterns(top.context(), top.find("where"), "where"); }),
       map(&Claim::compare,
           {.name = "compare", .meaning = "what is held against what", .required = true, .remedy = "write compare: {column: …, metric: …}"},
           compare_part(), check_compare),
@@ -241,6 +299,15 @@ bool only_comments(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> Bind::paths() const {
+  std::vector<std::string> all;
+  for (const BindTarget& target : targets) all.insert(all.end(), target.paths.begin(), target.paths.end());
+  return all;
+}
+bool Bind::words() const {
+  return std::any_of(targets.begin(), targets.end(), [](const BindTarget& target) { return !target.values.empty(); });
+}
 
 std::vector<ScenarioKey> claim_keys() { return claim_part().keys(); }
 

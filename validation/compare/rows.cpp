@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <stdexcept>
 
 #include "sim/base/suggest.hpp"
+#include "validation/compare/noise.hpp"
 #include "validation/tables/csv_table.hpp"
 
 namespace straggler {
@@ -22,11 +24,27 @@ std::optional<double> as_number(const std::string& text) {
 
 bool same_cell(const std::string& a, const std::string& b) { return a == b || MeasuredCell(a).like(MeasuredCell(b)); }
 
+bool any_of_them(const std::string& cell, const std::vector<std::string>& values) {
+  return std::any_of(values.begin(), values.end(), [&](const std::string& value) { return same_cell(cell, value); });
+}
+
+bool meets(const std::string& cell, const Condition& condition) {
+  if (!condition.values.empty() && !any_of_them(cell, condition.values)) return false;
+  if (any_of_them(cell, condition.excluded)) return false;
+  if (!condition.from && !condition.to && !condition.above && !condition.below) return true;
+  const std::optional<double> number = as_number(cell);
+  return number && !(condition.from && *number < *condition.from) && !(condition.to && *number > *condition.to) &&
+         !(condition.above && *number <= *condition.above) && !(condition.below && *number >= *condition.below);
+}
+
 bool matches(const CsvTable& table, const CsvRow& row, const RowPattern& pattern) {
-  return std::all_of(pattern.conditions.begin(), pattern.conditions.end(), [&](const Condition& condition) {
-    const std::string& cell = row.cells[*table.find(condition.column)].text;
-    return std::any_of(condition.values.begin(), condition.values.end(), [&](const std::string& value) { return same_cell(cell, value); });
-  });
+  return std::all_of(pattern.conditions.begin(), pattern.conditions.end(),
+                     [&](const Condition& condition) { return meets(row.cells[*table.find(condition.column)].text, condition); });
+}
+
+bool matches_any(const CsvTable& table, const CsvRow& row, const std::vector<RowPattern>& patterns) {
+  return patterns.empty() ||
+         std::any_of(patterns.begin(), patterns.end(), [&](const RowPattern& pattern) { return matches(table, row, pattern); });
 }
 
 std::string text_of_table(const Claim& claim) {
@@ -47,12 +65,8 @@ class RowReader {
     check_columns();
     raise();
     for (const CsvRow& row : table_.rows())
-      if (matches(table_, row, claim_.where)) used_.push_back(&row);
-    if (used_.empty()) {
-      std::vector<const CsvRow*> all;
-      for (const CsvRow& row : table_.rows()) all.push_back(&row);
-      problem(claim_.where.place, "where", "leaves no row of " + claim_.measured.string() + "; " + values_there(claim_.where, all));
-    }
+      if (matches_any(table_, row, claim_.where)) used_.push_back(&row);
+    check_where();
     for (const CsvRow* row : used_) rows_.push_back(read_row(*row));
     raise();
     name_rows();
@@ -61,6 +75,7 @@ class RowReader {
     if (claim_.fit) check_apart();
     check_enough();
     raise();
+    add_noise(rows_, deviations_, repeats_);
     return std::move(rows_);
   }
 
@@ -92,6 +107,17 @@ class RowReader {
     return text;
   }
 
+  /// A pattern that matches nothing is a mistake, also beside others that match.
+  void check_where() {
+    std::vector<const CsvRow*> all;
+    for (const CsvRow& row : table_.rows()) all.push_back(&row);
+    for (const RowPattern& pattern : claim_.where)
+      if (std::none_of(all.begin(), all.end(), [&](const CsvRow* row) { return matches(table_, *row, pattern); }))
+        problem(pattern.place, pattern.path,
+                (claim_.where.size() == 1 ? "leaves no row of " : "matches no row of ") + claim_.measured.string() + "; " +
+                    values_there(pattern, all));
+  }
+
   void check_column(const std::string& column, Place place, const std::string& path) {
     if (!column.empty() && !table_.find(column))
       problem(place, path, unknown_name("column", column, table_.columns()) + " (" + claim_.measured.string() + ")");
@@ -101,33 +127,37 @@ class RowReader {
   }
   void check_columns() {
     for (const Bind& bind : claim_.bind) check_column(bind.column, bind.place, "bind");
-    check_columns(claim_.where);
-    check_column(claim_.compare.column, claim_.compare.place, "compare.column");
+    for (const RowPattern& pattern : claim_.where) check_columns(pattern);
+    const Compared& compare = claim_.compare;
+    check_column(compare.column, compare.place, "compare.column");
+    check_column(compare.deviation, compare.place, "compare.std");
+    check_column(compare.repeats_column, compare.place, "compare.repeats");
+    check_column(compare.rank_column, compare.place, "compare.rank");
     if (claim_.compare.relative_to) check_columns(*claim_.compare.relative_to);
     if (claim_.fit)
       for (const RowPattern& pattern : claim_.fit->rows) check_columns(pattern);
   }
 
-  /// The YAML that a cell puts at the paths of `bind`.
-  std::string bound_value(const Bind& bind, const CsvRow& row) {
+  /// The YAML that a cell of the bind's column puts at the paths of `target`.
+  std::string bound_value(const Bind& bind, const BindTarget& target, const CsvRow& row) {
     const std::size_t column = *table_.find(bind.column);
     const std::string& cell = row.cells[column].text;
     const auto refuse = [&](const std::string& what) {
       problems_.push_back(table_.problem(row, column, what));
       return std::string();
     };
-    if (!bind.values.empty()) {
+    if (!target.values.empty()) {
       std::vector<std::string> words;
-      for (const auto& [word, yaml] : bind.values) {
+      for (const auto& [word, yaml] : target.values) {
         if (same_cell(word, cell)) return yaml;
         words.push_back(word);
       }
       return refuse(unknown_name("word", cell, words) + " (bind." + bind.column + ".values of " + claim_.file.string() + ")");
     }
     if (cell.empty()) return refuse("is empty, and the claim binds it; fill it in, or leave the row out by where");
-    if (bind.unit.empty()) return cell;
-    if (!as_number(cell)) return refuse(in_quotes(cell) + " is not a number, and the claim gives it the unit " + bind.unit);
-    return cell + bind.unit;
+    if (target.unit.empty()) return cell;
+    if (!as_number(cell)) return refuse(in_quotes(cell) + " is not a number, and the claim gives it the unit " + target.unit);
+    return cell + target.unit;
   }
 
   ClaimRow read_row(const CsvRow& row) {
@@ -136,9 +166,12 @@ class RowReader {
     for (const FixedSet& set : claim_.set) out.sets.push_back({set.path + "=" + set.yaml, set.place, "set"});
     for (const Bind& bind : claim_.bind) {
       out.bound.emplace_back(row.cells[*table_.find(bind.column)].text);
-      const std::string value = bound_value(bind, row);
-      for (const std::string& path : bind.paths) out.sets.push_back({path + "=" + value, bind.place, "bind." + bind.column});
+      for (const BindTarget& target : bind.targets) {
+        const std::string value = bound_value(bind, target, row);
+        for (const std::string& path : target.paths) out.sets.push_back({path + "=" + value, bind.place, "bind." + bind.column});
+      }
     }
+    out.rank = rank_of(row);
     const std::size_t column = *table_.find(claim_.compare.column);
     try {
       out.measured = table_.number(row, column) * claim_.compare.factor;
@@ -150,7 +183,49 @@ class RowReader {
     } catch (const ScenarioErrors& errors) {
       problems_.push_back(errors.problems.front());
     }
+    read_noise(row, out.measured);
     return out;
+  }
+
+  /// The number in a cell; none, and a problem: it is none, or not as `wrong` ("is not above 0; …") asks.
+  std::optional<double> number_in(const CsvRow& row, const std::string& name, const std::function<bool(double)>& right, const char* wrong) {
+    const std::size_t column = *table_.find(name);
+    try {
+      const double number = table_.number(row, column);
+      if (right(number)) return number;
+      problems_.push_back(table_.problem(row, column, wrong));
+    } catch (const ScenarioErrors& errors) {
+      problems_.push_back(errors.problems.front());
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::size_t> rank_of(const CsvRow& row) {
+    if (claim_.compare.rank) return static_cast<std::size_t>(*claim_.compare.rank);
+    if (claim_.compare.rank_column.empty()) return std::nullopt;
+    const auto whole = [](double number) { return number >= 0 && number < 1e9 && number == std::floor(number); };
+    const std::optional<double> number =
+        number_in(row, claim_.compare.rank_column, whole, "is not the number of a worker; write 0, 1, 2, …, or leave the row out by where");
+    return number ? std::optional(static_cast<std::size_t>(*number)) : std::nullopt;
+  }
+
+  void read_noise(const CsvRow& row, double measured) {
+    const Compared& compare = claim_.compare;
+    std::optional<double> deviation;
+    if (!compare.deviation.empty()) {
+      deviation = number_in(
+          row, compare.deviation, [](double number) { return number > 0; },
+          "is not above 0, and a row without spread would weigh more than all others; correct it, or leave the row out by where");
+      if (deviation) *deviation *= compare.factor / measured;
+    }
+    deviations_.push_back(deviation);
+    double repeats = compare.repeats.value_or(1);
+    if (!compare.repeats_column.empty())
+      repeats = number_in(
+                    row, compare.repeats_column, [](double number) { return number >= 1; },
+                    "is below 1; write of how many measurements the row is the mean, or leave it out by where")
+                    .value_or(1);
+    repeats_.push_back(repeats);
   }
 
   /// By the bound columns that vary; by the line too where that leaves two rows alike.
@@ -161,6 +236,8 @@ class RowReader {
       for (std::size_t i = 0; i < claim_.bind.size(); ++i)
         if (std::any_of(rows_.begin(), rows_.end(), [&](const ClaimRow& other) { return other.bound[i].text != row.bound[i].text; }))
           row.label += (row.label.empty() ? "" : ", ") + claim_.bind[i].column + "=" + row.bound[i].text;
+      if (!claim_.compare.rank_column.empty() && row.rank)
+        row.label += (row.label.empty() ? "rank=" : ", rank=") + std::to_string(*row.rank);
       if (row.label.empty() || !seen.insert(row.label).second) twins.push_back(&row);
     }
     for (ClaimRow* row : twins) row->label += (row->label.empty() ? "" : ", ") + std::string("line ") + std::to_string(row->line);
@@ -176,6 +253,7 @@ class RowReader {
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         if (!matches(table_, *used_[i], pattern)) continue;
         bool alike = true;
+        if (!claim_.compare.rank_column.empty() && !named(claim_.compare.rank_column)) alike = rows_[i].rank == row.rank;
         for (std::size_t b = 0; b < claim_.bind.size(); ++b)
           alike = alike && (named(claim_.bind[b].column) || rows_[i].bound[b].like(row.bound[b]));
         if (alike) found.push_back(i);
@@ -206,8 +284,8 @@ class RowReader {
   /// What is predicted of a row that is set up like a fitted one was fitted.
   void check_apart() {
     const auto alike = [](const ClaimRow& a, const ClaimRow& b) {
-      return std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(),
-                        [](const PlacedSet& x, const PlacedSet& y) { return x.text == y.text; });
+      return a.rank == b.rank && std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(),
+                                            [](const PlacedSet& x, const PlacedSet& y) { return x.text == y.text; });
     };
     for (const ClaimRow& row : rows_) {
       if (row.use != RowUse::held_out) continue;
@@ -238,7 +316,9 @@ class RowReader {
   const Claim& claim_;
   CsvTable table_;
   std::vector<const CsvRow*> used_;
-  std::vector<ClaimRow> rows_;  // one for each of used_
+  std::vector<ClaimRow> rows_;                     // one for each of used_
+  std::vector<std::optional<double>> deviations_;  // [rows_] shares of the measured values
+  std::vector<double> repeats_;                    // [rows_]
   std::vector<Problem> problems_;
 };
 

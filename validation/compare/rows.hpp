@@ -36,6 +36,9 @@ struct ClaimRow {
   double measured = 0;              // SI; above 0
   RowUse use = RowUse::held_out;
   std::optional<std::size_t> relative_to;  // another row
+  std::optional<std::size_t> rank;         // the worker whose metric is compared; none: the run's
+  std::optional<double> noise;             // standard error of `measured`, or of its ratio to the other row's: a share; none: not known
+  double weight = 1;                       // of its squared residual in the fit
 };
 
 /// Throws ScenarioErrors with all that is wrong: the table, columns that it does not have, cells that are no numbers, patterns that match

@@ -1,10 +1,15 @@
 #include "validation/compare/validate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "validation/compare/interpolation.hpp"
+#include "validation/compare/noise.hpp"
 
 namespace straggler {
 
@@ -22,7 +27,7 @@ std::vector<std::size_t> varying_columns(const Claim& claim, const std::vector<R
 
 /// The cells of a column; none if one of them is a word.
 std::optional<std::vector<double>> numbers_in(const Claim& claim, const std::vector<RowResult>& rows, std::size_t column) {
-  if (!claim.bind[column].values.empty()) return std::nullopt;
+  if (claim.bind[column].words()) return std::nullopt;
   std::vector<double> all;
   for (const RowResult& row : rows) {
     const std::optional<double> number = row.row.bound[column].number;
@@ -47,6 +52,42 @@ std::optional<double> interpolated(const std::vector<RowResult>& rows, const std
   return interpolate_logs(std::move(points), xs[at].front());
 }
 
+/// The columns that vary do not among the fitted rows: these are one row, perhaps measured several times.
+bool alike_where_fitted(const std::vector<RowResult>& rows, const std::vector<std::vector<double>>& xs) {
+  const std::vector<double>* first = nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].row.use != RowUse::fitted) continue;
+    if (first != nullptr && xs[i] != *first) return false;
+    first = &xs[i];
+  }
+  return true;
+}
+
+/// From the one fitted row (the geometric mean of several) to the held-out ones. False: it cannot be.
+bool lay_linear_scaling(ClaimResult& result, const std::vector<std::vector<double>>& xs, std::vector<std::optional<double>>& values) {
+  const std::vector<double>* x = nullptr;
+  double logs = 0;
+  std::vector<std::vector<double>> held_out;
+  std::vector<double> measured;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const RowResult& row = result.rows[i];
+    if (row.row.use == RowUse::fitted) {
+      x = &xs[i];
+      logs += std::log(row.measured) / static_cast<double>(result.fitted.rows);
+    } else if (row.row.use == RowUse::held_out) {
+      places.push_back(i);
+      held_out.push_back(xs[i]);
+      measured.push_back(row.measured);
+    }
+  }
+  const std::optional<std::vector<double>> scaled = scale_linearly(*x, std::exp(logs), held_out, measured);
+  if (!scaled) return false;
+  for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = (*scaled)[i];
+  result.linear_scaling = true;
+  return true;
+}
+
 /// Lays the ruler; returns why that cannot be done, or "".
 std::string interpolate(ClaimResult& result) {
   const std::vector<std::size_t> columns = varying_columns(result.claim, result.rows);
@@ -62,15 +103,21 @@ std::string interpolate(ClaimResult& result) {
       xs[i].push_back((*numbers)[i]);
     }
   }
-  std::vector<double> errors;
   std::vector<std::optional<double>> values(result.rows.size());
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    if (result.rows[i].row.use != RowUse::held_out) continue;
-    values[i] = interpolated(result.rows, xs, i);
-    if (!values[i]) return "the fitted rows are too few, or too alike, for the columns that vary";
-    errors.push_back(*values[i] / result.rows[i].measured - 1);
+  if (alike_where_fitted(result.rows, xs)) {
+    if (!lay_linear_scaling(result, xs, values)) return "more than 8 columns vary";
+  } else {
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (result.rows[i].row.use != RowUse::held_out) continue;
+      values[i] = interpolated(result.rows, xs, i);
+      if (!values[i]) return "the fitted rows are too few, or too alike, for the columns that vary";
+    }
   }
-  for (std::size_t i = 0; i < values.size(); ++i) result.rows[i].interpolated = values[i];
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) errors.push_back(*values[i] / result.rows[i].measured - 1);
+    result.rows[i].interpolated = values[i];
+  }
   result.interpolation = scores_of(errors);
   return {};
 }
@@ -80,6 +127,53 @@ std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
   for (const RowResult& row : rows)
     if (row.row.use == use) errors.push_back(row.error);
   return errors;
+}
+
+/// What of a held-out row lies beyond the fitted ones: a number above or below all of theirs, a word that none of them has.
+std::vector<std::string> beyond_fitted(const Claim& claim, const std::vector<ClaimRow>& rows, const ClaimRow& row) {
+  std::vector<std::string> beyond;
+  for (std::size_t b = 0; b < claim.bind.size(); ++b) {
+    const MeasuredCell& cell = row.bound[b];
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    bool numbers = cell.number && !claim.bind[b].words(), there = false;
+    for (const ClaimRow& fitted : rows) {
+      if (fitted.use != RowUse::fitted) continue;
+      there = there || fitted.bound[b].like(cell);
+      numbers = numbers && fitted.bound[b].number;
+      if (!numbers) continue;
+      low = std::min(low, *fitted.bound[b].number);
+      high = std::max(high, *fitted.bound[b].number);
+    }
+    const std::string& column = claim.bind[b].column;
+    if (numbers && *cell.number > high)
+      beyond.push_back(fmt::format("{} {} above {:.6g}", column, cell.text, high));
+    else if (numbers && *cell.number < low)
+      beyond.push_back(fmt::format("{} {} below {:.6g}", column, cell.text, low));
+    else if (!numbers && !there)
+      beyond.push_back(fmt::format("{} {} not fitted", column, cell.text));
+  }
+  return beyond;
+}
+
+void add_bands(ClaimResult& result, const std::vector<std::optional<double>>& half_widths) {
+  for (std::size_t i = 0; i < half_widths.size(); ++i) {
+    if (!half_widths[i]) continue;
+    RowResult& row = result.rows[i];
+    row.low = row.predicted * std::exp(-*half_widths[i]);
+    row.high = row.predicted * std::exp(*half_widths[i]);
+    if (row.row.use == RowUse::held_out && *row.inside()) ++result.inside;
+  }
+}
+
+/// Fitted rows are held to the same bound, and fitted values to lie inside their ranges: what misses these has not been fitted.
+void judge(ClaimResult& result) {
+  const Claim& claim = result.claim;
+  const auto within = [](double value, std::optional<double> bound) { return !bound || value <= *bound; };
+  result.mape_holds = within(result.held_out.mape, claim.bound_mape);
+  result.max_holds = within(result.held_out.max, claim.bound_max);
+  result.fitted_hold = within(result.fitted.mape, claim.bound_mape) && within(result.fitted.max, claim.bound_max);
+  result.inside_range =
+      std::none_of(result.fitted_values.begin(), result.fitted_values.end(), [](const FittedValue& value) { return value.at_bound; });
 }
 
 /// What is fitted must have values between the ends of its range: a count has none in small steps.
@@ -127,25 +221,37 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
   ClaimResult result;
   result.claim = claim;
   std::vector<PlacedSet> sets;
+  std::vector<std::optional<double>> half_widths;
   if (claim.fit) {
     FitResult fit = fit_parameters(claim, rows, predictor);
     sets = sets_of(*claim.fit, fit.values);
     result.fitted_values = std::move(fit.described);
     result.other_values = std::move(fit.other_values);
     result.converged = fit.converged;
+    half_widths = std::move(fit.half_widths);
+    result.no_band = std::move(fit.no_band);
+  } else {
+    result.no_band = "nothing is fitted";
   }
+  std::vector<std::size_t> all(rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  prepare_rows(rows, all, predictor, {sets});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto [measured, predicted] = compare_row(rows, i, predictor, sets);
     const double unit = rows[i].relative_to ? 1 : claim.compare.factor;
-    result.rows.push_back({rows[i], measured / unit, predicted / unit, predicted / measured - 1, std::nullopt});
+    RowResult row{rows[i], measured / unit, predicted / unit, predicted / measured - 1};
+    if (claim.fit && rows[i].use == RowUse::held_out) row.outside = beyond_fitted(claim, rows, rows[i]);
+    if (!row.outside.empty()) ++result.outside;
+    result.rows.push_back(std::move(row));
   }
+  add_bands(result, half_widths);
   result.fitted = scores_of(errors_of(result.rows, RowUse::fitted));
   result.held_out = scores_of(errors_of(result.rows, RowUse::held_out));
   if (claim.fit) result.degrees_of_freedom = static_cast<int>(result.fitted.rows) - static_cast<int>(claim.fit->parameters.size());
   result.no_interpolation = interpolate(result);
+  result.noise_floor = noise_floor(rows, RowUse::held_out);
   result.runs = predictor.runs();
-  result.mape_holds = !claim.bound_mape || result.held_out.mape <= *claim.bound_mape;
-  result.max_holds = !claim.bound_max || result.held_out.max <= *claim.bound_max;
+  judge(result);
   return result;
 }
 

@@ -15,8 +15,12 @@ namespace straggler {
 struct RowResult {
   ClaimRow row;
   double measured = 0, predicted = 0;
-  double error = 0;                    // predicted / measured - 1
-  std::optional<double> interpolated;  // of held-out rows
+  double error = 0;                           // predicted / measured - 1
+  std::optional<double> interpolated = {};    // of held-out rows
+  std::optional<double> low = {}, high = {};  // ends of the interval (90 %) for the measured value; none: not known
+  std::vector<std::string> outside = {};      // of held-out rows, what lies beyond the fitted ones: "gpus 32 above 8"
+  /// None without an interval.
+  std::optional<bool> inside() const { return low ? std::optional(measured >= *low && measured <= *high) : std::nullopt; }
 };
 
 /// Of some rows' errors.
@@ -37,9 +41,16 @@ struct ClaimResult {
   Scores fitted, held_out;
   std::optional<Scores> interpolation;  // of the held-out rows
   std::string no_interpolation;         // why there is none
+  bool linear_scaling = false;          // `interpolation` is that of one fitted row
+  std::size_t inside = 0;               // held-out rows whose measured value lies in its interval
+  std::size_t outside = 0;              // held-out rows that lie beyond the fitted ones
+  std::string no_band;                  // why there are no intervals
+  std::optional<double> noise_floor;    // mean error that a perfect prediction of the held-out rows has
   std::size_t runs = 0;
   bool mape_holds = true, max_holds = true;
-  bool holds() const { return mape_holds && max_holds; }
+  bool fitted_hold = true;   // the fitted rows are within the bound of the held-out ones
+  bool inside_range = true;  // no fitted parameter ended at the end of its range
+  bool holds() const { return mape_holds && max_holds && fitted_hold && inside_range; }
 };
 
 /// Throws ScenarioErrors, DataError, RunFailed, Interrupted.

@@ -1,6 +1,9 @@
 #include "validation/tables/least_squares.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <unsupported/Eigen/NonLinearOptimization>
 
 namespace straggler {
 
@@ -38,7 +41,7 @@ std::optional<std::vector<double>> least_squares(const Matrix& rows, const std::
   return std::vector<double>(solution.begin(), solution.end());
 }
 
-std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobian) {
+std::optional<Matrix> inverse_normal(const Matrix& jacobian) {
   if (jacobian.empty()) return std::nullopt;
   Eigen::MatrixXd matrix = dense(jacobian);
   Eigen::VectorXd lengths;
@@ -47,9 +50,92 @@ std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobia
   const Eigen::VectorXd& singular = parts.singularValues();
   if (!(singular.minCoeff() > dependent * singular.maxCoeff())) return std::nullopt;
   // J = U S V' makes (J'J)^-1 = V S^-2 V'.
-  const Eigen::MatrixXd half = parts.matrixV() * singular.cwiseInverse().asDiagonal();
-  const Eigen::VectorXd diagonal = half.rowwise().squaredNorm().cwiseQuotient(lengths.cwiseAbs2());
-  return std::vector<double>(diagonal.begin(), diagonal.end());
+  const Eigen::MatrixXd half = lengths.cwiseInverse().asDiagonal() * parts.matrixV() * singular.cwiseInverse().asDiagonal();
+  const Eigen::MatrixXd inverse = half * half.transpose();
+  Matrix out;
+  for (Eigen::Index r = 0; r < inverse.rows(); ++r) {
+    const Eigen::VectorXd row = inverse.row(r);
+    out.emplace_back(row.begin(), row.end());
+  }
+  return out;
+}
+
+std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobian) {
+  const std::optional<Matrix> inverse = inverse_normal(jacobian);
+  if (!inverse) return std::nullopt;
+  std::vector<double> diagonal;
+  for (std::size_t i = 0; i < inverse->size(); ++i) diagonal.push_back((*inverse)[i][i]);
+  return diagonal;
+}
+
+namespace {
+
+/// What Eigen's Levenberg-Marquardt asks for, in angles.
+class AngleFunctor {
+ public:
+  using Scalar = double;
+  using Index = Eigen::Index;
+  AngleFunctor(const ResidualsAt& residuals, std::size_t coordinates) : residuals_(residuals), coordinates_(coordinates) {}
+
+  static std::vector<double> point(const Eigen::VectorXd& angles) {
+    std::vector<double> out;
+    for (const double angle : angles) out.push_back((1 - std::cos(angle)) / 2);
+    return out;
+  }
+
+  Index inputs() const { return static_cast<Index>(coordinates_); }
+  Index values() const { return values_; }
+  void set_values(Index values) { values_ = values; }
+
+  int operator()(const Eigen::VectorXd& angles, Eigen::VectorXd& out) const {
+    const std::vector<double> found = residuals_({point(angles)}).front();
+    out = Eigen::Map<const Eigen::VectorXd>(found.data(), values_);
+    return 0;
+  }
+  int df(const Eigen::VectorXd& angles, Eigen::MatrixXd& jacobian) const {
+    constexpr double step = 1e-5;
+    Matrix points{point(angles)};
+    for (Index c = 0; c < inputs(); ++c) {
+      Eigen::VectorXd moved = angles;
+      moved[c] += step;
+      points.push_back(point(moved));
+    }
+    const Matrix found = residuals_(points);
+    jacobian.resize(values_, inputs());
+    for (Index c = 0; c < inputs(); ++c)
+      for (Index r = 0; r < values_; ++r)
+        jacobian(r, c) =
+            (found[static_cast<std::size_t>(c) + 1][static_cast<std::size_t>(r)] - found[0][static_cast<std::size_t>(r)]) / step;
+    return 0;
+  }
+
+ private:
+  const ResidualsAt& residuals_;
+  std::size_t coordinates_;
+  Index values_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, double good_enough) {
+  constexpr double inside = 1e-3;  // at an end the angle changes nothing, to first order
+  constexpr int steps = 60;
+  Eigen::VectorXd angles(static_cast<Eigen::Index>(start.size()));
+  for (std::size_t i = 0; i < start.size(); ++i)
+    angles[static_cast<Eigen::Index>(i)] = std::acos(1 - 2 * std::clamp(start[i], inside, 1 - inside));
+  AngleFunctor functor(residuals, start.size());
+  functor.set_values(static_cast<Eigen::Index>(residuals({AngleFunctor::point(angles)}).front().size()));
+  Eigen::LevenbergMarquardt<AngleFunctor> method(functor);
+  // Convergence is quadratic where the residuals can vanish, so that these stop only what cannot go much further.
+  method.parameters.xtol = 1e-7;
+  method.parameters.ftol = 1e-2;
+  method.parameters.factor = 1;  // first steps of the size of the angles: models bend
+  Eigen::LevenbergMarquardtSpace::Status status = method.minimizeInit(angles);
+  for (int step = 0; step < steps && status <= Eigen::LevenbergMarquardtSpace::Running; ++step) {
+    status = method.minimizeOneStep(angles);
+    if (method.fnorm * method.fnorm <= good_enough) break;
+  }
+  return AngleFunctor::point(angles);
 }
 
 }  // namespace straggler

@@ -1,6 +1,7 @@
-// Linear least squares. The only use of Eigen outside the kernels.
+// Least squares, linear and not. The only use of Eigen outside the kernels.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -12,7 +13,18 @@ using Matrix = std::vector<std::vector<double>>;
 /// x that minimizes |rows · x - values|²; none if the columns are linearly dependent.
 std::optional<std::vector<double>> least_squares(const Matrix& rows, const std::vector<double>& values);
 
-/// Diagonal of (J'J)^-1; none if the columns of J are linearly dependent to eight digits, each first scaled to length 1.
+/// (J'J)^-1; none if the columns of J are linearly dependent to eight digits, each first scaled to length 1.
+std::optional<Matrix> inverse_normal(const Matrix& jacobian);
+/// Its diagonal.
 std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobian);
+
+/// The residuals at each of several points of the unit cube: [points][residuals].
+using ResidualsAt = std::function<Matrix(const Matrix& points)>;
+
+/// A point of the unit cube near which the sum of squared residuals is least: Levenberg-Marquardt (MINPACK's lmder, Moré 1978) from
+/// `start`, in angles t with x = (1 - cos t) / 2, so that no step leaves the cube; derivatives by forward differences, all asked for at
+/// once. Ends where the sum falls to `good_enough`, where a step lowers it by less than a hundredth, or after 60 steps: near a minimum, if
+/// that is not 0. There must be no fewer residuals than coordinates. Throws what `residuals` throws.
+std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, double good_enough);
 
 }  // namespace straggler

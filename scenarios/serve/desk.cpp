@@ -1,0 +1,300 @@
+#include "scenarios/serve/desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/report/chart_data.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/picture.hpp"
+#include "scenarios/report/resources.hpp"
+#include "scenarios/results/reader.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "scenarios/serve/knobs.hpp"
+#include "scenarios/serve/result_list.hpp"
+#include "scenarios/serve/serve_resources.hpp"
+#include "sim/base/xml_text.hpp"
+
+namespace straggler {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Pages ask this server only, run its own script only, and stand in no other page.
+constexpr const char* page_policy =
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'";
+/// Results are whole in themselves. They run as a page of nobody's: they reach neither this server nor any other.
+constexpr const char* result_policy =
+    "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src "
+    "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+WebAnswer problem(unsigned status, const std::string& text) {
+  return {.status = status, .body = nlohmann::ordered_json{{"problem", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+}
+
+WebAnswer json_answer(const nlohmann::ordered_json& json) {
+  return {.body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+}
+
+std::string replaced(std::string text, std::string_view mark, std::string_view with) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) text.replace(at, mark.size(), with);
+  return text;
+}
+
+/// Appends `text` decoded; false on a bad escape or a control character.
+bool decode(std::string_view text, std::string& to) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char small = static_cast<char>(c | 0x20);
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return false;
+      c = static_cast<char>(16 * digit(text[i + 1]) + digit(text[i + 2]));
+      i += 2;
+    }
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
+    to += c;
+  }
+  return true;
+}
+
+/// As the page's script draws it: its data, or a picture where the program carries nothing that draws.
+template <class Chart>
+nlohmann::ordered_json drawn(const Chart& chart) {
+  if (charts_move()) return {{"data", chart_data(chart)}};
+  return {{"still", draw(chart).inside()}};
+}
+
+const char* type_of(const fs::path& file) {
+  static constexpr std::pair<const char*, const char*> types[] = {
+      {".html", "text/html; charset=utf-8"}, {".svg", "image/svg+xml"}, {".json", "application/json"}};
+  for (const auto& [ending, type] : types)
+    if (file.extension() == ending) return type;
+  return "text/plain; charset=utf-8";
+}
+
+constexpr std::string_view files = "/files/";
+constexpr const char* script_type = "text/javascript; charset=utf-8";
+
+}  // namespace
+
+std::optional<Address> parse_address(std::string_view target) {
+  if (!target.starts_with('/')) return std::nullopt;
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  Address out;
+  if (!decode(target.substr(0, mark), out.path)) return std::nullopt;
+  std::string_view rest = target.substr(std::min(mark + 1, target.size()));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    std::string name, value;
+    if (!decode(part.substr(0, equals), name) || !decode(part.substr(std::min(equals + 1, part.size())), value)) return std::nullopt;
+    out.query.emplace(std::move(name), std::move(value));
+    rest = rest.substr(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+Desk::Desk(fs::path root, Gate gate, unsigned threads)
+    : root_(std::move(root)), gate_(std::move(gate)), math_(root_, threads), previews_([this] { work_on_previews(); }) {}
+
+Desk::~Desk() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    next_.reset();
+  }
+  waiting_.notify_all();
+  previews_.join();
+}
+
+void Desk::answer(const WebRequest& request, Reply reply) {
+  std::optional<WebAnswer> answer;
+  try {
+    answer = answer_now(request, reply);
+  } catch (const std::exception& error) {
+    answer = problem(500, error.what());
+  }
+  if (answer) reply(std::move(*answer));
+}
+
+std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& reply) {
+  const std::optional<Address> address = parse_address(request.target);
+  if (!address) return problem(400, "this is no address");
+  Gate::Request from = request.from;
+  const std::string& path = address->path;
+  std::string_view file;
+  if (path.starts_with(files)) {
+    const std::string_view rest = std::string_view(path).substr(files.size());
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    from.token = rest.substr(0, end);
+    from.fetch_site.clear();  // a result's page is in a sandbox: for the browser, its links come from elsewhere
+    file = rest.substr(std::min(end + 1, rest.size()));
+  } else if (const auto token = address->query.find("token"); token != address->query.end() && from.token.empty()) {
+    from.token = token->second;
+  }
+  if (const std::string refusal = gate_.refusal(from); !refusal.empty()) return problem(403, refusal);
+  if (request.method == "GET") {
+    if (path.starts_with(files)) return file_of(file);
+    if (std::optional<WebAnswer> found = asset(path)) return found;
+    if (path == "/api/results") return json_answer({{"folder", root_.string()}, {"results", list_results(root_)}});
+    if (path == "/api/running") {
+      Json running = list_running(root_);
+      for (Json& one : running) {
+        const std::optional<LineChart> chart = live_chart(one["name"].get<std::string>(), one["rows"]);
+        one["chart"] = chart ? drawn(*chart) : Json();
+      }
+      return json_answer({{"running", std::move(running)}});
+    }
+    if (path == "/api/math") return json_answer(math_.state());
+    return problem(404, "there is nothing at this address");
+  }
+  if (request.method != "POST") return problem(405, "only GET and POST are answered");
+  if (!request.content_type.starts_with("application/json")) return problem(415, "what is asked must be application/json");
+  if (path == "/api/math/cancel") {
+    math_.cancel();
+    return json_answer({{"state", "cancelling"}});
+  }
+  Json asked = Json::parse(request.body, nullptr, false);
+  if (!asked.is_object()) return problem(400, "what is asked is no JSON object");
+  if (path == "/api/math") return start_math(asked);
+  if (path != "/api/preview") return problem(404, "there is nothing at this address");
+  preview_later(std::move(asked), std::move(reply));
+  return std::nullopt;
+}
+
+std::optional<WebAnswer> Desk::asset(const std::string& path) const {
+  if (path == "/") {
+    std::string html = replaced(std::string(resources::serve_page_html()), "%TOKEN%", gate_.token());
+    html = replaced(std::move(html), "%LICENCES%", xml_text(resources::echarts_licences()));
+    html = replaced(std::move(html), "%FOLDER%", xml_text(root_.string()));
+    return WebAnswer{.type = "text/html; charset=utf-8", .body = std::move(html), .policy = page_policy};
+  }
+  if (path == "/charts.js") {
+    std::string all;
+    for (const std::string_view each : {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(),
+                                        resources::kinds_script(), resources::cells_script(), resources::timeline_script(), resources::page_script()})
+      (all += each) += '\n';
+    return WebAnswer{.type = script_type, .body = std::move(all)};
+  }
+  if (path == "/page.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_page_js())};
+  if (path == "/page.css") {
+    std::string all = picture_style();
+    ((all += resources::page_style()) += '\n') += resources::serve_page_css();
+    return WebAnswer{.type = "text/css; charset=utf-8", .body = std::move(all)};
+  }
+  return std::nullopt;
+}
+
+WebAnswer Desk::file_of(std::string_view relative) const {
+  const std::optional<fs::path> file = served_file(root_, relative);
+  if (!file) return problem(404, "there is no such file in this folder");
+  return {.type = type_of(*file), .file = *file, .policy = result_policy};
+}
+
+bool Desk::newer_waits() const {
+  const std::lock_guard lock(mutex_);
+  return ends_ || next_.has_value();
+}
+
+void Desk::preview_later(Json request, Reply reply) {
+  std::optional<Job> job = Job{std::move(request), std::move(reply)};
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(job, next_);
+  }
+  waiting_.notify_all();
+  if (job) job->reply(problem(409, "a newer question came"));
+}
+
+void Desk::work_on_previews() {
+  while (true) {
+    std::optional<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      waiting_.wait(lock, [&] { return ends_ || next_; });
+      if (ends_) return;
+      std::swap(job, next_);
+    }
+    WebAnswer answer;
+    try {
+      answer = preview_answer(job->request);
+    } catch (const ScenarioErrors& errors) {
+      answer = problem(422, errors.problems.front().about());
+    } catch (const std::exception& wrong) {
+      answer = problem(422, wrong.what());
+    }
+    job->reply(std::move(answer));
+  }
+}
+
+Desk::Asked Desk::read(const Json& request) const {
+  if (!request.contains("scenario") || !request["scenario"].is_string()) throw std::invalid_argument("scenario is missing; name a file");
+  Asked asked;
+  asked.path = request["scenario"].get<std::string>();
+  const std::optional<fs::path> file = served_file(root_, asked.path);
+  if (!file || file->extension() != ".yaml") throw std::invalid_argument("there is no such scenario in this folder");
+  asked.base = read_scenario(*file);
+  asked.changed = changed(asked.base, request.value("settings", Json::object()), asked.notes);
+  return asked;
+}
+
+WebAnswer Desk::preview_answer(const Json& request) {
+  const Asked asked = read(request);
+  const Preview seen = preview(asked.changed, preview_budget, [this] { return newer_waits(); });
+  if (seen.superseded) return problem(409, "a newer question came");
+  const bool as_it_is = asked.changed == asked.base;
+  constexpr std::size_t most_kept = 64;
+  if (own_shares_.size() > most_kept) own_shares_.clear();
+  if (as_it_is) own_shares_[asked.path] = seen.shares;
+  std::vector<std::pair<std::string, std::array<double, phase_count>>> rows;
+  if (const auto own = own_shares_.find(asked.path); own != own_shares_.end()) rows.emplace_back("as it is", own->second);
+  if (!as_it_is) rows.emplace_back("changed", seen.shares);
+  Json knobs = Json::array();
+  for (const Knob& knob : knobs_of(asked.changed, asked.base)) knobs.push_back(json_of(knob));
+  Json timeline;
+  if (!seen.timeline.empty()) timeline["data"] = seen.timeline;
+  if (!seen.still.empty()) timeline["still"] = seen.still;
+  std::vector<std::string> notes = asked.notes;
+  notes.insert(notes.end(), seen.warnings.begin(), seen.warnings.end());
+  return json_answer({{"name", asked.base.name},
+                      {"scheme", asked.changed.training.scheme.name},
+                      {"as_it_is", as_it_is},
+                      {"updates", seen.updates},
+                      {"complete", seen.complete},
+                      {"fraction", seen.fraction},
+                      {"wall_s", seen.wall_seconds},
+                      {"extent", extent_sentence(seen)},
+                      {"figures", figures_of(seen)},
+                      {"split", drawn(split_chart(rows))},
+                      {"timeline", std::move(timeline)},
+                      {"timeline_label", seen.timeline_label},
+                      {"notes", notes},
+                      {"knobs", std::move(knobs)}});
+}
+
+WebAnswer Desk::start_math(const Json& request) {
+  try {
+    Asked asked = read(request);
+    if (asked.changed == asked.base) return problem(422, "nothing is changed yet; move a slider first");
+    MathJob::Request job{std::move(asked.base), std::move(asked.changed), {}};
+    const fs::path folder = (root_ / asked.path).parent_path();
+    if (fs::path(asked.path).filename() == "scenario.yaml" && fs::exists(folder / "summary.json")) {
+      const RunResult run = read_run_result(folder);
+      if (run.with_math && run.outcome != Outcome::interrupted) job.base_folder = folder;
+    }
+    if (!math_.start(std::move(job))) return problem(409, "the math of another question is still running; cancel it, or wait");
+  } catch (const ScenarioErrors& errors) {
+    return problem(422, errors.problems.front().about());
+  } catch (const std::exception& wrong) {
+    return problem(422, wrong.what());
+  }
+  return json_answer(math_.state());
+}
+
+}  // namespace straggler

@@ -1,0 +1,97 @@
+// Answers requests about one folder of results: what each address means, without any HTTP.
+#pragma once
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "scenarios/serve/gate.hpp"
+#include "scenarios/serve/math_job.hpp"
+#include "scenarios/serve/preview.hpp"
+
+namespace straggler {
+
+struct WebRequest {
+  std::string method, target, content_type, body;
+  Gate::Request from;  // `token`: of the header; one in the address is found by the desk
+};
+
+struct WebAnswer {
+  unsigned status = 200;
+  std::string type = "application/json", body = {};
+  std::optional<std::filesystem::path> file = {};  // sent in place of `body`
+  std::string policy = {};                         // Content-Security-Policy
+};
+
+/// An address taken apart: "/results/a%20b/report.html?token=..".
+struct Address {
+  std::string path;                          // decoded, from "/"
+  std::map<std::string, std::string> query;  // decoded; of a name that comes twice the first value
+};
+/// None: a bad escape, a control character, or no path.
+std::optional<Address> parse_address(std::string_view target);
+
+/// The addresses:
+///  - GET /                     the page; /charts.js, /page.js, /page.css with it
+///  - GET /api/results          results and scenarios
+///  - GET /api/running          runs that go on now
+///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time
+///  - POST /api/math            {scenario, settings}: starts the math; GET: how far it is; POST /api/math/cancel
+///  - GET /files/TOKEN/PATH     a file of the folder; the token stands in the path, so that links within a result work
+class Desk {
+ public:
+  static constexpr std::chrono::milliseconds preview_budget{60};
+  /// `root` is a folder. Starts a thread for previews.
+  Desk(std::filesystem::path root, Gate gate, unsigned threads);
+  ~Desk();
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  /// Calls `reply` once: now, or later from another thread. Of previews only the newest is worth an answer: one that waits or runs when
+  /// another comes is answered with 409.
+  using Reply = std::function<void(WebAnswer)>;
+  void answer(const WebRequest& request, Reply reply);
+
+ private:
+  using Json = nlohmann::ordered_json;
+  struct Job {
+    Json request;
+    Reply reply;
+  };
+  struct Asked {
+    std::string path;  // of the scenario, as seen from root_
+    Scenario base, changed;
+    std::vector<std::string> notes;
+  };
+
+  /// None: `reply` was taken, and is called later.
+  std::optional<WebAnswer> answer_now(const WebRequest& request, Reply& reply);
+  std::optional<WebAnswer> asset(const std::string& path) const;
+  WebAnswer file_of(std::string_view relative) const;
+  void preview_later(Json request, Reply reply);
+  void work_on_previews();
+  bool newer_waits() const;
+  WebAnswer preview_answer(const Json& request);
+  Asked read(const Json& request) const;
+  WebAnswer start_math(const Json& request);
+
+  const std::filesystem::path root_;
+  const Gate gate_;
+  MathJob math_;
+  std::map<std::string, std::array<double, phase_count>> own_shares_;  // of scenarios as they are, by path; the preview thread's
+  mutable std::mutex mutex_;
+  std::condition_variable waiting_;
+  std::optional<Job> next_;  // guarded by mutex_, as `ends_`
+  bool ends_ = false;
+  std::thread previews_;
+};
+
+}  // namespace straggler

@@ -1,0 +1,31 @@
+// Who may ask: the pages that this server gave out, in the browser of whoever started it, and nobody else.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace straggler {
+
+/// A request must come with the token, which only the first line of the program's output tells; must name this machine as its host, so that
+/// no other name that resolves to 127.0.0.1 does (DNS rebinding); and must come from no other page (`Origin`, `Sec-Fetch-Site`).
+class Gate {
+ public:
+  Gate(int port, std::string token) : port_(std::to_string(port)), token_(std::move(token)) {}
+
+  struct Request {
+    std::string host, token;
+    std::string origin, fetch_site;  // headers; empty: not there
+  };
+  /// Why it is refused; empty: it is answered.
+  std::string refusal(const Request& request) const;
+  const std::string& token() const { return token_; }
+
+ private:
+  bool is_here(std::string_view host) const;
+
+  std::string port_, token_;
+};
+
+/// 128 random bits from the operating system, as 32 hexadecimal digits. Throws std::system_error.
+std::string new_token();
+
+}  // namespace straggler

@@ -1,0 +1,210 @@
+#include "scenarios/serve/preview.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/report/page.hpp"
+#include "scenarios/report/run_timeline.hpp"
+#include "scenarios/report/share_text.hpp"
+#include "scenarios/report/stretches.hpp"
+#include "scenarios/report/timeline.hpp"
+#include "scenarios/results/summary.hpp"
+#include "scenarios/schema/worker_names.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+constexpr double rates_share = 0.6;  // of the budget
+constexpr double drawn_batches = 4;  // of a worker
+constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
+constexpr std::int64_t most_still_workers = 16;
+
+/// Ends a run at a moment, later if there is no update yet, or as soon as nobody waits for it.
+class Cut final : public ProgressListener {
+ public:
+  Cut(Clock::time_point end, Clock::time_point latest, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
+      : end_(end), latest_(latest), until_(until), superseded_(superseded) {}
+  void progress(const State& state) override {
+    fraction_ = state.fraction;
+    updates_ = state.updates;
+    passed_ = until_ && state.time > *until_;
+  }
+  bool interrupted() override {
+    over_ = over_ || (superseded_ && superseded_());
+    return over_ || passed_ || Clock::now() >= (updates_ > 0 ? end_ : latest_);
+  }
+  double fraction() const { return fraction_; }
+  bool over() const { return over_; }
+
+ private:
+  Clock::time_point end_, latest_;
+  std::optional<Time> until_;
+  const std::function<bool()>& superseded_;
+  double fraction_ = 0;
+  std::uint64_t updates_ = 0;
+  bool passed_ = false, over_ = false;
+};
+
+/// When the last update was, and how many contributions went into all of them.
+class LastUpdate final : public RecordSink {
+ public:
+  Time time;
+  std::uint64_t contributions = 0, samples = 0;
+
+ private:
+  void contribution(std::uint64_t, Time at, Rank, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t count) override {
+    time = at;
+    ++contributions;
+    samples += count;
+  }
+  void choice(Rank, std::int32_t) override {}
+  void span(Rank, Phase, Time, Time) override {}
+};
+
+/// The run again, up to `until`: all that happens between some workers of each group, or a picture of the first workers.
+void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& record, Experiment& experiment, Time until, Clock::time_point end,
+                  const std::function<bool()>& superseded) {
+  Cut cut(end, end, superseded, until + until);
+  std::vector<std::string> names;
+  if (charts_move()) {
+    Stretch stretch;
+    stretch.name = "first batches";
+    stretch.to = until;
+    StretchSink sink(timeline_lanes(scenario, record), {{stretch, most_drawn_events}}, until);
+    experiment.run(&sink, &cut);
+    sink.finish();
+    for (const TimelineLane& lane : sink.lanes())
+      if (lane.kind == TimelineLane::Kind::worker) names.push_back(lane.name);
+    out.timeline = timeline_data(sink, "Who computes, sends and waits", true);
+  } else {
+    for (std::int64_t worker = 0; worker < std::min(scenario.workers(), most_still_workers); ++worker)
+      names.push_back(worker_name(scenario, worker));
+    Timeline timeline(static_cast<Rank>(names.size()), until);
+    experiment.run(&timeline, &cut);
+    out.still = draw(timeline, names, "Who computes, sends and waits").inside();
+  }
+  out.superseded = cut.over();
+  const std::string all = readable_count(static_cast<std::uint64_t>(scenario.workers()));
+  out.timeline_label = fmt::format("The first {}: {}", readable_seconds(until.seconds()),
+                                   names.size() < static_cast<std::size_t>(scenario.workers())
+                                       ? fmt::format("{} of {} workers", names.size(), all)
+                                       : fmt::format("{} worker{}", all, scenario.workers() == 1 ? "" : "s"));
+}
+
+void add_links(Preview& out, const LinkTable& links) {
+  if (links.size > most_links) return;
+  const double seconds = out.simulated_seconds;
+  for (std::size_t i = 0; i < links.size && seconds > 0; ++i) {
+    const LinkRecord link = links.row(i);
+    const double use = link.bytes_per_second > 0 ? link.bytes / (link.bytes_per_second * seconds) : 0;
+    if (use <= out.busiest_use) continue;
+    out.busiest_use = std::min(use, 1.0);
+    out.busiest_link = link.name;
+  }
+}
+
+void add_staleness(Preview& out, const StalenessHistogram& histogram) {
+  double sum = 0, count = 0;
+  for (const auto& [staleness, contributions] : histogram) {
+    sum += static_cast<double>(staleness) * static_cast<double>(contributions);
+    count += static_cast<double>(contributions);
+    out.staleness_max = static_cast<double>(staleness);
+  }
+  out.staleness_mean = count > 0 ? sum / count : 0;
+}
+
+}  // namespace
+
+Preview preview(const Scenario& given, std::chrono::milliseconds budget, const std::function<bool()>& superseded) {
+  const Clock::time_point start = Clock::now();
+  Scenario scenario = given;
+  scenario.training.evaluate = {};  // the timing knows no accuracies
+  scenario.training.stop.target_accuracy.reset();
+  scenario.training.stop.on_target = StopSpec().on_target;
+  RunOptions options;
+  options.timing_only = options.trace = true;
+  Preview out;
+  LastUpdate last;
+  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), start + budget, superseded);
+  Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
+  const RunRecord record = experiment.run(&last, &cut);
+  out.superseded = cut.over();
+  if (out.superseded) return out;
+  out.complete = record.outcome != Outcome::interrupted;
+  out.fraction = out.complete ? 1 : std::clamp(cut.fraction(), 0.0, 1.0);
+  out.updates = record.updates;
+  out.simulated_seconds = (last.contributions > 0 ? last.time : record.end).seconds();
+  out.samples = static_cast<double>(last.samples);
+  out.bytes_sent = static_cast<double>(record.bytes_sent);
+  for (std::size_t phase = 0; phase < phase_count; ++phase)
+    out.shares[phase] = mean_share(record.workers, static_cast<Phase>(phase)).value_or(0);
+  add_staleness(out, record.staleness);
+  out.warnings = record.warnings;
+  if (out.updates > 0 && last.time > Time()) {
+    add_links(out, record.links);
+    const double each = out.simulated_seconds * static_cast<double>(scenario.workers()) / static_cast<double>(last.contributions);
+    const Time until = Time::from_seconds(std::min(drawn_batches * each, out.simulated_seconds));
+    add_timeline(out, scenario, record, experiment, until, start + budget, superseded);
+  }
+  out.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return out;
+}
+
+StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows) {
+  StackChart chart;
+  chart.label = "Where the workers' time goes";
+  chart.title = "share of the workers' time";
+  chart.text = share_text;
+  std::vector<std::size_t> shown;
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    if (std::ranges::none_of(rows, [&](const auto& row) { return row.second[phase] > 0; })) continue;
+    shown.push_back(phase);
+    const char* const word = readable_phase(static_cast<Phase>(phase));
+    chart.parts.push_back({word, word});
+  }
+  for (const auto& [name, shares] : rows) {
+    chart.names.push_back(name);
+    std::vector<double>& values = chart.values.emplace_back();
+    for (const std::size_t phase : shown) values.push_back(shares[phase]);
+  }
+  return chart;
+}
+
+std::string extent_sentence(const Preview& preview) {
+  const std::string updates = fmt::format("{} update{}", readable_count(preview.updates), preview.updates == 1 ? "" : "s");
+  const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
+  if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
+  if (preview.updates == 0) return fmt::format("A preview, cut by wall time after {}: no update was made by then.", wall);
+  return fmt::format("A preview, cut by wall time after {}: it shows the first {}, {} of the run.", wall, updates, share_text(preview.fraction));
+}
+
+Json figures_of(const Preview& preview) {
+  Json rows = Json::array();
+  if (preview.updates == 0 || preview.simulated_seconds <= 0) return rows;
+  const auto add = [&](const char* key, const char* label, double value, const std::string& text) {
+    rows.push_back({{"key", key}, {"label", label}, {"value", value}, {"text", text}});
+  };
+  const double seconds = preview.simulated_seconds, updates = static_cast<double>(preview.updates);
+  add("samples_per_second", "samples per second", preview.samples_per_second(), readable_number(preview.samples_per_second()));
+  add("seconds_per_update", "time of an update", preview.seconds_per_update(), readable_seconds(preview.seconds_per_update()));
+  add("updates_per_second", "updates per second", updates / seconds, readable_number(updates / seconds));
+  add("bytes_per_update", "bytes sent per update", preview.bytes_sent / updates, readable_bytes(preview.bytes_sent / updates));
+  for (const Phase phase : {Phase::compute, Phase::communication, Phase::idle}) {
+    const double share = preview.shares[static_cast<std::size_t>(phase)];
+    add(name_of(phase), readable_phase(phase), share, share_text(share));
+  }
+  add("staleness_mean", "staleness, mean", preview.staleness_mean, readable_number(preview.staleness_mean));
+  if (!preview.busiest_link.empty())
+    add("busiest_link", "use of the busiest link", preview.busiest_use, fmt::format("{} ({})", share_text(preview.busiest_use), preview.busiest_link));
+  return rows;
+}
+
+}  // namespace straggler

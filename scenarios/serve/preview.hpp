@@ -1,0 +1,52 @@
+// The timing of a scenario as far as it gets in a moment: rates, where the time went, and what a few workers do.
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/report/charts.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+/// What a run of the timing says, up to the end or up to where it was cut. Times in simulated seconds.
+struct Preview {
+  bool complete = false;      // false: cut by wall time
+  bool superseded = false;    // cut because nobody waits for it any more; the rest is not filled in
+  std::uint64_t updates = 0;  // that it shows; the rates are of these, up to the last of them
+  double fraction = 0;        // of the run, 0 .. 1
+  double simulated_seconds = 0, samples = 0, bytes_sent = 0;
+  std::array<double, phase_count> shares{};  // of the workers' time, means over workers
+  double staleness_mean = 0, staleness_max = 0;
+  std::string busiest_link;  // empty: none carried anything, or there are too many to look
+  double busiest_use = 0;    // share of what it could have carried
+  double wall_seconds = 0;
+  std::vector<std::string> warnings;
+  std::string timeline;  // data of a chart: some workers of each group over a few of their batches; empty: too little was simulated
+  std::string still;     // in place of it where the program carries nothing that draws: SVG
+  std::string timeline_label;
+
+  double samples_per_second() const { return simulated_seconds > 0 ? samples / simulated_seconds : 0; }
+  double seconds_per_update() const { return updates > 0 ? simulated_seconds / static_cast<double>(updates) : 0; }
+};
+
+/// Runs without math. Two runs share the budget of wall time: one for the rates, and one that draws the beginning. Nobody else may wait:
+/// `superseded` (may be empty) is asked every few hundred events, and ends both. Throws ScenarioErrors, DataError, RunFailed.
+Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, const std::function<bool()>& superseded);
+
+/// The shares of one preview, or of two side by side, by name.
+StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
+
+/// "The preview shows 1,203 updates, 4 % of the run: it was cut after 60 ms."
+std::string extent_sentence(const Preview& preview);
+
+/// Figures of a preview in the order in which a page shows them: {key, label, value, text}; without an update there is none.
+nlohmann::ordered_json figures_of(const Preview& preview);
+
+}  // namespace straggler

@@ -1,0 +1,66 @@
+// The inside of hosts: each rank's ways onto its bus and off it, switches and sockets above them, and NVLink beside them.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/base/rank.hpp"
+#include "sim/cluster/topology.hpp"
+
+namespace straggler {
+
+/// Groups of `workers` neighbouring workers of a host; 0: there is no such level.
+struct HostLevel {
+  std::size_t workers = 0;
+  double bytes_per_second = 0;
+  Time latency;
+};
+
+/// Of each rank's own way, and of what is above it and beside it (Placement::Intra).
+struct HostLevels {
+  double bytes_per_second = 0;
+  Time latency;
+  HostLevel pcie_switch = {}, socket = {}, nvlink = {};
+};
+
+/// Numbers its links from 0 in pairs, so that the reverse of link l is l ^ 1. Constant.
+class HostInside {
+ public:
+  /// `host_of`: [ranks]; the first `workers` of them are workers. Throws std::invalid_argument on a bandwidth that is not above 0, a
+  /// latency that is negative or beyond Time::limit(), a socket that is no whole number of switches.
+  HostInside(const HostLevels& intra, const std::vector<std::uint32_t>& host_of, std::size_t workers);
+
+  std::size_t links() const { return first_switch_[levels]; }
+  double bytes_per_second(LinkId link) const;
+  /// `rank_name` and `host_name` give the names of a rank and of its host.
+  LinkDescription link(LinkId link, const std::function<std::string(Rank)>& rank_name,
+                       const std::function<std::string(std::uint32_t)>& host_name) const;
+  /// From one rank to another of its host; overwrites `out`.
+  void route(Rank from, Rank to, Route& out) const;
+  /// A rank's own ways.
+  std::vector<LinkId> own(Rank rank) const;
+
+ private:
+  static constexpr std::size_t levels = 2;  // switches, sockets
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Group {
+    std::uint32_t host = 0, number = 0;  // in its host
+  };
+  const HostLevel& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
+  std::uint32_t group(std::size_t which, Rank rank) const { return group_of_[which].empty() ? none : group_of_[which][index_of(rank)]; }
+  /// What the ranks, or the groups of that level, hang on: "switch/1", "socket/0" or "bus", in their host.
+  std::string above_rank(Rank rank) const;
+  std::string above_group(std::size_t which, std::size_t group) const;
+
+  HostLevels intra_;
+  std::vector<std::uint32_t> host_of_;                       // [ranks]
+  std::size_t first_nvlink_ = 0;                             // link
+  std::array<std::size_t, levels + 1> first_switch_{};       // link, by level; the last: how many links there are
+  std::array<std::vector<std::uint32_t>, levels> group_of_;  // [ranks]; none: above it; empty: there is no such level
+  std::array<std::vector<Group>, levels> groups_;
+  std::vector<std::uint32_t> nvlink_of_;  // [ranks] a number in its host; none: in no group; empty: there is no NVLink
+};
+
+}  // namespace straggler
