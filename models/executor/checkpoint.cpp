@@ -165,7 +165,7 @@ std::string CheckpointFile::text() {
   return text;
 }
 
-/// The hash has told that all is there.
+/// The hash has shown that everything is there.
 void CheckpointFile::read_head() {
   if (std::fseek(file_.get(), static_cast<long>(mark.size()), SEEK_SET) != 0) fail("cannot be read");
   const auto key = [this] {

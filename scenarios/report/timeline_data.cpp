@@ -9,7 +9,7 @@
 namespace straggler {
 namespace {
 
-using Kind = TimelineLane::Kind;
+using LaneKind = TimelineLane::Kind;
 constexpr double parts = 1e6;  // of a stretch, in which its times are given
 constexpr std::size_t most_link_points = 400;
 
@@ -18,7 +18,7 @@ class StretchJson {
   /// `end`: of the stretch, or of the run where it stands for all of it.
   StretchJson(const StretchSink& sink, const Stretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
     for (std::size_t lane = 0; lane < sink.lanes().size(); ++lane)
-      if (sink.lanes()[lane].kind == Kind::worker || sink.lanes()[lane].kind == Kind::server) lane_of_[sink.lanes()[lane].rank] = lane;
+      if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server) lane_of_[sink.lanes()[lane].rank] = lane;
   }
 
   ChartJson json() const {
@@ -89,7 +89,7 @@ class StretchJson {
     std::size_t column = 0;
     for (std::size_t lane = 0; lane < sink_.lanes().size(); ++lane) {
       const TimelineLane& link = sink_.lanes()[lane];
-      if (link.kind != Kind::link) continue;
+      if (link.kind != LaneKind::link) continue;
       ChartJson points = ChartJson::array();
       for (std::size_t i = stride; i < times.size() && times[i] <= end_; i += stride) {
         const double seconds = (times[i] - times[i - stride]).seconds();

@@ -202,7 +202,7 @@ Transaction::~Transaction() {
   if (!open_) return;
   try {
     database_.run("ROLLBACK");
-  } catch (const ResultsError&) {  // the failure that led here has been told
+  } catch (const ResultsError&) {  // the failure that led here has been reported
   }
 }
 

@@ -1,7 +1,7 @@
 // Stochastic gradient push (SGP): no server, no all-reduce, and each worker writes to one other a step. A worker i holds a sum x_i and a
 // push-sum weight w_i, and estimates z_i = x_i / w_i. In step k
 //   x_i ← x_i - lr g_i(z_i),   then it sends (x_i / 2, w_i / 2) to worker i + 2^(k mod ⌈log2 p⌉), modulo p,
-//   and adds what comes to the half that it keeps:   x_i ← x_i / 2 + Σ x_j / 2,   w_i ← w_i / 2 + Σ w_j / 2.
+//   and adds what arrives to the half that it keeps:   x_i ← x_i / 2 + Σ x_j / 2,   w_i ← w_i / 2 + Σ w_j / 2.
 // The step is the worker's optimizer, on x_i. Version n is the mean of all workers' n-th estimates.
 // Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push for Distributed Deep Learning, ICML 2019, Algorithm 1 and Appendix A (the
 // directed exponential graph, one peer).

@@ -272,7 +272,7 @@ TEST_CASE("each bucket is launched, in every fidelity, and a library chooses for
   for (const CollectiveTime& each : times) CHECK(each.choice.empty() == !Registry<CollectiveEntry>::instance().at(each.name).library);
 }
 
-TEST_CASE("a hierarchical all-reduce whose hosts are no longer alike goes on as a ring") {
+TEST_CASE("a hierarchical all-reduce whose hosts are no longer alike continues as a ring") {
   const Result result =
       run_on(4, 400'000, 6,
              {"cluster.workers=[{count: 4, device: node, per_host: 2}]", "training.scheme={kind: ssgd, on_failure: drop}",

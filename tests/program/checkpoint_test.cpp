@@ -74,7 +74,7 @@ bool live(const Workplace& place, std::vector<std::string> arguments, std::chron
 
 }  // namespace
 
-TEST_CASE("killed again and again at any moment, a run goes on to the same bytes, on any number of threads") {
+TEST_CASE("killed again and again at any moment, a run continues to the same bytes, on any number of threads") {
   const Workplace place;
   place.write("long.yaml", long_run);
   const auto start = std::chrono::steady_clock::now();

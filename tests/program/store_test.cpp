@@ -42,7 +42,7 @@ std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std
 
 }  // namespace
 
-TEST_CASE("a store that cannot be used is told of in one line, and the sweep is as without it") {
+TEST_CASE("a store that cannot be used is reported in one line, and the sweep is as without it") {
   const Workplace place;
   prepare(place);
   place.write("damaged.sqlite", std::string(5000, 'y'));
@@ -95,7 +95,7 @@ TEST_CASE("a full disk loses nothing that was finished") {
   CHECK(place.read("here/points.csv") == place.read("whole/points.csv"));
 }
 
-TEST_CASE("a disk of its own that is full: the sweep ends with exit code 3, and goes on once there is room") {
+TEST_CASE("on a full disk the sweep ends with exit code 3, and continues once there is room") {
   const Workplace place;
   prepare(place);
   place.write("full.sh", R"(mkdir disk && mount -t tmpfs -o size=120k none disk || exit 77

@@ -267,7 +267,7 @@ TEST_CASE("buckets are no error where workers exchange through a server") {
   CHECK(errors(rich, {"training.scheme={kind: ssgd, via: server}", "cluster.network.collective={bucket: 1MiB}"}).empty());
 }
 
-TEST_CASE("ranks that need a server are told when there is none") {
+TEST_CASE("ranks that need a server are reported when there is none") {
   const auto lines = errors(rich, {"cluster.servers.count=0"});
   const auto has = [&](std::string_view phrase) {
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(phrase) != std::string::npos; });

@@ -228,7 +228,7 @@ TEST_CASE("runs of compressed weights with crashes keep their books, replay to t
   }
 }
 
-TEST_CASE("a run of compressed weights that is killed goes on from its checkpoint to the same weights") {
+TEST_CASE("a run of compressed weights that is killed continues from its checkpoint to the same weights") {
   for (const Sets& way : ways) {
     CAPTURE(way.front());
     const Sets sets =

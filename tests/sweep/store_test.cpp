@@ -137,7 +137,7 @@ TEST_CASE("damaged rows are not served, and are written again") {
   CHECK(read == floats);
 }
 
-TEST_CASE("a store of another layout starts anew, one of a later version and other databases are left alone") {
+TEST_CASE("a store of another layout is replaced, one of a later version and other databases are left alone") {
   const Files files;
   const auto path = files.folder() / "old.sqlite";
   {
@@ -159,7 +159,7 @@ TEST_CASE("a store of another layout starts anew, one of a later version and oth
   CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is another database, no store"), ResultsError);
 }
 
-TEST_CASE("a sweep goes on without a store that is damaged, locked, out of reach or full, and says so once") {
+TEST_CASE("a sweep continues without a store that is damaged, locked, out of reach or full, and says so once") {
   const Files files;
   const Sweep sweep = sweep_of(files, "axes: {cluster.network.link.bandwidth: [1MB/s, 8MB/s], training.scheme: [ssgd, asgd]}\n");
   const std::string expected = run_afresh(sweep).points;

@@ -34,7 +34,7 @@ PoolOptions read_pool_options(const Arguments& arguments) {
   const unsigned threads = arguments.common().threads;
   pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
   if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
-  if (arguments.has("store")) arguments.file("store");  // what is wrong with it is told before anything is written
+  if (arguments.has("store")) arguments.file("store");  // its errors are reported before anything is written
   try {
     select_kernels(pool.worker.kernels);
   } catch (const std::invalid_argument& error) {
