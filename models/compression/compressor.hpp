@@ -22,7 +22,7 @@ enum class CompressedAllReduce {
   all_gather  // each rank gets those of all others and decodes them
 };
 
-/// What a message is made of: so many parameters, and where each tensor lies among them (none: they are one tensor).
+/// What a message is made of: the number of parameters, and where each tensor lies among them (none: they are one tensor).
 struct VectorLayout {
   std::uint64_t parameters = 0;
   std::span<const TensorInfo> tensors = {};
@@ -34,7 +34,7 @@ struct VectorLayout {
 /// the sum is divided.
 struct SumCodec {
   Precision numbers = Precision::fp32;
-  /// As those of a compressor; a message is so many numbers, one behind the other.
+  /// As those of a compressor; a message is a row of numbers.
   std::vector<std::byte> (*encode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) = nullptr;
   void (*decode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const std::byte> message,
                  std::span<float> q) = nullptr;
@@ -98,7 +98,7 @@ std::vector<float> numbers_in(Precision numbers, std::span<const std::byte> mess
 std::vector<std::byte> message_of(Precision numbers, std::span<const float> values);
 /// Of scalars 0 and 1 of rules::compressed_mean. Throws std::logic_error if that compressor does not sum.
 const SumCodec& sum_codec(double compressor, double factor);
-// A mean over so many ranks, in steps: each rank's own numbers before; own ← sum + own; and the sum of all.
+// A mean over this many ranks, in steps: each rank's own numbers before; own ← sum + own; and the sum of all.
 void share_numbers(Precision numbers, std::size_t ranks, std::span<float> values);
 void add_numbers(Precision numbers, std::span<const float> sum, std::span<float> own);
 void end_sum(Precision numbers, std::size_t ranks, std::span<float> sum);

@@ -8,7 +8,7 @@
 namespace straggler {
 
 struct Augmentation {
-  std::size_t crop = 0;  // pixels of border, of which the image's size is cut out again at random: moves by up to so many
+  std::size_t crop = 0;  // pixels of border, added before the image's size is cut out again at random: moves by up to this many
   bool flip = false;     // left and right change places, or not, at even odds
   bool any() const { return crop > 0 || flip; }
 };

@@ -56,7 +56,7 @@ struct DataEntry {
   std::vector<Parameter> parameters;
   /// Sizes. With a `path` it looks at the files' headers (throws DataError), without it needs no files.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base)> inspect;
-  /// Everything. `base`: folder that relative paths start from; `threads`: at most so many, to the same bits. Throws DataError.
+  /// Everything. `base`: folder that relative paths start from; `threads`: at most this many, to the same bits. Throws DataError.
   std::function<Dataset(const Parameters&, const std::filesystem::path& base, std::uint64_t seed, unsigned threads)> load;
   /// In place of `inspect` where sizes follow from the seed, too.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> inspect_seeded = {};

@@ -164,7 +164,7 @@ Idx read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   if (got < count) fail(path, fmt::format("holds {} of the {} bytes that its header promises; get the whole file", got, count));
   unsigned char extra = 0;
   if (file.read(&extra, 1) != 0)
-    fail(path, fmt::format("goes on after the {} bytes that its header promises; get an undamaged IDX file", count));
+    fail(path, fmt::format("continues after the {} bytes that its header promises; get an undamaged IDX file", count));
   file.close();
   return idx;
 }

@@ -143,7 +143,7 @@ std::vector<Parameter> declare() {
   };
   add("path", ValueType::path, "folder of the four files, plain or .gz, called as MNIST's or EMNIST's");
   for (const Role& role : roles)
-    add(role.parameter, ValueType::path, fmt::format("file of the {}, in place of the folder's", role.meaning));
+    add(role.parameter, ValueType::path, fmt::format("file of the {}, instead of the folder's", role.meaning));
   add("classes", ValueType::count, "number of classes; default: the largest training label and one").range = Range::between(1, 256);
   for (Parameter& parameter : image_parameters()) all.push_back(std::move(parameter));
   return all;

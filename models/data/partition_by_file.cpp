@@ -99,7 +99,7 @@ class Assignment {
             fmt::format("{}: ends at line {} without a worker for sample {} of the {} training samples; every one needs one{}", path_,
                         line_, i, request_.samples, held_out()));
   }
-  const char* held_out() const { return " (with evaluate.split: validation a tenth of them is held out, and the rest is numbered anew)"; }
+  const char* held_out() const { return " (with evaluate.split: validation a tenth of them is held out, and the rest is renumbered)"; }
 
   const std::string& path_;
   const PartitionRequest& request_;

@@ -89,11 +89,11 @@ std::vector<Parameter> image_parameters() {
   all[1].name = "train_limit";
   all[1].type = ValueType::count;
   all[1].range = Range::at_least(1);
-  all[1].meaning = "use the first so many training samples only";
+  all[1].meaning = "use only the first training samples, this many";
   all[2].name = "test_limit";
   all[2].type = ValueType::count;
   all[2].range = Range::at_least(1);
-  all[2].meaning = "use the first so many test samples only";
+  all[2].meaning = "use only the first test samples, this many";
   return all;
 }
 

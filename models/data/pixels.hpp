@@ -1,4 +1,4 @@
-// Images of bytes made floats: what all image files share. What is done on several threads comes to the same bits on any number.
+// Images of bytes made floats: what all image files share. Results have the same bits on any number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -48,7 +48,7 @@ class Arithmetic {
   Arithmetic(const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels, std::uint64_t seed,
              const Numerics& numerics, bool sparse);
 
-  /// Weights in place of the model's own initial ones; they outlive this.
+  /// Weights instead of the model's own initial ones; they outlive this.
   void start_from(std::span<const float> weights);
   /// Running statistics are not exchanged: of what is combined (StatisticsRule::combine) the first input's remain.
   void keep_first_statistics() { keep_first_statistics_ = true; }
@@ -61,7 +61,7 @@ class Arithmetic {
   std::size_t lanes(const LineageNode& node) const;
   /// The most samples that one call of the model gets.
   std::size_t largest_part(const LineageNode& node) const;
-  /// Bytes that a Scratch for so many rows takes.
+  /// Bytes of a Scratch for this many rows.
   std::size_t scratch_bytes(std::size_t rows) const;
   /// The input whose buffer may become the output's, or -1.
   int in_place(const LineageNode& node) const;
@@ -100,7 +100,7 @@ class Arithmetic {
   };
   const ElementwiseEntry& entry_of(const Rule* rule) const;
   std::size_t parts(const LineageNode& node) const;
-  /// `rows`: where a sparse gradient goes, in place of `out`.
+  /// `rows`: where a sparse gradient goes, instead of `out`.
   void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
             Scratch& scratch) const;
   void elementwise(const LineageNode& node, float* out, Scratch& scratch) const;

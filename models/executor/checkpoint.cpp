@@ -148,7 +148,7 @@ void CheckpointFile::verify() {
 }
 
 void CheckpointFile::read(void* to, std::size_t bytes) {
-  if (std::fread(to, 1, bytes, file_.get()) != bytes) fail("cannot be read any more; keep it as it is while the run goes on from it");
+  if (std::fread(to, 1, bytes, file_.get()) != bytes) fail("cannot be read any more; do not change it while the run continues from it");
 }
 
 std::uint64_t CheckpointFile::word() {
@@ -165,7 +165,7 @@ std::string CheckpointFile::text() {
   return text;
 }
 
-/// The hash has told that all is there.
+/// The hash has shown that everything is there.
 void CheckpointFile::read_head() {
   if (std::fseek(file_.get(), static_cast<long>(mark.size()), SEEK_SET) != 0) fail("cannot be read");
   const auto key = [this] {

@@ -42,11 +42,12 @@ void Checkpointing::check_identity(const CheckpointIdentity& saved) const {
     fail(fmt::format("was computed by the kernel set '{}', this would be by '{}', whose sums differ; add --kernels {}", saved.kernels,
                      own.kernels, saved.kernels));
   if (saved.scenario != own.scenario)
-    fail("is of another scenario, or of another --replay; go on with what was run then, or leave --resume out to start anew");
-  if (saved.root != own.root) fail("was made with other data, which have changed since; leave --resume out to start anew");
+    fail("is of another scenario, or of another --replay; continue with the same one, or leave out --resume to start again");
+  if (saved.root != own.root) fail("was made with other data, which have changed since; leave out --resume to start again");
   if (saved.build != own.build)
-    fail(fmt::format("was written by {}, this is {}, whose bits may differ; go on with that program, or leave --resume out to start anew",
-                     saved.build, own.build));
+    fail(
+        fmt::format("was written by {}, this is {}, whose bits may differ; continue with that program, or leave out --resume to start again",
+                    saved.build, own.build));
 }
 
 void Checkpointing::fail(const std::string& sentence) const { throw DataError(options_.file.string() + ": " + sentence); }
@@ -60,7 +61,7 @@ Evaluation Checkpointing::evaluate(const Handle& weights, EvaluationSet set) {
   if (from_) {
     const std::vector<LoggedEvaluation>& known = from_->head().evaluations;
     if (next_evaluation_ == known.size() || known[next_evaluation_].weights != entry.weights || known[next_evaluation_].set != set)
-      fail("tells of other evaluations than this run makes: it is not this run's; leave --resume out to start anew");
+      fail("has other evaluations than this run makes: it is not this run's; leave out --resume to start again");
     entry.result = known[next_evaluation_++].result;
     executor_.pass_over(weights, set, entry.result);
   } else {
@@ -99,7 +100,7 @@ void Checkpointing::catch_up(const Handle& weights, std::uint64_t version) {
 }
 
 void Checkpointing::restore() {
-  constexpr const char* other = "holds other values than this run has here: it is not this run's; leave --resume out to start anew";
+  constexpr const char* other = "has other values than this run has here: it is not this run's; leave out --resume to start again";
   if (next_evaluation_ != from_->head().evaluations.size() || executor_.live_values().size() != from_->values()) fail(other);
   Key key;
   std::vector<float> values;
@@ -143,7 +144,7 @@ void Checkpointing::write(std::uint64_t version) {
 }
 
 void Checkpointing::finish() const {
-  if (from_) fail("is of a later update than this run reaches: it is not this run's; leave --resume out to start anew");
+  if (from_) fail("is of a later update than this run reaches: it is not this run's; leave out --resume to start again");
 }
 
 }  // namespace straggler

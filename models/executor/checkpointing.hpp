@@ -14,7 +14,7 @@
 
 namespace straggler {
 
-/// What is told of a checkpoint.
+/// What is reported about a checkpoint.
 struct CheckpointNote {
   enum class What {
     found,     // the run goes on from it

@@ -111,7 +111,7 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
   float* buffer = nullptr;
   try {
     buffer = resources_.begin(plan_[ready_.front().position], resources_.scratch(thread));
-    if (!buffer && active_ > 0) return false;  // what is under way may yet free memory
+    if (!buffer && active_ > 0) return false;  // a running step may yet free memory
     if (!buffer) throw MemoryBudgetExceeded(resources_.refusal());
   } catch (...) {
     failure_ = std::current_exception();

@@ -29,7 +29,7 @@ class GraphJob final : public Job {
   struct Item {
     std::uint32_t position = 0, lane = 0;
   };
-  /// A large gradient under way.
+  /// A large gradient that is being computed.
   struct Lanes {
     std::vector<float*> buffers;  // null where a lane has not finished
     std::size_t missing = 0;

@@ -16,9 +16,9 @@ class Resources {
  public:
   Resources(Lineage& lineage, const Arithmetic& arithmetic, std::size_t budget, unsigned threads);
 
-  /// Counts the memory that `scratch` needs for so many rows. False if the budget does not allow it.
+  /// Counts the memory that `scratch` needs for this many rows. False if the budget does not allow it.
   bool prepare(Scratch& scratch, std::size_t rows);
-  /// The same, and room for so many sparse values that must be written out in full.
+  /// The same, and room for this many sparse values that must be written out in full.
   bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
   /// A buffer for the value of the node (or of one of its lanes), which may be that of an input of which the node is the only
   /// holder; the scratch is prepared too. Null if the budget does not allow it.

@@ -13,7 +13,7 @@ class Job {
   /// Called with `lock` held. Takes a piece of work, unlocks, does it, locks again and returns true; or returns false if
   /// nothing can be taken now. Must not throw.
   virtual bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept = 0;
-  /// Called with the lock held: nothing is left, and no step is under way.
+  /// Called with the lock held: no step is left or running.
   virtual bool done() const noexcept = 0;
 
  protected:

@@ -6,7 +6,7 @@
 
 constexpr int registers = lanes == 16 ? 32 : 16;
 constexpr int most_taps = 5;  // columns of a tile
-/// Output channels of a tile of so many columns: registers for the sums, for one column of dy and for one vector of x.
+/// Output channels of a tile with this many columns: registers for the sums, for one column of dy and for one vector of x.
 constexpr int weights_rows(int columns) { return (registers - 1) / (columns + 1) < 12 ? (registers - 1) / (columns + 1) : 12; }
 
 /// The first `valid` lanes of each of `places` panels' rows, the others zero.

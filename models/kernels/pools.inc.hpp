@@ -3,7 +3,7 @@
 typedef std::uint8_t Bytes __attribute__((vector_size(lanes)));
 typedef std::uint8_t UnalignedBytes __attribute__((vector_size(lanes), aligned(1), may_alias));
 
-/// Calls body(offset) for the first float of every vector with samples in panels of so many features.
+/// Calls body(offset) for the first float of every vector with samples in panels of this many features.
 template <class Body>
 STRAGGLER_INLINE void for_sample_vectors(std::size_t rows, const Body& body) {
   for (std::size_t p = 0; p < panels_of(rows); ++p)

@@ -4,7 +4,7 @@
 
 namespace straggler {
 
-/// Row-major; as it stands, or transposed.
+/// Row-major: the matrix itself, or its transpose.
 struct Factor {
   const float* data;
   bool transposed = false;

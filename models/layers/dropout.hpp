@@ -1,4 +1,4 @@
-// Which elements dropout keeps (Srivastava et al. 2014): a sample's own drawing, so the same whatever batch it is in and whoever computes.
+// Which elements dropout keeps (Srivastava et al. 2014): a sample's own drawing, the same in every batch, on every rank.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -73,7 +73,7 @@ void batch_norm_forward(std::size_t rows, std::size_t channels, std::size_t plac
   }
 }
 
-/// With the running statistics in place of the batch's.
+/// With the running statistics instead of the batch's.
 template <class Scalar>
 void batch_norm_evaluate(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain,
                          const Scalar* bias, const Scalar* mean, const Scalar* variance, Scalar* y) {

@@ -17,7 +17,7 @@ struct Histogram {
   float edge(std::size_t bin) const;  // lower edge; edge(bins) is the upper end
   /// What stands for a bin: its middle, or 0 where that lies in it (after a ReLU most numbers are 0).
   std::vector<float> representatives() const;
-  /// Neighbouring bins merged into so many; the number of bins is a multiple of it.
+  /// Neighbouring bins merged into this many; the number of bins is a multiple of it.
   Histogram coarser(std::size_t bins) const;
 };
 

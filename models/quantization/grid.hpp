@@ -52,7 +52,7 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// The grid of so many bits that covers the range (and 0, as padding and ReLU need it: equation 1 has 0 exact): any x in it lies at most
+/// The grid of this many bits that covers the range (and 0, as padding and ReLU need it: equation 1 has 0 exact): any x in it lies at most
 /// scale / 2 from its point. A range without extent gets scale 1.
 Grid grid_over(const Interval& range, int bits, GridScheme scheme, GridRole role);
 

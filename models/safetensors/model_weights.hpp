@@ -1,4 +1,4 @@
-// The weights of a model out of a safetensors file, whoever trained it.
+// The weights of a model from a safetensors file of any program.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -45,7 +45,7 @@ CostTable cost_table(const Model& model);
 /// The table of a definition: a row for each layer with tensors or multiply-adds. FLOPs are those of convolutions, linear layers and
 /// attention's products; element-wise layers (norms, activations, pools) have none, they show in the bytes. `activation_bytes` are the
 /// fp32 outputs that the backward pass reads again: the inputs of convolutions, linear layers, norms, GELUs, max pools and attention's
-/// products, the outputs of ReLU, tanh and softmax, and the network's own output; each once, whoever reads it. What a layer without a row
+/// products, the outputs of ReLU, tanh and softmax, and the network's own output; each once. What a layer without a row
 /// keeps counts with the row before it. The network's input, dropout's masks and max pool's indices are not counted.
 struct Architecture;
 CostTable cost_table(const Architecture& architecture);

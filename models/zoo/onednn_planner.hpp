@@ -83,7 +83,7 @@ class Planner {
   void set_maps(LayerIndex layer, Place place, Layout layout);
   /// The layer's output as backward steps read it.
   Place kept(LayerIndex layer);
-  /// The gradients of a layer's output that are to be added up, at most so many; rounded, the one sum.
+  /// The gradients of a layer's output that are to be added up, at most this many; rounded: the one sum.
   std::vector<Place> arriving_at(LayerIndex layer, std::size_t most);
   void contribute(LayerIndex to, const Place& place, const Layout& layout);
 

@@ -80,7 +80,7 @@ class SparseRows {
   friend class GradientRows;
   static constexpr std::size_t sum_count = 1, most_written = 2, most_terms = 3, trailer = 4;
 
-  /// Makes room for terms beside so many written rows and as many sources; false: there is none.
+  /// Makes room for terms beside this many written rows and as many sources; false: there is none.
   bool reserve(std::size_t rows, std::size_t terms) {
     if (2 * rows * stride_ + 4 * terms > rows_ * stride_) return false;
     set(trailer_ + most_written, static_cast<std::uint32_t>(rows));

@@ -8,7 +8,7 @@ import straggler
 
 scenario = "scenarios/quickstart.yaml"
 settings = {"workload.data": "coordinates", "workload.model": {"kind": "mlp", "hidden": [32]},
-            "training.stop": {"epochs": 3}, "training.evaluate": {"every": {"epochs": 0.25}, "thresholds": [0.7]}}
+            "training.stop": {"epochs": 3}, "training.evaluate": {"every": {"epochs": 0.25}, "thresholds": [0.5]}}
 runs = {kind: straggler.run(scenario, set={**settings, "name": kind, "training.scheme": kind}) for kind in ("ssgd", "asgd")}
 comparison = straggler.compare(list(runs.values()))
 print(comparison.verdict)

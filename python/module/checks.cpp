@@ -26,7 +26,7 @@ py::dict check(const py::dict& given) {
     const Experiment experiment(scenario, options);
     const Explanation explanation = experiment.explain();
     warnings = check_warnings(explanation, options.timing_only);
-    text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), warnings);
+    text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario), warnings);
   }
   py::dict out;
   out["text"] = text;

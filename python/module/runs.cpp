@@ -110,7 +110,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     const auto start = std::chrono::steady_clock::now();
     record = experiment.run(&recorder, &progress);
     wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    recorder.finish(folder, scenario.name);
+    recorder.finish(folder, scenario.name, &record);
     write_run_files(folder, scenario, options, experiment, record, {}, wall_seconds, page);
     folder.commit();
     if (!options.timing_only) {

@@ -48,6 +48,9 @@ def _declared(default: Any) -> Parameter:
 
 def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
     needed = ["worker"] + (["server"] if exchange == "server" else []) + (["aggregator"] if aggregators is not None else [])
+    for method, reason in (("server", "exchange='server'"), ("aggregator", "aggregators=…")):
+        if hasattr(cls, method) and method not in needed and not callable(exchange):
+            raise TypeError(f"{cls.__name__} has a method {method}, which would never run; write {reason}, or remove it")
     for method in needed:
         what = getattr(cls, method, None)
         if what is None:
@@ -61,7 +64,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
            sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, reduces: bool = False,
            on_failure: Sequence[str] = ("abort",), invited: Any = None, aggregators: Any = None, cell_chunks: Optional[int] = None,
-           updates_per_epoch: Optional[str] = None, unfit: Any = None, worker_vectors: int = 0) -> Callable[[type], type]:
+           updates_per_epoch: Optional[str] = None, unfit: Any = None, worker_vectors: int = 0,
+           outer_optimizer: Any = None) -> Callable[[type], type]:
     """Registers a class as a scheme of this process, under which scenarios, sweeps and races find it. Simulated only.
 
     The class has generator methods worker(self, node), and server(self, node) or aggregator(self, node) where it has those; they yield
@@ -74,6 +78,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     versions: shared; lockstep or free_running where workers publish weights of their own.
     sends_gradients: what workers send; if it is not said, messages cannot be compressed.
     answers_hold_own, reduces, invited, aggregators, cell_chunks, worker_vectors, unfit: as SchemeEntry says (docs/add-a-scheme.md).
+    outer_optimizer: of node.outer_optimizer(), as {"kind": "sgd", "learning_rate": 0.7, "momentum": 0.9}.
     on_failure: what the others do when a worker crashes, of wait, drop and abort; the first is the default. Name wait or drop only if the
     generators heed a change of members.
     updates_per_epoch: "batches" if each batch is an update, "rounds" if each batch of all workers together is.
@@ -108,7 +113,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
             "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
             "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "reduces": reduces,
             "on_failure": list(on_failure), "invited": invited, "aggregators": aggregators, "cell_chunks": cell_chunks,
-            "updates_per_epoch": updates_per_epoch, "unfit": unfit, "worker_vectors": worker_vectors, "parameters": specs,
+            "updates_per_epoch": updates_per_epoch, "unfit": unfit, "worker_vectors": worker_vectors,
+            "outer_optimizer": outer_optimizer, "parameters": specs,
             "example": example or None, "code": uuid.uuid4().hex,
             "not_compressible": "" if sends_gradients is not None else
             "@straggler.scheme does not say what its workers send; write sends_gradients=True or False"}, cls)

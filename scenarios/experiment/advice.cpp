@@ -56,12 +56,15 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
 void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (!blueprint.compression) return;
   const std::string& scheme = scenario.training.scheme.name;
-  if (scenario.training.compression.parameters.has("error_feedback") && blueprint.compression->gossips)
+  const Parameters& own = scenario.training.compression.parameters;
+  const bool feedback = complete(blueprint.compressor->parameters, own).flag("error_feedback");
+  const bool chosen = feedback != complete(blueprint.compressor->parameters, {}).flag("error_feedback");
+  if (chosen && blueprint.compression->gossips)
     out.push_back(fmt::format("training.compression.error_feedback has no effect: {} sends by how much the estimates of its weights lag "
                               "behind, and that holds what earlier messages left out",
                               scheme));
   const std::uint64_t after = blueprint.message_bytes_compressed(), before = blueprint.model_bytes;
-  if (blueprint.plan.workers == 1 && blueprint.all_reduce)
+  if (blueprint.plan.workers == 1 && blueprint.scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::all_reduce)
     out.push_back("training.compression has no effect: one worker alone sends nothing");
   else if (after >= before)
     out.push_back(fmt::format("a message is not smaller with training.compression: {}: {} before, {} after", blueprint.compressor->name,

@@ -1,4 +1,4 @@
-// Errors of factories, told at a place of the scenario.
+// Errors of factories, reported at a place of the scenario.
 #pragma once
 #include <stdexcept>
 #include <string_view>

@@ -92,7 +92,7 @@ struct Blueprint {
   Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes = {});
   /// Only what values are named by (root_key), of no cluster. Throws as the constructor does.
   static Blueprint of_values(const Scenario& scenario, const std::string& kernel_set) { return Blueprint(scenario, kernel_set, Values{}); }
-  /// The data with its validation split, if one is held out; read on at most so many threads. Throws ScenarioErrors where its files are
+  /// The data with its validation split, if one is held out; read on at most this many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
   /// Those that load_data reads; empty: none. Throws ScenarioErrors if one is missing.
@@ -103,7 +103,7 @@ struct Blueprint {
   std::string described_collective(const Scenario& scenario) const;
   /// As Experiment::collective_times.
   std::vector<CollectiveTime> collective_times(const Scenario& scenario) const;
-  /// What the back end is told.
+  /// Settings of the back end.
   SimulatedCluster cluster(const Scenario& scenario) const;
   /// Memory of this machine that a run takes, in bytes, estimated: timing alone, and with the math.
   std::size_t timing_bytes() const;

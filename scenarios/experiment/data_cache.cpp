@@ -10,7 +10,7 @@ namespace {
 /// The time of the last change of status, unlike that of the contents, cannot be set back (POSIX.1-2017, 4.9).
 void add_state(Hasher& hasher, const std::filesystem::path& file) {
   struct stat state = {};
-  if (::stat(file.c_str(), &state) != 0) return;  // whoever reads it says so
+  if (::stat(file.c_str(), &state) != 0) return;  // the reader reports it
   for (const auto number :
        {static_cast<std::uint64_t>(state.st_dev), static_cast<std::uint64_t>(state.st_ino), static_cast<std::uint64_t>(state.st_size),
         static_cast<std::uint64_t>(state.st_ctim.tv_sec), static_cast<std::uint64_t>(state.st_ctim.tv_nsec)})

@@ -57,7 +57,7 @@ struct Explanation {
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;
     bool counts_activations = true;  // in these two; `workload.cost.bytes` tells of none
-    std::size_t rows = 0;            // of its population, whose times and links stand in place of these; 0: its workers are alike
+    std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
@@ -90,7 +90,7 @@ class Experiment {
   ~Experiment();
   /// Runs to the stop. `sink` may be null. Throws RunFailed, MemoryBudgetExceeded.
   RunRecord run(RecordSink* sink, ProgressListener* progress);
-  /// What a run with math comes to by the evaluations that the store knows, without any math.
+  /// The result of a run with math, from the evaluations in the store, without any math.
   struct FromStore {
     std::optional<RunRecord> record;  // none: not all are known
     std::vector<Key> missing;         // evaluations, in order; a stop at a target, once they are known, may make do with fewer

@@ -14,7 +14,7 @@
 namespace straggler {
 namespace {
 
-/// All that was resolved goes by the sizes that were seen first.
+/// Everything was resolved with the sizes that were seen first.
 void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataInfo& read) {
   if (read.features != expected.features || read.classes != expected.classes || read.train != expected.train || read.test != expected.test)
     throw_error(scenario, "workload.data", files_changed);

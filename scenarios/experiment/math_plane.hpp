@@ -13,7 +13,7 @@ inline constexpr const char* files_changed = "its files were changed while they 
 
 /// Its parts refer to those above them. The blueprint outlives it.
 struct MathPlane {
-  /// Reads the data on at most so many threads, or takes it from the `cache`. Throws ScenarioErrors where that is wrong.
+  /// Reads the data on at most this many threads, or takes it from the `cache`. Throws ScenarioErrors where that is wrong.
   MathPlane(const Blueprint& blueprint, const Scenario& scenario, unsigned threads = 1, DataCache* cache = nullptr);
   /// `options`: threads and memory; the rest is the scenario's.
   std::unique_ptr<Executor> executor(Lineage& lineage, ExecutorOptions options) const;

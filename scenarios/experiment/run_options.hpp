@@ -26,7 +26,7 @@ struct CheckpointRequest {
 /// Which values a run leaves in the store for others to go on from (stored_trajectory.hpp).
 struct SavingRule {
   double share = 0.01;   // of the math's time that saving may take, about
-  double growth = 1.25;  // a version is saved when it is so many times the last saved one
+  double growth = 1.25;  // a version is saved when it is at least this factor times the last saved one
 };
 
 struct RunOptions {

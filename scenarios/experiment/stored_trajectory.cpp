@@ -100,7 +100,7 @@ void SavePoints::stopped(const Handle& weights, std::uint64_t version) {
   if (!values_.knows(weights.key()) && !(weights.key() == initial_) && bytes <= 4 * values_.budget()) values_.keep(weights.key(), floats);
 }
 
-/// False: there is more of it than a run may keep, or than can be written in so many seconds.
+/// False: there is more of it than a run may keep, or than can be written in this many seconds.
 bool SavePoints::save(const Handle& weights, std::uint64_t version, double seconds) {
   executor_.force(weights);
   Point point{version, {}};
@@ -120,7 +120,7 @@ bool SavePoints::save(const Handle& weights, std::uint64_t version, double secon
   return true;
 }
 
-/// Where the points are too many for the budget, the one goes without which the least is computed again by a run that comes to differ
+/// Where the points are too many for the budget, the point goes whose loss costs a run that diverges later the least recomputation
 /// anywhere, at early versions and late ones alike (on a logarithmic scale); the last one stays.
 void SavePoints::thin_out() {
   while (points_.size() > 1 && own_.size() * executor_.length() * sizeof(float) > values_.budget()) {

@@ -30,7 +30,7 @@ struct Tuning {
 };
 
 /// `what`: each item a comma list of learning_rate, momentum, weight_decay, or PATH={from: A, to: B, scale: linear | log, whole: true}, or
-/// PATH=[choices]. So many candidates, evenly spread; fewer where there are not so many. Throws std::invalid_argument.
+/// PATH=[choices]. This many candidates, evenly spread; fewer where there are no more. Throws std::invalid_argument.
 Tuning tuning_of(const std::vector<std::string>& what, std::size_t budget);
 
 struct Race {
@@ -60,10 +60,10 @@ struct Finish {
   bool is_target = false;  // the scenario's target_accuracy
 };
 
-/// Reads the scenarios of a race. What a setting of it is to blame for is told as it was given.
+/// Reads the scenarios of a race. An error that a setting causes is reported with the text of the setting.
 class RaceReader {
  public:
-  /// Reads every entrant's, so that what is wrong is told at once. Throws ScenarioErrors.
+  /// Reads every entrant's, so that errors are reported at once. Throws ScenarioErrors.
   explicit RaceReader(const Race& race);
 
   /// Run `number` of an entrant in the race, with what its tuning chose ([tuning.paths]; empty: not tuned).

@@ -63,14 +63,14 @@ void RaceReader::check_alike(const Scenario& first, const Scenario& other, const
   const auto refuse = [&](const std::string& what) { throw ScenarioErrors(Problem(whole_file, entrant.given, {}, what)); };
   if (other.seed != first.seed) refuse("has a seed of its own; give all the same with --set seed=N, or take --unpaired");
   if (!(other.workload.data == first.workload.data))
-    refuse("learns other data than " + race_.entrants.front().label + "; whoever races learns the same");
+    refuse("learns other data than " + race_.entrants.front().label + "; all entrants learn the same");
   if (other.training.evaluate.split != first.training.evaluate.split ||
       other.training.evaluate.thresholds != first.training.evaluate.thresholds ||
       other.training.evaluate.sustain != first.training.evaluate.sustain ||
       other.training.stop.target_accuracy != first.training.stop.target_accuracy ||
       other.training.stop.on_target != first.training.stop.on_target)
     refuse("has another target, other thresholds or another split than " + race_.entrants.front().label +
-           "; whoever races has the same finish");
+           "; all entrants have the same finish");
 }
 
 void RaceReader::resolve_finishes(const Scenario& scenario) {

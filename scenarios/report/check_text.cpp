@@ -162,9 +162,7 @@ void add_compression(std::string& out, const Explanation& explanation, const std
        fmt::format("by {}: {} before, {} after{}", explanation.compression, readable_bytes(before), readable_bytes(after),
                    explanation.compresses_answers ? "; a server's answers, too" : ""));
   if (times)
-    line(out, "an update",
-         fmt::format("takes {} before, {} after, timed without the math", readable_seconds(times->whole),
-                     readable_seconds(times->compressed)));
+    line(out, "", fmt::format("an update takes {} before, {} after", readable_seconds(times->whole), readable_seconds(times->compressed)));
 }
 
 /// A line an algorithm, under the one that the scenario takes.
@@ -179,7 +177,8 @@ void add_collective(std::string& out, const Explanation& explanation, const std:
 }  // namespace
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings) {
+                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
+                       const std::vector<std::string>& warnings) {
   std::string out;
   line(out, "scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line(out, "scheme",
@@ -204,6 +203,10 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   }
   line(out, "a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   add_compression(out, explanation, times);
+  if (parts) {
+    line(out, "an update", "takes " + parts_text(scenario, *parts));
+    line(out, "bound by", bound_text(scenario, *parts));
+  }
   if (explanation.updates_per_epoch) line(out, "an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
   line(out, "memory",

@@ -6,12 +6,14 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/update_times.hpp"
+#include "scenarios/reasons/update_parts.hpp"
 
 namespace straggler {
 
 /// Lines and tables, plain ASCII.
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings);
+                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
+                       const std::vector<std::string>& warnings);
 
 /// Sentences: those of the explanation, and of this machine's memory where the math is to run.
 std::vector<std::string> check_warnings(const Explanation& explanation, bool timing_only);

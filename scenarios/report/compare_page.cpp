@@ -15,7 +15,7 @@
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/report/share_text.hpp"
+#include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
@@ -63,7 +63,7 @@ class ComparePage {
           html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
     }
     body_ += "<h2>Where the time went</h2>\n";
-    time_split();
+    split();
     const std::vector<std::vector<std::string>> cells = comparison_cells(comparison_);
     body_ += "<h2>Figures</h2>\n" +
              html_table(cells.front(), {cells.begin() + 1, cells.end()}, 3, comparison_.winner.value_or(comparison_.runs.size()));
@@ -108,10 +108,14 @@ class ComparePage {
     chart.label = std::string(1, static_cast<char>(word[0] - 'a' + 'A')) + word.substr(1);
     chart.y_title = word;
     chart.linear_y = word.ends_with("accuracy");
-    const std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
-                                         {"epoch", "epochs", readable_number},
-                                         {"update", "updates", readable_number},
-                                         {"bytes_sent", "bytes sent", readable_bytes}};
+    std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
+                                   {"epoch", "epochs", readable_number},
+                                   {"update", "updates", readable_number},
+                                   {"bytes_sent", "bytes sent", readable_bytes}};
+    // Where nobody knows how many samples an epoch has, there are none.
+    if (std::any_of(curves_.begin(), curves_.end(),
+                    [](const ResultTable& curve) { return curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch"); }))
+      axes.erase(axes.begin() + 1);
     for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
     std::size_t points = 0, drawn = 0;
     bool bands = false;
@@ -190,27 +194,16 @@ class ComparePage {
     for (std::size_t i = 0; i < repeats_.size(); ++i) repeats_[i].look = looks[i];
   }
 
-  void time_split() {
-    static constexpr std::pair<std::optional<double> RunResult::*, const char*> parts[] = {
-        {&RunResult::compute, "computing"},           {&RunResult::wasted, "wasted"}, {&RunResult::loading, "loading"},
-        {&RunResult::communication, "communicating"}, {&RunResult::idle, "idle"},     {&RunResult::down, "down"}};
-    StackChart chart;
-    for (const auto& [part, word] : parts)
-      if (std::any_of(comparison_.runs.begin(), comparison_.runs.end(), [&](const RunResult& run) { return (run.*part).value_or(0) > 0; }))
-        chart.parts.push_back({word, word});
-    for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
-      std::vector<double> row;
-      for (const auto& [part, word] : parts)
-        if (std::any_of(chart.parts.begin(), chart.parts.end(), [&](const StackPart& shown) { return shown.name == word; }))
-          row.push_back((comparison_.runs[run].*part).value_or(0));
-      chart.names.push_back(comparison_.labels[run]);
-      chart.values.push_back(std::move(row));
+  void split() {
+    static constexpr std::optional<double> RunResult::*parts[] = {&RunResult::compute,       &RunResult::wasted, &RunResult::loading,
+                                                                  &RunResult::communication, &RunResult::idle,   &RunResult::down};
+    std::vector<std::vector<double>> rows;
+    for (const RunResult& run : comparison_.runs) {
+      rows.emplace_back();
+      for (const auto part : parts) rows.back().push_back((run.*part).value_or(0));
     }
-    if (chart.parts.empty()) return;
-    chart.title = "share of the workers' time";
-    chart.text = share_text;
-    chart.label = "Where the workers' time went";
-    body_ += html_of(figure_of(chart.label, "", chart));
+    const StackChart chart = time_split(comparison_.labels, rows);
+    if (!chart.parts.empty()) body_ += html_of(figure_of(chart.label, "", chart));
   }
 
   /// To the page of each run that has one.

@@ -3,13 +3,15 @@
 #include <cmath>
 
 #include "scenarios/report/answer_json.hpp"
+#include "scenarios/report/time_shares.hpp"
+#include "scenarios/results/summary.hpp"
 
 namespace straggler {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RacedFinish, name, accuracy, is_target, times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedCandidate, reached, seconds, loss)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceAnswer, description, name, entrants, seeds, paired, finishes, tuned, chosen, candidates, ordered,
-                                   levels, tuning, tuning_seeds, notes, warnings, failures)
+                                   levels, tuning, tuning_seeds, notes, warnings, failures, shares, staleness)
 
 namespace {
 
@@ -46,6 +48,18 @@ std::vector<RunValues> RaceAnswer::times(const RacedFinish& finish) const {
   return all;
 }
 
+/// Mean of a scalar over the runs that have it; 0 if none has.
+static double mean_scalar(const std::vector<RaceRun>& runs, const char* key) {
+  double sum = 0, count = 0;
+  for (const RaceRun& run : runs)
+    if (!run.fields.empty())
+      if (const auto value = scalar_of(run.fields, key).number(); value && std::isfinite(*value)) {
+        sum += *value;
+        ++count;
+      }
+  return count > 0 ? sum / count : 0;
+}
+
 RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, Description description) {
   RaceAnswer answer;
   answer.description = std::move(description);
@@ -55,6 +69,9 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
   for (const std::vector<RaceRun>& runs : outcome.runs) {
     answer.seeds.emplace_back();
     for (const RaceRun& run : runs) answer.seeds.back().push_back(run.seed);
+    answer.shares.emplace_back();
+    for (const TimeShare& share : time_shares) answer.shares.back().push_back(mean_scalar(runs, share.key));
+    answer.staleness.push_back(mean_scalar(runs, "staleness_mean"));
   }
   for (const Finish& finish : reader.finishes()) {
     answer.finishes.push_back({finish.name, finish.accuracy, finish.is_target, {}});

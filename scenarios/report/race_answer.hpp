@@ -38,6 +38,8 @@ struct RaceAnswer {
   std::vector<std::vector<TriedCandidate>> tuning;   // [entrants][candidates]
   std::size_t tuning_seeds = 0;
   std::vector<std::string> notes, warnings, failures;
+  std::vector<std::vector<double>> shares;  // [entrants][phases] of the workers' time, means over the runs that did not fail
+  std::vector<double> staleness;            // [entrants], likewise
 
   /// [entrants]
   std::vector<RunValues> times(const RacedFinish& finish) const;

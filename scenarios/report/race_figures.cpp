@@ -10,6 +10,7 @@
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
+#include "scenarios/report/time_shares.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -39,6 +40,7 @@ class RaceFigures {
     times();
     if (answer_.finishes.size() > 2 && answer_.finishes.front().accuracy > 0) course();
     ratios();
+    split();
     for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
       if (answer_.ordered[path]) tuning(path);
     return std::move(figures_);
@@ -64,6 +66,17 @@ class RaceFigures {
     chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
     figures_.push_back(figure_of(
         chart.label, "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.", chart));
+  }
+
+  /// Why entrants differ.
+  void split() {
+    if (answer_.shares.empty()) return;
+    StackChart chart = time_split(answer_.entrants, answer_.shares);
+    if (chart.parts.empty()) return;
+    std::string stale;
+    for (std::size_t i = 0; i < answer_.entrants.size(); ++i)
+      stale += fmt::format("{}{} {}", i == 0 ? "" : ", ", answer_.entrants[i], readable_number(answer_.staleness[i]));
+    figures_.push_back(figure_of(chart.label, "Means over the runs. Mean staleness: " + stale + ".", chart));
   }
 
   /// Times over thresholds: who is behind at first and ahead in the end.

@@ -15,6 +15,7 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/share_text.hpp"
+#include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
@@ -33,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
-constexpr std::size_t most_curve_points = 2'500;  // of one curve of four
+constexpr std::size_t most_run_points = 2'500;  // of one curve of four
 
 /// Nothing where a scalar is missing: less is said then.
 class Summary {
@@ -244,7 +245,7 @@ class RunPage {
         const std::vector<LearningPoint> all = learning_points(curve, axes, std::string(set) + "_" + what);
         if (all.size() < 2) continue;
         chart.curves.push_back(
-            {std::string(set) + " " + what, std::string(set) == "test" ? std::size_t{0} : std::size_t{1}, thinned(all, most_curve_points)});
+            {std::string(set) + " " + what, std::string(set) == "test" ? std::size_t{0} : std::size_t{1}, thinned(all, most_run_points)});
         points += all.size();
         drawn += chart.curves.back().points.size();
       }
@@ -263,8 +264,11 @@ class RunPage {
     FinishedRun run;
     run.seconds = summary_.number("simulated_seconds").value_or(0);
     run.updates = summary_.count("updates").value_or(0);
-    for (std::size_t row = 0; row < curve.rows(); ++row)
-      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s"); update && time && *update > 0)
+    // Evaluations that are due by time, and the one at the stop, are of an update that came before.
+    const bool by_time = scenario_->training.evaluate.every_simulated_time.has_value();
+    for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
+      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
+          update && time && *update > 0 && *time < run.seconds)
         run.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
     RunTimeline made = run_timeline(*scenario_, run);
     if (made.figure)
@@ -280,9 +284,6 @@ class RunPage {
   }
 
   void accounts() {
-    static const std::pair<const char*, const char*> phases[] = {{"compute_s", "computing"}, {"wasted_s", "wasted"},
-                                                                 {"loading_s", "loading"},   {"communication_s", "communicating"},
-                                                                 {"idle_s", "idle"},         {"down_s", "down"}};
     if (!has("workers.csv")) return;
     const ResultTable workers(folder_ / "workers.csv");
     if (workers.large()) {
@@ -292,7 +293,7 @@ class RunPage {
     StackChart chart;
     chart.title = "simulated time";
     chart.text = readable_seconds;
-    for (const auto& [column, word] : phases) chart.parts.push_back({word, word});
+    for (const TimeShare& share : time_shares) chart.parts.push_back({share.word, share.word});
     // Workers of a group are alike: where they are many, their means are told.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
@@ -303,12 +304,12 @@ class RunPage {
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
         chart.names.push_back((groups ? "group " : "worker ") + key + special(group) + ", " + workers.text(row, "device"));
-        chart.values.emplace_back(std::size(phases), 0.0);
+        chart.values.emplace_back(time_share_count, 0.0);
         counts.push_back(0);
       }
       ++counts[at->second];
-      for (std::size_t part = 0; part < std::size(phases); ++part)
-        chart.values[at->second][part] += workers.number(row, phases[part].first).value_or(0);
+      for (std::size_t part = 0; part < time_share_count; ++part)
+        chart.values[at->second][part] += workers.number(row, time_shares[part].column).value_or(0);
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       for (double& value : chart.values[i]) value /= counts[i];
@@ -343,7 +344,7 @@ class RunPage {
     chart.text = count_text;
     for (const auto& [bin, count] : bins) {
       const double first = bin * wide, last = first + wide - 1;
-      chart.rows.push_back({wide == 1 ? count_text(first) : fmt::format("{} to {}", count_text(first), count_text(last)), 0, false, count,
+      chart.rows.push_back({wide == 1 ? count_text(first) : fmt::format("{} to {}", count_text(first), count_text(last)), 3, false, count,
                             0, count_text(count)});
     }
     chart.label = "Staleness: updates applied between reading weights and applying the gradient";
@@ -363,7 +364,7 @@ class RunPage {
     chart.text = share_text;
     for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
       const std::size_t row = busiest[i].second;
-      chart.rows.push_back({table.text(row, "link"), 1, false, -busiest[i].first, 0,
+      chart.rows.push_back({table.text(row, "link"), 5, false, -busiest[i].first, 0,
                             fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)))});
     }
     chart.label =

@@ -14,25 +14,29 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_worker_lanes = 24, most_link_lanes = 4, most_still_workers = 16;
+constexpr std::size_t most_drawn_workers = 24, most_drawn_links = 4, most_still_workers = 16;
 constexpr std::size_t whole_events = 6'000, stretch_events = 2'000;  // of the 20,000 points of a page
 constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
-constexpr std::uint64_t most_pulses = 40'000;  // about 600,000 events, less than a second
+constexpr std::uint64_t most_simulated_events = 600'000;  // less than a second
 
 /// When each version was published.
 class PublishingTimes final : public RecordSink {
  public:
   const std::vector<Time>& times() const { return times_; }  // [version - 1]
+  bool contributed(std::uint64_t update) const { return contributed_[update - 1]; }
   std::uint64_t contributions() const { return contributions_; }
 
  private:
   void contribution(std::uint64_t update, Time time, Rank, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t) override {
-    times_.resize(std::max<std::size_t>(times_.size(), update), time);
+    times_.resize(std::max<std::size_t>(times_.size(), update), time);  // versions that nobody contributed to have the next one's
+    contributed_.resize(times_.size());
+    contributed_[update - 1] = true;
     ++contributions_;
   }
   void choice(Rank, std::int32_t) override {}
   void span(Rank, Phase, Time, Time) override {}
   std::vector<Time> times_;
+  std::vector<bool> contributed_;
   std::uint64_t contributions_ = 0;
 };
 
@@ -120,10 +124,12 @@ std::vector<Stretch> chosen_stretches(const std::vector<Time>& times, std::size_
 }
 
 /// Whether the simulation did what the run did.
-bool fits(const FinishedRun& run, const std::vector<Time>& times) {
+bool fits(const FinishedRun& run, const PublishingTimes& published) {
+  const std::vector<Time>& times = published.times();
   if (times.size() < run.updates) return false;
   for (const auto& [update, seconds] : run.times)
-    if (update > 0 && (update > times.size() || std::abs(times[update - 1].seconds() - seconds) > 1e-6 * std::max(1e-6, seconds)))
+    if (update > 0 && (update > times.size() ||
+                       (published.contributed(update) && std::abs(times[update - 1].seconds() - seconds) > 1e-6 * std::max(1e-6, seconds))))
       return false;
   return true;
 }
@@ -144,8 +150,9 @@ Pass simulate(const Scenario& scenario, RecordSink& sink, bool trace, Time end, 
   return pass;
 }
 
-std::function<bool()> after(std::uint64_t pulses) {
-  return [left = pulses]() mutable { return left-- == 0; };
+/// Looks come every so many events (Experiment).
+std::function<bool()> after(std::uint64_t events, std::uint64_t each) {
+  return [left = events / each]() mutable { return left-- == 0; };
 }
 
 std::string caption_of(const Scenario& scenario, const StretchSink& sink, bool exact, bool cut) {
@@ -176,7 +183,8 @@ struct Drawn {
 };
 
 /// The second pass: all lanes and stretches are known.
-Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingTimes& updates, Time end, bool cut, std::function<bool()> stop) {
+Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingTimes& updates, Time end, bool cut,
+                  std::function<bool()> stop) {
   const std::vector<Time>& times = updates.times();
   const double each =
       std::max(1.0, static_cast<double>(updates.contributions()) / static_cast<double>(std::max<std::size_t>(1, times.size())));
@@ -184,7 +192,8 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
   const auto count = static_cast<std::size_t>(std::clamp(std::ceil(3 * workers / each), 3.0, 400.0));
   std::vector<std::pair<Stretch, std::size_t>> stretches;
   Stretch whole;
-  whole.name = "whole run";
+  whole.name = cut ? "first" : "whole run";
+  whole.whole = !cut;
   whole.to = end;
   stretches.emplace_back(whole, cut ? stretch_events : whole_events);
   if (!cut && !times.empty())
@@ -205,14 +214,14 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
 
 std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record) {
   std::vector<TimelineLane> lanes;
-  for (const std::int64_t worker : drawn_workers(scenario, most_worker_lanes))
+  for (const std::int64_t worker : drawn_workers(scenario, most_drawn_workers))
     lanes.push_back({TimelineLane::Kind::worker, worker_name(scenario, worker), static_cast<Rank>(worker)});
   const auto workers = static_cast<Rank>(record.workers.size());
   lanes.push_back({TimelineLane::Kind::server, "server", workers});
   for (std::int64_t other = 1; other <= most_aggregators; ++other)
     lanes.push_back({TimelineLane::Kind::server, fmt::format("aggregator {}", other), static_cast<Rank>(workers + other)});
   lanes.push_back({TimelineLane::Kind::collective, "all-reduce"});
-  for (const std::size_t link : busiest_links(record.links, record.end, most_link_lanes)) {
+  for (const std::size_t link : busiest_links(record.links, record.end, most_drawn_links)) {
     const LinkRecord row = record.links.row(link);
     lanes.push_back({TimelineLane::Kind::link, "link " + row.name, 0, link, row.bytes_per_second});
   }
@@ -227,15 +236,15 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   try {
     const Time end = Time::from_seconds(run.seconds);
     PublishingTimes updates;
-    const Pass first = simulate(scenario, updates, false, end, after(most_pulses));
+    const Pass first = simulate(scenario, updates, false, end, after(most_simulated_events, 256));
     FinishedRun known = run;
     if (first.cut) {
       known.updates = updates.times().size();
       std::erase_if(known.times, [&](const auto& time) { return time.first > known.updates; });
     }
-    if (!fits(known, updates.times())) return {{}, "There is no timeline: simulated again, the run comes out otherwise, as replays do."};
+    if (!fits(known, updates)) return {{}, "There is no timeline: simulated again, the run comes out otherwise, as replays do."};
     const Time until = first.cut && !updates.times().empty() ? std::min(end, updates.times().back()) : end;
-    return {second_pass(scenario, first, updates, until, first.cut, after(40 * most_pulses)).figure, {}};
+    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most_simulated_events, 16)).figure, {}};
   } catch (const std::exception& error) {
     return {{}, fmt::format("There is no timeline: {}.", error.what())};
   }

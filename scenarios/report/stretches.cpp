@@ -125,7 +125,7 @@ void StretchSink::served(Rank rank, const char* what, Time start, Time end) {
 
 void StretchSink::links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) {
   for (Stretch& stretch : stretches_)
-    if (!stretch.full && now >= stretch.from && now <= stretch.to) stretch.links.add(now, count, bytes_of);
+    if (stretch.whole || (!stretch.full && now >= stretch.from && now <= stretch.to)) stretch.links.add(now, count, bytes_of);
 }
 
 void StretchSink::drop_empty_lanes() {

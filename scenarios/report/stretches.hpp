@@ -27,6 +27,7 @@ struct TimelineLane {
 struct Stretch {
   std::string name;  // "first", "worst"
   Time from, to;
+  bool whole = false;  // of the run: what links carry is kept to its end, though other things are not
   bool full = false;  // it ends early: what can be drawn is used up
 
   struct Span {
@@ -65,6 +66,7 @@ class StretchSink final : public RecordSink {
   void finish();
   const std::vector<TimelineLane>& lanes() const { return lanes_; }
   const std::vector<Stretch>& stretches() const { return stretches_; }
+  Time end() const { return end_; }
   /// [lanes][bin_count][phase_count], in ticks; 0 for lanes of no worker.
   const std::vector<std::vector<double>>& bins() const { return bins_; }
 

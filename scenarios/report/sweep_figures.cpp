@@ -9,7 +9,7 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/report/share_text.hpp"
+#include "scenarios/report/time_shares.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -168,31 +168,17 @@ class Figures {
 
   /// Why settings differ: where the workers' time went.
   void add_time_split() {
-    static constexpr std::pair<const char*, const char*> phases[] = {
-        {"compute_fraction", "computing"},           {"wasted_fraction", "wasted"}, {"loading_fraction", "loading"},
-        {"communication_fraction", "communicating"}, {"idle_fraction", "idle"},     {"down_fraction", "down"}};
     if (view_.settings().size() > most_split || !view_.has("compute_fraction")) return;
-    StackChart chart;
-    for (const auto& [key, word] : phases) {
-      const std::string column = key;
-      if (std::any_of(view_.settings().begin(), view_.settings().end(),
-                      [&](const ReportSetting& setting) { return view_.statistics(setting, column).mean > 0; }))
-        chart.parts.push_back({word, word});
+    std::vector<std::string> names;
+    std::vector<std::vector<double>> rows;
+    for (const ReportSetting& setting : view_.settings()) {
+      names.push_back(view_.name_of(setting));
+      rows.emplace_back();
+      for (const TimeShare& share : time_shares) rows.back().push_back(view_.statistics(setting, share.key).mean);
     }
-    for (std::size_t setting = 0; setting < view_.settings().size(); ++setting) {
-      const ReportSetting& each = view_.settings()[setting];
-      std::vector<double> row;
-      for (const auto& [key, word] : phases)
-        if (std::any_of(chart.parts.begin(), chart.parts.end(), [&](const StackPart& part) { return part.name == word; }))
-          row.push_back(view_.statistics(each, key).mean);
-      chart.names.push_back(view_.name_of(each));
-      chart.values.push_back(std::move(row));
-      chart.links.push_back(setting_link(setting));
-    }
+    StackChart chart = time_split(names, rows);
     if (chart.parts.empty()) return;
-    chart.title = "share of the workers' time";
-    chart.text = share_text;
-    chart.label = "Where the workers' time went";
+    for (std::size_t setting = 0; setting < names.size(); ++setting) chart.links.push_back(setting_link(setting));
     figures_.push_back(figure_of(chart.label, "Means over the runs of a setting.", chart));
   }
 

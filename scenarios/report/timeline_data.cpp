@@ -9,31 +9,32 @@
 namespace straggler {
 namespace {
 
-using Kind = TimelineLane::Kind;
+using LaneKind = TimelineLane::Kind;
 constexpr double parts = 1e6;  // of a stretch, in which its times are given
 constexpr std::size_t most_link_points = 400;
 
 class StretchJson {
  public:
-  StretchJson(const StretchSink& sink, const Stretch& stretch) : sink_(sink), stretch_(stretch) {
+  /// `end`: of the stretch, or of the run where it stands for all of it.
+  StretchJson(const StretchSink& sink, const Stretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
     for (std::size_t lane = 0; lane < sink.lanes().size(); ++lane)
-      if (sink.lanes()[lane].kind == Kind::worker || sink.lanes()[lane].kind == Kind::server) lane_of_[sink.lanes()[lane].rank] = lane;
+      if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server) lane_of_[sink.lanes()[lane].rank] = lane;
   }
 
   ChartJson json() const {
-    ChartJson json = head();
-    // Lists become members when they are full: a new member may move those that are there.
-    ChartJson spans = ChartJson::array(), served = ChartJson::array(), messages = ChartJson::array(), collectives = ChartJson::array(),
-              updates = ChartJson::array();
+    // Of ordered JSON a reference ends with the next key: each list is made apart.
+    ChartJson json = head(), spans = ChartJson::array(), served = ChartJson::array(), messages = ChartJson::array(),
+              collectives = ChartJson::array(), updates = ChartJson::array();
     for (const Stretch::Span& span : stretch_.spans)
       append(spans, {number(span.lane), static_cast<std::int64_t>(span.phase), at(span.start), at(span.end)});
-    for (const Stretch::Served& each : stretch_.served) served.push_back({each.lane, each.what, at(each.start), at(each.end)});
+    for (const Stretch::Served& each : stretch_.served)
+      served.push_back(ChartJson::array({each.lane, each.what, at(each.start), at(each.end)}));
     for (const MessageTrace& each : stretch_.messages) messages.push_back(message(each));
     for (const CollectiveTrace& each : stretch_.collectives)
-      collectives.push_back({each.what, each.piece, each.pieces, each.members, each.bytes, at(each.start), at(each.end),
-                             each.waited_for ? static_cast<std::int64_t>(*each.waited_for) : std::int64_t{-1}});
+      collectives.push_back(ChartJson::array({each.what, each.piece, each.pieces, each.members, each.bytes, at(each.start), at(each.end),
+                                              each.waited_for ? static_cast<std::int64_t>(*each.waited_for) : std::int64_t{-1}}));
     for (const Stretch::Update& update : stretch_.updates) {
-      ChartJson one = {update.version, at(update.time)};
+      ChartJson one = ChartJson::array({update.version, at(update.time)});
       for (const auto& [lane, staleness] : update.contributions) append(one, {number(lane), number(staleness)});
       updates.push_back(std::move(one));
     }
@@ -49,13 +50,14 @@ class StretchJson {
   /// Of each worker, what share of equal parts of the run it spent in which phase, in percent.
   ChartJson overview() const {
     ChartJson json = head();
-    const double width = static_cast<double>((stretch_.to - stretch_.from).ticks()) / StretchSink::bin_count;
-    ChartJson& bins = json["bins"] = ChartJson::array();
+    const double width = static_cast<double>((end_ - stretch_.from).ticks()) / StretchSink::bin_count;
+    ChartJson bins = ChartJson::array();
     for (const std::vector<double>& lane : sink_.bins()) {
       ChartJson row = ChartJson::array();
       for (const double ticks : lane) row.push_back(static_cast<std::int64_t>(std::lround(100 * std::max(0.0, ticks) / width)));
       bins.push_back(std::move(row));
     }
+    json["bins"] = std::move(bins);
     json["links"] = links();
     return json;
   }
@@ -64,21 +66,19 @@ class StretchJson {
   ChartJson head() const {
     return {{"name", stretch_.name},
             {"from", chart_number(stretch_.from.seconds())},
-            {"seconds", chart_number((stretch_.to - stretch_.from).seconds())}};
+            {"seconds", chart_number((end_ - stretch_.from).seconds())}};
   }
   static std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
   static void append(ChartJson& list, std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) list.push_back(value);
   }
   std::int64_t at(Time time) const {
-    return std::llround(static_cast<double>((time - stretch_.from).ticks()) / static_cast<double>((stretch_.to - stretch_.from).ticks()) *
-                        parts);
+    return std::llround(static_cast<double>((time - stretch_.from).ticks()) / static_cast<double>((end_ - stretch_.from).ticks()) * parts);
   }
 
   ChartJson message(const MessageTrace& each) const {
-    return {lane_of_.at(each.from), lane_of_.at(each.to), each.what,  at(each.sent),
-            at(each.left),          at(each.arrived),     each.bytes, each.version ? number(*each.version) : std::int64_t{-1},
-            each.lost ? 1 : 0};
+    return ChartJson::array({lane_of_.at(each.from), lane_of_.at(each.to), each.what, at(each.sent), at(each.left), at(each.arrived),
+                             each.bytes, each.version ? number(*each.version) : std::int64_t{-1}, each.lost ? 1 : 0});
   }
 
   /// [lane, times, shares of what the link could carry since the time before].
@@ -89,9 +89,9 @@ class StretchJson {
     std::size_t column = 0;
     for (std::size_t lane = 0; lane < sink_.lanes().size(); ++lane) {
       const TimelineLane& link = sink_.lanes()[lane];
-      if (link.kind != Kind::link) continue;
+      if (link.kind != LaneKind::link) continue;
       ChartJson points = ChartJson::array();
-      for (std::size_t i = stride; i < times.size() && times[i] <= stretch_.to; i += stride) {
+      for (std::size_t i = stride; i < times.size() && times[i] <= end_; i += stride) {
         const double seconds = (times[i] - times[i - stride]).seconds();
         const double bytes = stretch_.links.bytes()[i][column] - stretch_.links.bytes()[i - stride][column];
         points.push_back(at(times[i - stride]));
@@ -99,13 +99,14 @@ class StretchJson {
         points.push_back(std::lround(1000 * bytes / (seconds * link.bytes_per_second)));
       }
       ++column;
-      all.push_back({lane, std::move(points)});
+      all.push_back(ChartJson::array({lane, std::move(points)}));
     }
     return all;
   }
 
   const StretchSink& sink_;
   const Stretch& stretch_;
+  Time end_;
   std::map<Rank, std::size_t> lane_of_;
 };
 
@@ -120,7 +121,7 @@ std::string timeline_data(const StretchSink& sink, const std::string& label, boo
   for (std::size_t i = 0; i < sink.stretches().size(); ++i) {
     const Stretch& stretch = sink.stretches()[i];
     if (stretch.to <= stretch.from) continue;
-    const StretchJson one(sink, stretch);
+    const StretchJson one(sink, stretch, i == 0 && !exact ? sink.end() : stretch.to);
     if (i == 0 && exact) {
       json["stretches"] = ChartJson::array({one.json()});
       break;

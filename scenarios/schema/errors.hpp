@@ -12,7 +12,7 @@
 
 namespace straggler {
 
-/// One thing that is wrong. It stays a value until it is printed, so that whoever knows better who is to blame can say so.
+/// One thing that is wrong. It stays a value until it is printed, so that a caller that knows the cause can name it.
 struct Problem {
   Place place = whole_file;  // in `source`
   std::string source;        // the file as it was named, or the text of a --set; empty: nothing is named
@@ -61,7 +61,7 @@ class Places {
   std::shared_ptr<const YamlNode> root_;  // null: nothing is known
 };
 
-/// What is wrong so far, so that all of it can be told at once.
+/// The problems so far, so that all can be reported at once.
 class Problems {
  public:
   explicit Problems(const Places& places) : places_(places) {}

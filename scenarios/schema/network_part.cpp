@@ -2,17 +2,15 @@
 #include <cmath>
 #include <limits>
 
-#include "scenarios/schema/other_names.hpp"
+#include "scenarios/schema/intra_part.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
-
 namespace {
 
 constexpr double mebi = 1 << 20;
-
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
 
 /// The keys of a link. What they say together is read by hand, since a link may stand on another one.
@@ -158,114 +156,6 @@ Field<NetworkSpec> network_link_field() {
   return field;
 }
 
-Part<LevelSpec> level_part(const char* workers, const char* bandwidth, const char* latency) {
-  return Part<LevelSpec>({
-      field(&LevelSpec::workers, {.name = "workers",
-                                  .type = ValueType::count,
-                                  .range = Range::between(1, 1e6),
-                                  .meaning = workers,
-                                  .otherwise = "required, or the machine's"}),
-      field(&LevelSpec::bandwidth, {.name = "bandwidth",
-                                    .type = ValueType::rate,
-                                    .range = any_rate(),
-                                    .meaning = bandwidth,
-                                    .otherwise = "required, or the machine's"}),
-      field(&LevelSpec::latency,
-            {.name = "latency", .type = ValueType::time, .range = any_time(), .meaning = latency, .otherwise = "`0s`, or the machine's"}),
-  });
-}
-
-/// What stands there replaces single figures of the machine's.
-Field<IntraSpec> level_field(std::optional<LevelSpec> IntraSpec::*member, ScenarioKey key, const Part<LevelSpec>& part) {
-  key.otherwise = "none, or the machine's";
-  Field<IntraSpec> made = map(member, key, part);
-  made.read = [member, key, part](Section& intra, IntraSpec& spec) {
-    if (intra.find(key.name) == nullptr) return;
-    Section level = intra.section(key.name);
-    const bool known = (spec.*member).has_value();
-    if (!known) {
-      level.require("workers", "write how many neighbouring workers it joins, such as 4");
-      level.require("bandwidth", "write a rate such as 10GB/s");
-    }
-    LevelSpec read = known ? *(spec.*member) : LevelSpec();
-    part.read(level, read);
-    level.finish();
-    spec.*member = read;
-  };
-  return made;
-}
-
-/// `machine` is read first: the others stand on it.
-Part<IntraSpec> intra_part() {
-  Field<IntraSpec> machine = field(&IntraSpec::machine, {.name = "machine",
-                                                         .type = ValueType::text,
-                                                         .meaning = "takes all other keys from it; keys beside it replace single figures",
-                                                         .otherwise = "none",
-                                                         .form = "name of a built-in machine: `straggler list machines`"});
-  machine.read = [](Section& intra, IntraSpec& spec) {
-    const YamlNode* node = intra.find("machine");
-    if (node == nullptr) return;
-    const std::string name = intra.word("machine");
-    if (node->type != YamlNode::Type::scalar) return;  // said
-    const Vocabulary& vocabulary = intra.context().vocabulary;
-    if (const Word* known = vocabulary.find(KindGroup::machine, name); known != nullptr && known->fill_intra)
-      known->fill_intra(spec);
-    else
-      intra.context().problems.add(
-          node->place, intra.path_of("machine"),
-          unknown_kind(KindGroup::machine, name_of(KindGroup::machine), name, vocabulary.names(KindGroup::machine)));
-  };
-  const auto replaced = [](Field<LinkSpec> of_link, const char* remedy) {
-    Field<IntraSpec> made{of_link.key, {}, {}, {}};
-    made.read = [read = of_link.read, key = of_link.key, remedy](Section& intra, IntraSpec& spec) {
-      if (!intra.has("machine")) intra.require(key.name, remedy);
-      if (intra.find(key.name) == nullptr) return;
-      read(intra, spec);
-      if (key.name == "bandwidth") spec.down = spec.up;
-    };
-    made.write = [write = of_link.write](Texts& out, const IntraSpec& spec, const WriteContext& context) { write(out, spec, context); };
-    made.same = [same = of_link.same](const IntraSpec& a, const IntraSpec& b) { return same(a, b); };
-    return made;
-  };
-  return Part<IntraSpec>({
-      machine,
-      replaced(field(&LinkSpec::up, {.name = "bandwidth",
-                                     .type = ValueType::rate,
-                                     .range = any_rate(),
-                                     .meaning = "of each worker's way to the others of its host, or to weights in its memory; without "
-                                                "`intra` both are free",
-                                     .otherwise = "required, or the machine's"}),
-               "write a rate such as 12GB/s"),
-      replaced(field(&LinkSpec::latency, {.name = "latency",
-                                          .type = ValueType::time,
-                                          .range = any_time(),
-                                          .meaning = "of the whole way",
-                                          .otherwise = "required, or the machine's"}),
-               "write a time such as 5us"),
-      written_if<IntraSpec>(
-          [](const IntraSpec& spec) { return spec.while_computing != 1; },
-          field(&IntraSpec::while_computing, {.name = "while_computing",
-                                              .type = ValueType::number,
-                                              .range = Range::between(0.001, 1),
-                                              .meaning = "share of `bandwidth` that a worker's way has while the worker computes "
-                                                         "([model.md](model.md#network))"})),
-      level_field(&IntraSpec::pcie_switch, {.name = "switch", .meaning = "several switches in a host ([model.md](model.md#network))"},
-                  level_part("neighbours on one switch", "of each switch's way up, and down", "added where a message leaves a switch")),
-      level_field(&IntraSpec::socket, {.name = "socket", .meaning = "several processors above the switches"},
-                  level_part("neighbours below one processor, a multiple of `switch.workers`", "of its way to the others, and back",
-                             "added where a message leaves it")),
-      level_field(&IntraSpec::nvlink, {.name = "nvlink", .meaning = "groups that reach each other without the bus"},
-                  level_part("neighbours in a group", "of each worker's way", "of the whole way")),
-  });
-}
-
-void check_intra(Section& intra, IntraSpec& spec) {
-  if (intra.context().problems.any() || !spec.socket || !spec.pcie_switch) return;
-  if (spec.socket->workers % spec.pcie_switch->workers != 0)
-    intra.problem("socket", "joins " + std::to_string(spec.socket->workers) + " workers, no whole number of switches of " +
-                                std::to_string(spec.pcie_switch->workers) + "; write a multiple of it");
-}
-
 /// One flow for the whole has one beginning.
 void check_start(Section& collective, const CollectiveSpec& spec) {
   if (collective.context().problems.any()) return;  // what stands there may not have been read
@@ -283,9 +173,8 @@ constexpr ChoiceTable<CollectiveSpec::Fidelity> fidelity_choice("fidelity", {{Co
 constexpr ChoiceTable<CollectiveSpec::Start> start_choice("start", {{CollectiveSpec::Start::together, "together"},
                                                                     {CollectiveSpec::Start::as_they_come, "as_they_come"}});
 
-constexpr ChoiceTable<CollectiveSpec::Merge> merge_choice("merge", {{CollectiveSpec::Merge::size, "size"},
-                                                                    {CollectiveSpec::Merge::time, "time"},
-                                                                    {CollectiveSpec::Merge::mg_wfbp, "mg_wfbp"}});
+using Merge = CollectiveSpec::Merge;
+constexpr ChoiceTable<Merge> merge_choice("merge", {{Merge::size, "size"}, {Merge::time, "time"}, {Merge::mg_wfbp, "mg_wfbp"}});
 
 /// A name alone, `auto` among them, or a kind with parameters.
 Field<CollectiveSpec> algorithm_field() {
@@ -357,15 +246,15 @@ Part<CollectiveSpec> collective_part() {
                                             .otherwise = "as `bucket`"}),
       field(&CollectiveSpec::overlap,
             {.name = "overlap",
-             .meaning = "buckets leave while backward goes on; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
+             .meaning = "buckets leave while backward continues; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
                         "DistributedDataParallel"}),
       written_if<CollectiveSpec>(
-          [](const CollectiveSpec& spec) { return spec.merge != CollectiveSpec::Merge::size; },
+          [](const CollectiveSpec& spec) { return spec.merge != Merge::size; },
           field(&CollectiveSpec::merge, merge_choice,
                 {.meaning = "with `overlap`: which tensors leave together: buckets of a `size`; those that are ready "
                             "between two ticks of a `cycle` (`time`, as Horovod does); or as MG-WFBP merges "
                             "([model.md](model.md#all-reduce))"})),
-      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge == CollectiveSpec::Merge::time; },
+      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge == Merge::time; },
                                  field(&CollectiveSpec::cycle, {.name = "cycle",
                                                                 .type = ValueType::time,
                                                                 .range = some_time(),
@@ -376,14 +265,13 @@ Part<CollectiveSpec> collective_part() {
 
 /// Horovod merges up to HOROVOD_FUSION_THRESHOLD, 64 MiB, and looks every HOROVOD_CYCLE_TIME, 1 ms.
 void check_merge(Section& collective, CollectiveSpec& spec) {
-  using Merge = CollectiveSpec::Merge;
   if (spec.merge != Merge::size && !spec.overlap && !collective.misspelt({"overlap"}))
     collective.problem("merge", "says which gradients leave together during backward, and all leave after it; add overlap: true");
   if (spec.merge != Merge::time && collective.has("cycle"))
     collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
-  if (spec.merge == Merge::mg_wfbp)
-    for (const char* key : {"bucket", "first_bucket"})
-      if (collective.has(key)) collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
+  for (const char* key : {"bucket", "first_bucket"})
+    if (spec.merge == Merge::mg_wfbp && collective.has(key))
+      collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
   if (spec.merge != Merge::time) return;
   if (!collective.has("cycle")) spec.cycle = 1e-3;
   if (!collective.has("bucket")) spec.bucket = 64 * mebi;
@@ -394,8 +282,7 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
 void check_collective(Section& collective, CollectiveSpec& spec) {
   check_start(collective, spec);
   check_merge(collective, spec);
-  if (collective.has("bucket") || spec.merge == CollectiveSpec::Merge::mg_wfbp) return;
-  if (spec.merge == CollectiveSpec::Merge::time) return;
+  if (collective.has("bucket") || spec.merge != Merge::size) return;
   if (spec.overlap) {
     spec.bucket = 25 * mebi;
     if (!spec.first_bucket) spec.first_bucket = mebi;
@@ -456,7 +343,7 @@ Part<ProtocolSpec> protocol_part() {
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
              .meaning = "of one machine that carries the whole cluster, as namespaces or virtual machines do: that many messages are "
-                        "handled at a time, whoever's; with an all-reduce `stepwise` only",
+                        "handled at a time, of all ranks together; an all-reduce must be `stepwise`",
              .otherwise = "each rank its own"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",

@@ -14,8 +14,8 @@ namespace straggler {
 std::string meant_key(std::string_view key, const std::vector<std::string>& known);
 
 /// "unknown key 'lr'; did you mean 'learning_rate'? known: kind, learning_rate". `section`: the path where it stands; a key that belongs to
-/// another section is told with that: "unknown key 'lr'; did you mean training.optimizer.learning_rate? known: …". A value that is glued to
-/// the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known: …".
+/// another section is reported with it: "unknown key 'lr'; did you mean training.optimizer.learning_rate? known: …". A value that is
+/// glued to the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known: …".
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section);
 
 /// "updates: 10" of "updates:10"; empty if there is no colon in `text` with something on both of its sides.

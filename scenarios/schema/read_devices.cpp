@@ -281,7 +281,7 @@ Part<LoaderSpec> loader_part() {
             {.name = "start",
              .type = ValueType::time,
              .range = any_time(),
-             .meaning = "to start one process; if given, all are started anew each epoch, one after the other, with nothing prepared"}),
+             .meaning = "to start one process; if given, all restart each epoch, one after the other, with nothing prepared"}),
       field(&LoaderSpec::hand_over, {.name = "hand_over",
                                      .type = ValueType::time,
                                      .range = any_time(),

@@ -11,7 +11,7 @@ struct ReadOptions {
   const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
   std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
   std::uint64_t bytes_per_worker = 1024;   // what a worker takes at least, timing alone
-  // The first so many sets stand in a file of that folder (a sweep's): relative paths in them start there.
+  // The first `sets_of_file` sets are from a file in that folder (a sweep's): relative paths in them start there.
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};
 };

@@ -17,7 +17,7 @@
 
 namespace straggler {
 
-/// `{kind: NAME, parameter: value, …}`: an entry of a registry and what it was told.
+/// `{kind: NAME, parameter: value, …}`: an entry of a registry and its parameters.
 struct Kind {
   std::string name;
   Parameters parameters;
@@ -93,7 +93,7 @@ struct LinkSpec {
 /// One row of a population file: a worker that differs from its group's device.
 struct DeviceRow {
   double slowdown = 1;
-  std::optional<double> overhead, per_sample;  // seconds; an affine time in place of the device's
+  std::optional<double> overhead, per_sample;  // seconds; an affine time instead of the device's
   std::optional<LinkSpec> link;
   bool operator==(const DeviceRow&) const = default;
 };

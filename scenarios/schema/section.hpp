@@ -29,7 +29,7 @@ struct ReadContext {
   const Vocabulary& vocabulary;
   Problems& problems;
   std::filesystem::path folder;  // of the scenario file: where relative paths that stand in it start
-  // The first so many --sets stand in a file of that folder; relative paths in the others start from the current one.
+  // The first --sets, this many, are from a file in that folder; relative paths in the others start from the current one.
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};
   // What workers and servers stand on, once it has been read.
@@ -81,7 +81,7 @@ class Section {
   /// "{kind: …}"'s kind); empty: nothing.
   void not_yet(const std::string& key, const std::string& allowed = {});
   void finish();
-  /// After finish(): an unknown key is nearest to one of these, so that nobody need be told that it is missing.
+  /// After finish(): an unknown key is nearest to one of these, so that its absence need not be reported.
   bool misspelt(std::initializer_list<std::string_view> keys) const;
 
   const std::string& path() const { return path_; }

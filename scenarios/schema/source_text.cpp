@@ -35,7 +35,7 @@ void normalize(std::string& text) {
   text.resize(to);
 }
 
-/// It can be read once only; whoever asks again gets the same.
+/// It can be read only once; later calls get the same text.
 const std::string& standard_input_text() {
   static const std::string text = read_stream(std::cin, YamlLimits::bytes + 1);
   return text;

@@ -160,7 +160,7 @@ Part<StopSpec> stop_part() {
              .otherwise = "no target"}),
       written_if<StopSpec>([](const StopSpec& spec) { return spec.target_accuracy.has_value(); },
                            field(&StopSpec::on_target, on_target_choice,
-                                 {.meaning = "`continue`: note when the target was reached, and go on to the other bound"})),
+                                 {.meaning = "`continue`: note when the target was reached, and continue to the other bound"})),
   });
 }
 

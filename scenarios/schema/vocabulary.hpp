@@ -1,4 +1,4 @@
-// The kinds that a scenario may name, group by group, and what each may be told.
+// The kinds that a scenario may name, group by group, and the parameters of each.
 #pragma once
 #include <cstdint>
 #include <functional>

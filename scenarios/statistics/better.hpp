@@ -43,7 +43,7 @@ struct PairVerdict {
   std::optional<std::size_t> better() const {
     return step.rejected && test.better != 0 && !test.level() ? std::optional(test.better < 0 ? a : b) : std::nullopt;
   }
-  /// No better one is told, and the test had no power to tell.
+  /// No better one was found, and the test had no power.
   bool too_few() const { return !better() && !(step.rejected && test.level()) && !test.could_tell(step.level); }
   /// Holds no 1 exactly where the difference is significant; of the confidence at which the correction judged it.
   std::optional<PairTest::Interval> interval() const { return test.interval(confidence()); }
@@ -54,7 +54,7 @@ struct PairVerdict {
 struct Verdict {
   std::vector<PairVerdict> pairs;     // all, a before b; or those of the one ahead, which is a
   bool anybody = false;               // has a value
-  std::optional<std::size_t> winner;  // told to be better than every other one
+  std::optional<std::size_t> winner;  // significantly better than every other one
   std::size_t ahead = 0;              // the winner; else by the numbers alone
   std::vector<std::size_t> beaten;    // the one ahead is better
   std::vector<std::size_t> alike;     // no difference from the one ahead

@@ -50,14 +50,14 @@ struct PairTest {
 
   /// The two are level for all practical purposes: their ratio is within `level_ratio` of 1.
   bool level() const;
-  /// At this level of significance the test had the power to tell. A t test: an observed ratio of `notable_ratio` would have been told. The
-  /// rank test: the clearest result that this number of runs can have would have been told.
+  /// At this level of significance the test had power. A t test: an observed ratio of `notable_ratio` would have been significant. The
+  /// rank test: the clearest result that this number of runs can have would have been significant.
   bool could_tell(double significance) const;
 };
 
 /// A smaller difference than this counts as none, however sure it is; `compare` uses the same bound.
 inline constexpr double level_ratio = 1.005;
-/// "No difference" is said only where a difference of this size would have been told.
+/// "No difference" is said only where a difference of this size would have been significant.
 inline constexpr double notable_ratio = 1.1;
 
 /// As many runs of a as of b; run i of a against run i of b where they are paired. Throws std::invalid_argument for unequal numbers.
@@ -65,7 +65,7 @@ PairTest compare_runs(const RunValues& a, const RunValues& b, const RunDesign& d
 /// Beyond this many runs of each the rank test uses the normal approximation with the variance of tied ranks.
 inline constexpr std::size_t most_ranked = 50;
 
-/// The smallest p that the rank test can have with so many runs of each: two of the C(2n, n) orders keep the two apart.
+/// The smallest p that the rank test can have with this many runs of each: two of the C(2n, n) orders keep the two apart.
 double smallest_rank_p(std::size_t runs);
 
 struct HolmStep {

@@ -247,7 +247,7 @@ void EvaluationFile::flush_if_due() {
   const bool values = fresh_bytes_ >= flush_bytes || (fresh_bytes_ > 0 && now - values_flushed_ >= flush_values_interval);
   if (!values && now - flushed_ < flush_interval) return;
   if (tell_) return guarded([&] { write(values); });
-  try {  // to be told at the end, by `flush`
+  try {  // `flush` reports it at the end
     write(values);
   } catch (const ResultsError&) {
     flushed_ = values_flushed_ = now;

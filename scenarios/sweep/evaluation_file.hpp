@@ -5,7 +5,7 @@
 //  - Each row holds a checksum: what a damaged disk returns is never served.
 //  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
 //    the end; a killed process loses what it had not flushed, nothing else.
-//  - The file keeps below its cap, whoever writes to it: each transaction makes room before it writes, and what was used longest ago goes
+//  - The file stays below its cap with any number of writers: each transaction first makes room, and what was used longest ago goes
 //    first, evaluations and values alike. SQLite's log beside it holds what is being written, and is cut back to `log_bytes` afterwards.
 #pragma once
 #include <chrono>
@@ -68,7 +68,7 @@ class EvaluationFile final : public TrajectoryStore {
   };
   struct Open;
   void open(const std::filesystem::path& file);
-  /// Runs `body`, which uses the file; where that fails and somebody is to be told, once more on a store in memory.
+  /// Runs `body`, which uses the file; where that fails and there is a warning to give, once more on a store in memory.
   template <class Body>
   auto guarded(const Body& body);
   void go_without(const std::string& why);
@@ -82,7 +82,7 @@ class EvaluationFile final : public TrajectoryStore {
   /// Bytes that `write` may add, at most.
   std::uint64_t incoming_bytes(bool values) const;
   void make_room(std::uint64_t incoming);
-  /// Removes what was used longest ago, about so many bytes. False: there is nothing to remove.
+  /// Removes what was used longest ago, about this many bytes. False: there is nothing to remove.
   bool drop_oldest(std::uint64_t bytes);
   /// They stop where the file would grow beyond its cap.
   void write_evaluations();

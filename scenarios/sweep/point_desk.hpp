@@ -32,14 +32,14 @@ class PointDesk {
   virtual std::optional<PointWork> next() = 0;
   /// What is known of weights. Null: nothing is kept.
   virtual TrajectoryStore* store() = 0;
-  /// Before math is run for it: the evaluations that its run will bring. False: a run under way will bring them; the point goes back to the
+  /// Before math is run for it: the evaluations that its run will bring. False: another run will bring them; the point goes back to the
   /// desk, which hands it out again once they are there.
   virtual bool promise(std::uint64_t ticket, const std::vector<Key>& missing) = 0;
   virtual void finish(std::uint64_t ticket, FinishedPoint point, AskedEvaluations asked) = 0;
   virtual void fail(std::uint64_t ticket, const std::string& what) = 0;
   /// It was interrupted.
   virtual void give_up(std::uint64_t ticket) = 0;
-  /// True: what is under way shall be given up. Called often.
+  /// True: runs in progress are to be given up. Called often.
   virtual bool ended() = 0;
 };
 

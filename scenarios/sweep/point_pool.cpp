@@ -77,7 +77,7 @@ bool PointPool::has_finished(const PointRequest& request) const {
   return state_.find(point_id(request.read(), request.timing_only, options_.worker.kernels)).has_value();
 }
 
-/// Reads the scenario, so that what is wrong is told before it is run.
+/// Reads the scenario, so that errors are reported before it runs.
 void PointPool::add(PointRequest request) {
   const Scenario scenario = request.read();
   Point point{std::move(request), outcomes_.size(), {}, scenario.seed};

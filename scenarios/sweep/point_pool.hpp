@@ -61,7 +61,7 @@ class PointPool final : public PointDesk {
 
   /// Called for each request that has ended, with its index: further requests, whose indices go on. One call at a time.
   using More = std::function<std::vector<PointRequest>(std::size_t index, const PointOutcome& outcome)>;
-  /// Outcomes in the order of the requests. All scenarios are read first, so that what is wrong with one (ScenarioErrors) is told before
+  /// Outcomes in the order of the requests. All scenarios are read first, so that the errors of one (ScenarioErrors) are reported before
   /// anything is run. May be called again: what the data sets and the store hold stays.
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
@@ -88,11 +88,11 @@ class PointPool final : public PointDesk {
   bool ended() override;
   /// Its worker is gone: the point is handed out again.
   void put_back(std::uint64_t ticket);
-  /// Nothing is queued or under way, or the run was ended.
+  /// Nothing is queued or running, or the run was ended.
   bool over();
   /// Grows whenever take() might answer otherwise than before.
   std::uint64_t changes() const { return changes_; }
-  /// Ends the run; run() throws this when nothing is under way any more.
+  /// Ends the run; run() throws this when nothing runs any more.
   void abandon(std::exception_ptr failure);
 
  private:

@@ -161,7 +161,7 @@ std::vector<std::string> read_range(Section range) {
   };
   if (from->dimension != to->dimension) return refuse("to", "has another unit than `from`; write both as times, as sizes or as rates");
   if ((times ? 1 : 0) + (stepped ? 1 : 0) + (steps ? 1 : 0) != 1)
-    return refuse("from", "needs one of times (each value so many times the last), step (so much more than the last) or steps (how many)");
+    return refuse("from", "needs one of times (the factor between two values), step (their difference) or steps (the number of values)");
   if (logarithmic && !steps) return refuse("scale", "goes with `steps`; write how many values there are to be");
   std::vector<double> values;
   if (times) {

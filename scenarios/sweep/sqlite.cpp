@@ -130,7 +130,7 @@ std::string Database::remedy(int code) const {
                          use_.elsewhere);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      return fmt::format("it is damaged, or no file of ours; move it away (`mv '{0}' '{0}.damaged'`) and start anew", file_.string());
+      return fmt::format("it is damaged, or not a file of Straggler; move it away (`mv '{0}' '{0}.damaged'`) and start again", file_.string());
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
@@ -202,7 +202,7 @@ Transaction::~Transaction() {
   if (!open_) return;
   try {
     database_.run("ROLLBACK");
-  } catch (const ResultsError&) {  // the failure that led here has been told
+  } catch (const ResultsError&) {  // the failure that led here has been reported
   }
 }
 

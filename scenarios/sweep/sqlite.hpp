@@ -35,7 +35,7 @@ struct DatabaseWait {
 struct DatabaseUse {
   std::string noun;         // for messages: "the store"
   int patience_ms = 60000;  // how long one process waits for another's write
-  std::string when_full = "what was finished is kept: free some space, and the same command goes on";
+  std::string when_full = "what was finished is kept: free some space, and the same command continues";
   std::string elsewhere = "name another folder with --out";
   DatabaseWait wait = {};
   bool only_read = false;  // where it cannot be written it is read as it lies there

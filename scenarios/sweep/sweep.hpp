@@ -72,7 +72,7 @@ std::vector<SweepGroup> groups_of(const Sweep& sweep);
 inline constexpr std::size_t most_points = 1'000'000;
 
 /// The scenario of one point. `more`: sets of the command line ("PATH=VALUE"), which come last. Repeat r has the group's seed plus r.
-/// Throws ScenarioErrors; what a value of an axis is to blame for is told at its place in the sweep's file.
+/// Throws ScenarioErrors; an error that a value of an axis causes is reported at its place in the sweep's file.
 class PointReader {
  public:
   PointReader(const Sweep& sweep, std::vector<std::string> more);

@@ -1,4 +1,4 @@
-// What this process may use of the machine. Affinity and control groups (of version 1 and 2) may allow less than there is; whoever sizes
+// What this process may use of the machine. Affinity and control groups (of version 1 and 2) may allow less than there is; code that sizes
 // threads or memory asks here.
 #pragma once
 #include <cstdint>

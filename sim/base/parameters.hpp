@@ -1,4 +1,4 @@
-// What a registered kind (a scheme, a jitter, a model, …) may be told in a scenario, and the values it was told.
+// What a registered kind (a scheme, a jitter, a model, …) takes in a scenario, and the values it was given.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -18,7 +18,7 @@ constinit thread_local Lists own{};
 
 namespace {
 
-constexpr std::size_t largest_chunk = huge_page, region = 32 * huge_page;  // bytes
+constexpr std::size_t largest_chunk = huge_page, region = 32 * huge_page;      // bytes
 constinit thread_local char *own_region = nullptr, *own_region_end = nullptr;  // address space for largest chunks
 
 /// Of threads that have ended.

@@ -55,6 +55,11 @@ void check(const Placement& placement) {
       throw std::invalid_argument("there is no host " + std::to_string(host) + "; there are " + std::to_string(placement.nics.size()));
 }
 
+HostLevels levels_of(const Placement::Intra& intra) {
+  const auto level = [](const Placement::Level& of) { return HostLevel{of.workers, of.bytes_per_second, of.latency}; };
+  return {intra.bytes_per_second, intra.latency, level(intra.pcie_switch), level(intra.socket), level(intra.nvlink)};
+}
+
 /// One link has one bandwidth and one latency.
 void check_half_duplex(const Topology& topology) {
   for (std::size_t id = 0; id < topology.links(); id += 2) {
@@ -106,7 +111,8 @@ Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placeme
     taken[host] = true;
   }
   if (placement.intra) {
-    HostInside intra(*placement.intra, inside->host_of, inside->host_of.empty() ? 0 : placement.workers);  // checks in any case
+    // Checked where nobody shares a host, too.
+    HostInside intra(levels_of(*placement.intra), inside->host_of, inside->host_of.empty() ? 0 : placement.workers);
     if (shared) inside->intra = std::move(intra);
   }
   inside_ = std::move(inside);

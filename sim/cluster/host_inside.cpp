@@ -14,13 +14,13 @@ void check(double bytes_per_second, Time latency, const std::string& which) {
                                 " s; it must be at least 0, at most 100 days");
 }
 
-void check(const Placement::Level& level, const std::string& which) {
+void check(const HostLevel& level, const std::string& which) {
   if (level.workers > 0) check(level.bytes_per_second, level.latency, which);
 }
 
 }  // namespace
 
-HostInside::HostInside(const Placement::Intra& intra, const std::vector<std::uint32_t>& host_of, std::size_t workers)
+HostInside::HostInside(const HostLevels& intra, const std::vector<std::uint32_t>& host_of, std::size_t workers)
     : intra_(intra), host_of_(host_of) {
   const std::size_t ranks = host_of.size();
   check(intra.bytes_per_second, intra.latency, "intra");

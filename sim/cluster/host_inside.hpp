@@ -7,16 +7,30 @@
 #include <vector>
 
 #include "sim/base/rank.hpp"
-#include "sim/cluster/fabric.hpp"
+#include "sim/cluster/topology.hpp"
 
 namespace straggler {
+
+/// Groups of `workers` neighbouring workers of a host; 0: there is no such level.
+struct HostLevel {
+  std::size_t workers = 0;
+  double bytes_per_second = 0;
+  Time latency;
+};
+
+/// Of each rank's own way, and of what is above it and beside it (Placement::Intra).
+struct HostLevels {
+  double bytes_per_second = 0;
+  Time latency;
+  HostLevel pcie_switch = {}, socket = {}, nvlink = {};
+};
 
 /// Numbers its links from 0 in pairs, so that the reverse of link l is l ^ 1. Constant.
 class HostInside {
  public:
   /// `host_of`: [ranks]; the first `workers` of them are workers. Throws std::invalid_argument on a bandwidth that is not above 0, a
   /// latency that is negative or beyond Time::limit(), a socket that is no whole number of switches.
-  HostInside(const Placement::Intra& intra, const std::vector<std::uint32_t>& host_of, std::size_t workers);
+  HostInside(const HostLevels& intra, const std::vector<std::uint32_t>& host_of, std::size_t workers);
 
   std::size_t links() const { return first_switch_[levels]; }
   double bytes_per_second(LinkId link) const;
@@ -34,13 +48,13 @@ class HostInside {
   struct Group {
     std::uint32_t host = 0, number = 0;  // in its host
   };
-  const Placement::Level& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
+  const HostLevel& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
   std::uint32_t group(std::size_t which, Rank rank) const { return group_of_[which].empty() ? none : group_of_[which][index_of(rank)]; }
   /// What the ranks, or the groups of that level, hang on: "switch/1", "socket/0" or "bus", in their host.
   std::string above_rank(Rank rank) const;
   std::string above_group(std::size_t which, std::size_t group) const;
 
-  Placement::Intra intra_;
+  HostLevels intra_;
   std::vector<std::uint32_t> host_of_;                       // [ranks]
   std::size_t first_nvlink_ = 0;                             // link
   std::array<std::size_t, levels + 1> first_switch_{};       // link, by level; the last: how many links there are

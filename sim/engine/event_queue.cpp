@@ -81,9 +81,7 @@ inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
   return slot;
 }
 
-void EventQueue::throw_scheduled_already() {
-  throw std::logic_error("an event is scheduled that is scheduled already: cancel it first");
-}
+void EventQueue::throw_scheduled_already() { throw std::logic_error("an event is scheduled that is scheduled already: cancel it first"); }
 
 void EventQueue::put_behind(Event& event) {
   event.place_ = put(now_, Target{&event, event_kind, 0});

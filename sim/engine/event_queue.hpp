@@ -1,8 +1,9 @@
 // The event queue: what happens next, in the total order (when, sequence number).
 //
 // Events that are due later lie in a heap of 128-bit keys; those due at this very instant, the commonest of all, in a
-// plain first-in-first-out ring, or, where nothing else is due at it, beside it (`soon_`); those whose delay repeats (latencies, equal compute times) in a lane of their own, of
-// which only the head is in the heap. See event_queue.cpp for the invariants.
+// plain first-in-first-out ring, or beside it where nothing else is due then (`soon_`); those whose delay repeats
+// (latencies, equal compute times) in a lane of their own, of which only the head is in the heap. See event_queue.cpp for
+// the invariants.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace straggler {
 
 class EventQueue;
 
-/// Something that can happen once at a time: embedded in whoever waits (an awaiter in a coroutine frame, a flow).
+/// Something that can happen once at a time: embedded in the object that waits (an awaiter in a coroutine frame, a flow).
 /// Its destruction takes it out of the queue. Neither copied nor moved while scheduled.
 class Event {
  public:
@@ -88,7 +89,7 @@ class EventQueue {
     event.queue_ = this;
   }
 
-  /// `fetch`: told which timer comes next while something else happens, so that it may fetch what that needs into the cache; may be null.
+  /// `fetch`: is called with the next timer while something else happens, to fetch its data into the cache; may be null.
   Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
   Timer at(Time when, Kind kind, std::uint32_t id);
   Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }

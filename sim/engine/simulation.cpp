@@ -11,7 +11,7 @@ void Simulation::set_pulse(std::uint64_t events, std::function<void()> pulse) {
   pulse_ = std::move(pulse);
 }
 
-// A process that was killed before it could start leaves its timer: whoever has its place then is started by it or has been already.
+// A process that was killed before it could start leaves its timer: the process in its place is started by it, or has been already.
 void Simulation::start(void* self, std::uint32_t id) {
   Process& process = static_cast<Simulation*>(self)->processes_[id];
   if (process && !process.done()) process.start();

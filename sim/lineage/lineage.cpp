@@ -34,7 +34,9 @@ Lineage::~Lineage() {
 }
 
 const Hasher& Lineage::beginning(const View& formula) {
-  if (formula.rule == latest_.rule && formula.rule->name.data() == latest_.name.data() && std::ranges::equal(formula.scalars, latest_.scalars, same_bits)) return latest_.hasher;
+  if (formula.rule == latest_.rule && formula.rule->name.data() == latest_.name.data() &&
+      std::ranges::equal(formula.scalars, latest_.scalars, same_bits))
+    return latest_.hasher;
   latest_.rule = formula.rule;
   latest_.name = formula.rule->name;
   latest_.scalars.assign(formula.scalars.begin(), formula.scalars.end());

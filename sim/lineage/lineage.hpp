@@ -108,7 +108,7 @@ class Handle {
   std::uint64_t high_ = 0, low_ = 0;
 };
 
-/// Who keeps the values: told when a node that has one dies.
+/// Keeper of the values: called when a node that has one dies.
 class ValueOwner {
  public:
   virtual void release(LineageNode& node) noexcept = 0;

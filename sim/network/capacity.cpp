@@ -47,7 +47,7 @@ void Sharing::change_capacity(LinkId l, double bytes_per_tick) {
   disturb(l, Disturbance::capacity);
 }
 
-/// Without contention each flow goes by what is now its narrowest link.
+/// Without contention each flow has the rate of its narrowest link at the moment.
 void Sharing::change_solo_capacity(LinkId l, double bytes_per_tick) {
   scratch_.clear();
   for_each_flow(l, [&](FlowIndex i) {

@@ -20,7 +20,7 @@ class Sharing;
 class Component {
  public:
   explicit Component(Sharing& sharing) : sharing_(sharing) {}
-  /// A pending flow, on disturbed links; it may be gone again when it comes to solving.
+  /// A pending flow, on disturbed links; it may be gone again before solving.
   void add_newcomer(FlowIndex index);
   /// Works in all disturbances. Levels, bindings and the flags of links are right afterwards; groups are marked as changed.
   void solve();

@@ -7,7 +7,7 @@
 namespace straggler::fluid {
 namespace {
 constexpr std::uint32_t unbound = ~0u;
-constexpr std::size_t scan_limit = 64;  // up to so many supplies looking at all of them beats a heap
+constexpr std::size_t scan_limit = 64;  // up to this many supplies a scan of all beats a heap
 constexpr double lost_digits = 1e-4;
 
 double volume(const MaxMinProblem& problem, std::uint32_t crossing) { return problem.volume.empty() ? 1 : problem.volume[crossing]; }

@@ -50,13 +50,13 @@ inline double default_peak(double burst_bytes, double bytes_per_second) { return
 /// instant apply together; an arrival is rounded up to the next picosecond.
 class Network final : public ContinuousModel {
  public:
-  /// The queue must outlive the network; flows under way when the network ends never arrive.
+  /// The queue must outlive the network; flows in flight when the network ends never arrive.
   explicit Network(EventQueue& queue);
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
   ~Network();
 
-  /// Room for so many, before they are added.
+  /// Room for this many, before they are added.
   void expect_links(std::size_t count);
   /// Capacity in bytes per second, positive. Throws std::invalid_argument otherwise.
   LinkId add_link(double bytes_per_second);

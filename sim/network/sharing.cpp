@@ -242,7 +242,7 @@ FlowIndex Sharing::take_done(GroupIndex g) {
   if (!tag || !group.is_due(*tag, now())) return none;
   const FlowIndex index = tag->flow;
   group.pop_first();
-  if (!group.in_order.empty()) {  // who is told next, most likely out of the cache by now
+  if (!group.in_order.empty()) {  // the next receiver, most likely out of the cache by now
     const FlowIndex next = group.in_order.front().flow;
     __builtin_prefetch(&flows_[next]);
     __builtin_prefetch(flows_.owner(next).arrival);

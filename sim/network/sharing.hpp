@@ -1,4 +1,4 @@
-// Max-min fair sharing of links by flows in motion. It knows neither latency nor who is told of an arrival.
+// Max-min fair sharing of links by flows in motion. It knows neither latency nor the receiver of an arrival.
 //
 // Every flow has one bottleneck, the link it is *bound* to: a saturated link on which no flow has a higher level (rate per
 // weight). Max-min is unique, so any way of finding such a binding for every flow is exact. There are four, cheapest first:

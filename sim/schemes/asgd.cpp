@@ -56,7 +56,7 @@ class Asgd final : public Scheme {
     for (;;) {
       const DrawnBatch batch = node.next_batch(node.batch_size());
       const Gradient gradient = co_await node.gradient(weights, batch);
-      node.post(node.server(), gradient);
+      co_await node.send(node.server(), gradient);
       weights = co_await node.receive<Weights>(node.server());
     }
   }
@@ -142,7 +142,7 @@ const Register<SchemeEntry> entry({
                     .range = Range::at_least(1)},
                    answers_choice.parameter(Answers::in_turn,
                                             "the server sends one answer after the other before it takes the next "
-                                            "gradient, or goes on at once while answers share its link"),
+                                            "gradient, or continues at once while answers share its link"),
                    on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(parameters); },

@@ -1,4 +1,4 @@
-// Asynchronous federated learning: so many clients train at any time. When one has answered, another is invited in its place.
+// Asynchronous federated learning: a fixed number of clients trains at any time. When one has answered, another is invited.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 //   Δ = θ - (1/p) Σ_i w_i,   θ ← Outer(θ, Δ),   w_i ← θ.
 // Douillard et al., DiLoCo: Distributed Low-Communication Training of Language Models, 2023: Outer is SGD with Nesterov's momentum.
 // Streaming DiLoCo (Douillard et al. 2025) cuts the weights into fragments that are synchronized in turn, H / fragments steps apart. With
-// a delay a fragment's all-reduce is in flight while the worker takes so many more steps, and is then mixed in:
+// a delay a fragment's all-reduce is in flight while the worker takes `delay` more steps, and is then mixed in:
 //   w_i ← (1 - mix) w_i + mix θ.
 #include <algorithm>
 #include <deque>

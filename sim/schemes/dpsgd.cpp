@@ -100,7 +100,7 @@ const Register<SchemeEntry> entry({
                     .meaning = "γ of CHOCO-SGD: step towards the neighbours' estimates; with training.compression, and only there",
                     .range = Range::above_to(0, 1)},
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
-                              "its neighbours go on without it, wait for it, or the run ends")},
+                              "its neighbours continue without it, wait for it, or the run ends")},
     .make = [](const Parameters& parameters) { return std::make_unique<Dpsgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },

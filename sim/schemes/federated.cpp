@@ -45,12 +45,12 @@ std::vector<Parameter> round_parameters(const std::string& refused) {
   return {
       {.name = "deadline.time",
        .type = ValueType::time,
-       .meaning = refused + "time after which a round is closed, whoever is missing",
+       .meaning = refused + "time after which a round is closed, even if clients are missing",
        .range = Range::above(0)},
       optional_choice(late_choice, refused + "drop, the default: who is late works on for nothing; partial: a client trains for no longer "
                                              "than the deadline, and sends what it has"),
       {.name = "over_select",
-       .meaning = refused + "so many times the clients of a round are invited; the first to answer count, the others work on for nothing",
+       .meaning = refused + "factor on the clients invited to a round; the first to answer count, the work of the others is wasted",
        .range = Range::between(1, 1e6)}};
 }
 

@@ -57,7 +57,7 @@ class FederatedRounds {
   static ClientSelection selection(const Parameters& parameters);
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool. None: a deadline decides.
   std::optional<double> per_epoch(const TrainingPlan& plan) const;
-  /// Of a round in which so many vectors as long as the weights travel to each client and back, altogether. Unknown where some are late.
+  /// Of a round in which this many vectors as long as the weights travel to each client and back, in total. Unknown where some are late.
   static UpdateTraffic traffic(int vectors) {
     return {.text = std::to_string(vectors) + " c d, of c clients",
             .bytes = [vectors](const Parameters& parameters, const TrainingPlan& plan) {

@@ -42,7 +42,7 @@ class KAsync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "k_async",
-    .summary = "asynchronous SGD on the mean of k workers' gradients: the others go on",
+    .summary = "asynchronous SGD on the mean of k workers' gradients: the others continue",
     .reference = "Dutta et al. 2018",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/k) Σ g_i(w_read), over the first k workers",

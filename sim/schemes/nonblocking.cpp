@@ -206,7 +206,7 @@ const Register<SchemeEntry> entry({
                     .fallback = "32",
                     .meaning = "samples of one local step; a batch is split into these, the last one being smaller if need be",
                     .range = Range::at_least(1)},
-                   counters_choice.parameter(Counters::persist, "after a sync, go on with the rest of the batch, or start a whole one"),
+                   counters_choice.parameter(Counters::persist, "after a sync, continue with the rest of the batch, or start a whole one"),
                    average_choice.parameter(Average::plain, "weigh contributions equally, or by the samples in them"),
                    interrupt_choice.parameter(Interrupt::immediate, "stop inside the current mini-batch, or after it"),
                    exchanged_choice.parameter(Exchanged::weights,

@@ -29,7 +29,7 @@ const Register<SchemeEntry> entry({
         "compared with it.",
     .waits = "nobody",
     .traffic = {.text = "0", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional(UpdateBytes()); }},
-    .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "go on from the latest version when it is back, or end")},
+    .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "continue from the latest version when it is back, or end")},
     .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
     .exchange = [](const Parameters&) { return Exchange::none; },
     .plain_sgd_alone = {{}},

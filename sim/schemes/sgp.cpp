@@ -1,7 +1,7 @@
 // Stochastic gradient push (SGP): no server, no all-reduce, and each worker writes to one other a step. A worker i holds a sum x_i and a
 // push-sum weight w_i, and estimates z_i = x_i / w_i. In step k
 //   x_i ← x_i - lr g_i(z_i),   then it sends (x_i / 2, w_i / 2) to worker i + 2^(k mod ⌈log2 p⌉), modulo p,
-//   and adds what comes to the half that it keeps:   x_i ← x_i / 2 + Σ x_j / 2,   w_i ← w_i / 2 + Σ w_j / 2.
+//   and adds what arrives to the half that it keeps:   x_i ← x_i / 2 + Σ x_j / 2,   w_i ← w_i / 2 + Σ w_j / 2.
 // The step is the worker's optimizer, on x_i. Version n is the mean of all workers' n-th estimates.
 // Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push for Distributed Deep Learning, ICML 2019, Algorithm 1 and Appendix A (the
 // directed exponential graph, one peer).
@@ -146,7 +146,7 @@ const Register<SchemeEntry> entry({
                       return std::optional(bytes);
                     }},
     .parameters = {on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
-                              "the others go on without it, who waits for its share waits for it, or the run ends")},
+                              "the others continue without it, those that need its share wait for it, or the run ends")},
     .make = [](const Parameters&) { return std::make_unique<Sgp>(); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },

@@ -133,13 +133,13 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "slack",
                     .type = ValueType::count,
                     .required = true,
-                    .meaning = "s, updates that a worker may be ahead of the slowest and still go on",
+                    .meaning = "s, updates that a worker may be ahead of the slowest without waiting",
                     .range = Range::at_least(0)},
                    scale_choice.parameter(Scale::mean,
                                           "the step on a worker's gradient: lr/p, so that a round makes one mean step, or "
                                           "lr, as in the paper"),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
-                              "the others go on without its clock, wait for it, or end")},
+                              "the others continue without its clock, wait for it, or end")},
     .examples = {{{"slack", "2"}}, {{"slack", "0"}}, {{"slack", "1"}, {"scale", "sum"}}},
     .make =
         [](const Parameters& parameters) {

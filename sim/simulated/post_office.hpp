@@ -87,10 +87,13 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  /// True: whatever is sent is one flow to a worker that is in, and handled in no time.
+  /// True: whatever is sent is one flow to a rank that is in, handled in no time, and nobody is told of it.
   bool is_plain() const;
   void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
   void let_flow(Delivery& delivery, std::uint64_t bytes);
+  static std::uint64_t pair_of(Rank node, Rank worker) {
+    return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker);
+  }
   /// Made when it is first asked for.
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
   /// Into its mailbox, which an idle worker opens now.

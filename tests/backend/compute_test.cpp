@@ -149,7 +149,7 @@ TEST_CASE("loader: the first batch is waited for, and then the slower of the two
   }
 }
 
-TEST_CASE("loader: none prepares batches in the worker itself; processes start anew each epoch; taking a batch takes time") {
+TEST_CASE("loader: without processes the worker prepares batches itself; processes restart each epoch; taking a batch takes time") {
   // 1,000 samples are ten batches of 100 an epoch; preparing one takes 20 ms, computing 0.1 s.
   const std::vector<std::string> rest = {"training.scheme=sequential", "workload.data.samples=1000", "training.stop={epochs: 3}"};
   const auto loading = [&](const std::string& loader) {

@@ -97,7 +97,7 @@ TEST_CASE("wait: a crash during an all-reduce costs what had been reduced, and t
   }
 }
 
-TEST_CASE("drop: the others go on, and average over fewer") {
+TEST_CASE("drop: the others continue, and average over fewer") {
   const double r3 = ring(3), r2 = ring(2);
   for (const std::string fidelity : {"fluid", "stepwise"}) {
     for (const std::string fault : {"crash", "leave"}) {
@@ -121,7 +121,7 @@ TEST_CASE("drop: the others go on, and average over fewer") {
   }
 }
 
-TEST_CASE("drop: one that is left goes on alone, at no communication") {
+TEST_CASE("drop: the last worker continues alone, without communication") {
   const Result result =
       run_timing(cluster(3), sets_with(crash(0, 0.05) + ", " + crash(2, 0.05), {"training.scheme={kind: ssgd, on_failure: drop}"}));
   CHECK(same_time(result.record.end, 6 * c));
@@ -142,7 +142,7 @@ TEST_CASE("by server, wait: the one that was down pushes alone") {
   check_books(result, true);
 }
 
-TEST_CASE("a message that is under way is lost with its sender, and with its receiver; one that has left arrives") {
+TEST_CASE("a message in flight is lost with its sender, and with its receiver; one that has left arrives") {
   const std::vector<std::string> asgd = {"training.scheme={kind: asgd}", "training.stop={simulated_time: 105ms}",
                                          "cluster.workers=[{count: 1, device: node, slowdown: 10}, {count: 1, device: node}]"};
   // Push from 0.1 to 0.1 + move, then latency; the reply takes as long.
@@ -269,7 +269,7 @@ TEST_CASE("outcomes, and when") {
   }
 }
 
-TEST_CASE("one worker that comes back goes on, whatever the scheme") {
+TEST_CASE("one worker that comes back continues, whatever the scheme") {
   for (const std::string scheme : {"sequential", "ssgd", "{kind: ssgd, via: server}", "asgd", "nonblocking", "{kind: local_sgd, steps: 2}",
                                    "{kind: local_sgd, steps: 2, via: server}", "fedavg"}) {
     for (const double at : {0.05, 0.25, 0.302, 0.402, 0.55}) {
@@ -318,7 +318,7 @@ TEST_CASE("a worker that never joins might as well not be there") {
   }
 }
 
-TEST_CASE("training goes on after a fault, and a replay of its choices has the same weights") {
+TEST_CASE("training continues after a fault, and a replay of its choices has the same weights") {
   const test::TemporaryFolder folder;
   for (const std::string scheme :
        {"ssgd", "{kind: ssgd, on_failure: drop}", "{kind: ssgd, via: server}", "{kind: ssgd, via: server, on_failure: drop}", "asgd",

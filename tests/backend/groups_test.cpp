@@ -90,7 +90,7 @@ TEST_CASE("a group that a worker leaves reduces with those that are left; who co
   check_books(result, false);
 }
 
-TEST_CASE("groups beside a server: whoever crashes, whenever, the run goes on and the books balance") {
+TEST_CASE("groups beside a server: after a crash of any worker at any time the run continues and the books balance") {
   const int updates = 10;
   for (const std::string fidelity : fidelities) {
     for (const int size : {1, 2, 3, 4}) {

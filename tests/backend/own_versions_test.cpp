@@ -219,7 +219,7 @@ TEST_CASE("free-running versions: an average counts for both at once, from the n
   CHECK(run.counted()[0] == key_of(0, 1));
 }
 
-TEST_CASE("free-running versions: what is told out of order counts in order, at a time that never runs back") {
+TEST_CASE("free-running versions: notices out of order count in order, at a time that never runs back") {
   History run(Versions::free_running, 3);
   // Worker 0 publishes, and worker 1 averages with that; worker 2 averages with worker 1 in turn. Told: the last first.
   run.answered(1, 2, 2);

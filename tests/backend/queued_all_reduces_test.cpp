@@ -175,7 +175,7 @@ TEST_CASE("nothing in flight beyond a step: under faults it is local SGD of one 
   }
 }
 
-TEST_CASE("a worker crashes while all-reduces are in flight: whenever it comes back, the run goes on and all agree") {
+TEST_CASE("a worker crashes while all-reduces are in flight: whenever it comes back, the run continues and all agree") {
   // That all publish the same weights at the same version is checked at every publication.
   const int updates = 12;
   for (const std::string& how : {all_ways[0], all_ways[1]}) {
@@ -210,7 +210,7 @@ TEST_CASE("a worker crashes while all-reduces are in flight: whenever it comes b
   }
 }
 
-TEST_CASE("wait: while one is down the others get as far as they can, and with it go on from there") {
+TEST_CASE("wait: while one is down the others get as far as they can, and continue from there when it is back") {
   // Three workers, no bytes, one update in flight beside the step. Worker 1 crashes at 250 ms, in its third step. All-reduces 1 and 2 are
   // through; at 300 ms the others join all-reduce 3, and publish update 2. They compute, join 4 at 400 ms and wait for 3. Worker 1 comes
   // back at 700 ms, starts from version 2, steps, joins 3 at 800 ms, and steps: at 900 ms it joins 4. The others have 3 at 800 ms, publish

@@ -28,7 +28,7 @@ TEST_CASE("a function of a library that is loaded late is the library's") {
   CHECK(math.symbol("floor") == math.symbol("floor"));
 }
 
-TEST_CASE("a library or a symbol that is missing is told with the package that has it") {
+TEST_CASE("a missing library or symbol is reported with the package that has it") {
   const std::string missing = refusal(LateLibrary("libnot-there.so.7", "libnot7"), "f");
   CHECK(missing.find("libnot-there.so.7 cannot be loaded: ") == 0);
   CHECK(missing.find("install Debian's libnot7") != std::string::npos);

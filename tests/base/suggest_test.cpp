@@ -22,7 +22,7 @@ TEST_CASE("the nearest name is a slip of the pen away") {
   CHECK(nearest_name("x", {"y"}).empty());  // every letter differs
 }
 
-TEST_CASE("an unknown name is told with what was meant and what there is") {
+TEST_CASE("an unknown name is reported with the probable one and the known ones") {
   CHECK(unknown_name("key", "bandwith", {"bandwidth", "latency"}) ==
         "unknown key 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency");
   CHECK(unknown_name("key", "colour", {"bandwidth"}) == "unknown key 'colour'; known: bandwidth");

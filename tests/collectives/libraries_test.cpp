@@ -321,7 +321,7 @@ TEST_CASE("gloo: a ring of at least two segments a chunk, of at most 1 MiB") {
   }
 }
 
-TEST_CASE("auto never takes a library, and wrong settings of one are told") {
+TEST_CASE("auto never takes a library, and wrong settings of one are reported") {
   for (const CollectiveEntry& entry : collectives()) CHECK(entry.library == (entry.choice != nullptr));
   World world(machines(2, 8));
   const CollectiveShape shape = shape_of(machines(2, 8));

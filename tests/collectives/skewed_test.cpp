@@ -79,7 +79,7 @@ std::vector<double> late(std::size_t ranks, std::size_t which, double by) {
 
 }  // namespace
 
-TEST_CASE("two ranks, one late: it goes on while its last message leaves") {
+TEST_CASE("two ranks, one late: it continues while its last message leaves") {
   // Halves of t seconds. Rank 1 comes at d. Rank 0's first half left at 0 and is there at t + a. Rank 1's first half leaves at d; its
   // second when rank 0's has come, at max(d, t + a), and the first has left, at d + t: it is with rank 0 at max(d + t, t + a) + t + a, and
   // rank 0 is done. Rank 0's second half leaves when rank 1's first has come, at d + t + a, and is with rank 1 at d + 2 t + 2 a.
@@ -171,7 +171,7 @@ TEST_CASE("all at once, a ring takes what its formula says, eager or not, with a
   }
 }
 
-TEST_CASE("cores that handle everybody's messages: so many at a time") {
+TEST_CASE("cores that handle everybody's messages: one message a core at a time") {
   // p ranks, all at once, one core, no bytes: in each round the core first handles p sends, then p receives; the first receive can begin a
   // after the first send, which is sooner than the last send ends. A rank sends its next as soon as it has received, behind what is
   // waiting. So the core is never idle after the first send until the last receive: 2 p handlings a round, 2 (p - 1) rounds.
@@ -208,7 +208,7 @@ TEST_CASE("work goes to the core that was free for the shortest time, or is free
   CHECK(pool.run(us(9), us(5)) == us(18));     // both are taken: at 13
 }
 
-TEST_CASE("every algorithm, whoever comes late: the same bytes, and nobody is done before all have begun") {
+TEST_CASE("every algorithm, with any rank late: the same bytes, and no rank is done before all have begun") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const std::size_t hosts : {2u, 3u, 4u, 5u, 8u, 11u}) {
       for (const std::size_t per_host : {1u, 2u}) {
@@ -241,7 +241,7 @@ TEST_CASE("every algorithm, whoever comes late: the same bytes, and nobody is do
   }
 }
 
-TEST_CASE("a collective may begin while the one before is under way; what a rank sends keeps its order") {
+TEST_CASE("a collective may begin while the one before is in flight; messages of a rank keep their order") {
   // Two ranks, two collectives of two halves each; rank 1 comes to the first at d, each comes to the second at once when it is done. As
   // above, rank 0 is done at d + 2 t + a, rank 1 at d + 2 t + 2 a. Rank 0's first message of the second leaves when its last of the first
   // has left, at d + 2 t + a, which is at once. Rank 1's leaves at d + 2 t + 2 a: the second takes two rounds from then on, for rank 0; for
@@ -288,7 +288,7 @@ TEST_CASE("a collective may begin while the one before is under way; what a rank
   check_near(two.ends[1][1], d + 4 * t + 4 * a);
 }
 
-TEST_CASE("destroyed while under way, nothing of a skewed run is left") {
+TEST_CASE("a skewed run that is destroyed in flight leaves nothing") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const double when : {1e-6, 12e-6, 500e-6, 3e-3}) {
       CAPTURE(entry.name);

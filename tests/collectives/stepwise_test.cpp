@@ -70,7 +70,7 @@ TEST_CASE("messages take their ranks' processors one after the other") {
   }
 }
 
-TEST_CASE("every rank is told once, and the last one may start the next") {
+TEST_CASE("every rank is notified once, and the last one may start the next") {
   World world(6, nic);
   const auto first = make_schedule(collective("ring"), 6000, {6, 0, {}});
   const auto second = make_schedule(collective("double_binary_tree"), 6000, {6, 0, {}});
@@ -96,7 +96,7 @@ TEST_CASE("every rank is told once, and the last one may start the next") {
   CHECK(run->messages() == 60 + 20 + 4);
 }
 
-TEST_CASE("a run may grow, and a rank with nothing to do is told from the queue") {
+TEST_CASE("a run may grow, and a rank with nothing to do is notified by the queue") {
   World world(8, nic);
   std::vector<CollectiveRank> told;
   StepwiseRun run(world.simulation, world.network, *world.transport, [&](CollectiveRank rank) { told.push_back(rank); });
@@ -126,7 +126,7 @@ TEST_CASE("two at once share the links") {
   check_near(world.simulation.now().seconds(), 6 * (2 * latency + 2 * (n / 4) / bytes_per_second));
 }
 
-TEST_CASE("destroyed while under way, nothing of it is left") {
+TEST_CASE("a run that is destroyed in flight leaves nothing") {
   for (const double when : {1e-6, 10e-6, 14e-6, 500e-6, 3e-3}) {
     for (const CollectiveEntry& entry : collectives()) {
       CAPTURE(when);

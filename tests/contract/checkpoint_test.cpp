@@ -71,7 +71,7 @@ Result resume(const std::string& yaml, const std::vector<std::string>& sets, Run
 
 }  // namespace
 
-TEST_CASE("every scheme, every choice: killed at any of its checkpoints it goes on to the same results, on any number of threads") {
+TEST_CASE("every scheme, every choice: killed at any of its checkpoints it continues to the same results, on any number of threads") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "run.checkpoint";
   for (const Variant& variant : variants()) {
@@ -91,7 +91,7 @@ TEST_CASE("every scheme, every choice: killed at any of its checkpoints it goes 
   }
 }
 
-TEST_CASE("a run that is killed again and again comes to the same results; faults, a target and evaluations by time, too") {
+TEST_CASE("a run that is killed again and again has the same results; with faults, a target and evaluations by time, too") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "run.checkpoint";
   const std::vector<std::vector<std::string>> cases = {

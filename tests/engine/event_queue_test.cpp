@@ -282,3 +282,46 @@ TEST_CASE("entries of cancelled events are cleared away while an early one waits
   CHECK(queue.empty());
   CHECK(queue.now() == ticks(1));
 }
+
+TEST_CASE("what comes at once keeps its turn, whether or not it is alone at its instant") {
+  std::vector<int> fired;
+  EventQueue queue;
+  const auto kind = queue.register_handler(
+      [](void* log, std::uint32_t id) { static_cast<std::vector<int>*>(log)->push_back(static_cast<int>(id)); }, &fired);
+  Numbered a(1, fired), b(2, fired), c(3, fired), due(4, fired), last(5, fired);
+  queue.at_once(a);  // alone
+  queue.after(ticks(0), kind, 10);
+  queue.at_once(b);
+  CHECK(queue.pending() == 3);
+  CHECK(queue.next() == ticks(0));
+  CHECK_THROWS_AS(queue.at_once(a), std::logic_error);
+  a.cancel();
+  queue.at_once(c);  // behind what is there, though nothing lies beside the ring any more
+  CHECK(!queue.fire_soon());
+  while (!queue.empty()) queue.fire_next();
+  CHECK(fired == std::vector<int>{10, 2, 3});
+  // What was scheduled for this moment before the clock got there comes first.
+  fired.clear();
+  queue.after(ticks(7), due);
+  queue.advance(ticks(7));
+  queue.at_once(last);
+  CHECK(!queue.fire_soon());
+  while (!queue.empty()) queue.fire_next();
+  CHECK(fired == std::vector<int>{4, 5});
+  queue.at_once(a);
+  CHECK(queue.fire_soon());
+  CHECK(fired.back() == 1);
+  CHECK(queue.empty());
+  CHECK(queue.fired() == 6);
+}
+
+TEST_CASE("a queue that goes lets what lies beside its ring go") {
+  std::vector<int> fired;
+  Numbered alone(1, fired);
+  {
+    EventQueue queue;
+    queue.at_once(alone);
+    CHECK(alone.scheduled());
+  }
+  CHECK(!alone.scheduled());
+}

@@ -137,7 +137,7 @@ TEST_CASE("two simulations live side by side") {
   CHECK(one.now() == ms(10));
 }
 
-TEST_CASE("a mailbox serves whoever has waited longest, in the order of arrival") {
+TEST_CASE("a mailbox serves the process that has waited longest, in the order of arrival") {
   Simulation simulation;
   Mailbox<int> box;
   Log log;

@@ -59,7 +59,7 @@ TEST_CASE("the partition belongs to the data") {
   check_meant("training.partition={kind: iid}", "workload.data.partition");
 }
 
-TEST_CASE("a colon without a blank after it is told as that") {
+TEST_CASE("a colon without a blank after it is named in the error") {
   check_meant("training.stop={updates:10}", "'updates: 10', with a blank after the colon");
   check_meant("training.stop={update:10}", "'updates: 10', with a blank after the colon");
   check_meant("training.scheme={kind:ssgd}", "'kind: ssgd', with a blank after the colon");

@@ -25,7 +25,7 @@ std::pair<Explanation::Group, std::string> explained(const std::string& cost, co
 
 }  // namespace
 
-TEST_CASE("a model of which only the bytes are known has no activations to count: that is said, where it looked as if it needed none") {
+TEST_CASE("a model with known bytes only has no activations to count, and the message says so") {
   const auto layers = explained("{model: resnet18}", "1000GB"), roomy = explained("{bytes: 44MB}", "1000GB");
   CHECK_MESSAGE(layers.second.empty(), layers.second);
   CHECK(layers.first.counts_activations);

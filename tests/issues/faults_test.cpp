@@ -64,7 +64,7 @@ TEST_CASE("a worker that leaves while it is down is not expected back") {
   }
 }
 
-TEST_CASE("one that comes back gets the momentum of the version that it gets, whoever has not taken that step yet") {
+TEST_CASE("a worker that comes back gets the momentum of its version, even if some worker has not taken that step yet") {
   // Worker 0 takes 200 ms for its step, the others nothing: they publish, and at that moment worker 0 has the momentum of the version
   // before.
   const std::vector<std::string> sets = {"devices.slow={compute: {affine: {per_sample: 1ms}}, update: 2320B/s}",

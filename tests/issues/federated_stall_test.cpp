@@ -7,7 +7,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("a round goes on with who came while the server waited for others, who have left since") {
+TEST_CASE("a round continues with the clients that came, after those that the server waited for have left") {
   // A step takes 100 ms. Nobody is in from 50 to 350 ms; worker 1, whom the server waits for then, leaves at 420 ms, and worker 0, which
   // came at 400 ms, is there alone.
   for (const std::string scheme : {"{kind: fedavg, local_steps: 1}", "{kind: fedavg, local_steps: 1, on_failure: wait}"}) {

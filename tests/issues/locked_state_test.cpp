@@ -10,7 +10,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("who waits for another process is told so, and may give up") {
+TEST_CASE("a command that waits for another process says so, and can be interrupted") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder / "sweep.sqlite";
   std::vector<std::string> told;

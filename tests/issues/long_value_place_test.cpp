@@ -7,7 +7,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("what a long value does to the scenario is told at the value's place") {
+TEST_CASE("an error that a long value causes is reported at the value's place") {
   const Files files;
   std::string hidden;
   for (int i = 0; i < 60; ++i) hidden += "16, ";

@@ -38,7 +38,7 @@ TEST_CASE("a token bucket that closes a tick late is no overload") {
   CHECK(result.record.outcome == Outcome::completed);
 }
 
-TEST_CASE("a bad trace file is told at its place, before anything runs") {
+TEST_CASE("a bad trace file is reported at its place, before anything runs") {
   const std::string said = error_of(cluster(2), {"devices.node.jitter={kind: trace, path: /nowhere/no.csv}"});
   CHECK(said.find("devices.node.jitter") != std::string::npos);
   CHECK(said.find("/nowhere/no.csv") != std::string::npos);
@@ -71,7 +71,7 @@ TEST_CASE("a bare message size does not switch off the copy to the device, nor t
   CHECK(error_of(cluster(2), {"workload.cost={bytes: 64MB}", "devices.node.memory=1MB"}).find("training.batch") != std::string::npos);
 }
 
-TEST_CASE("what does not fit a device is told in units in which it is seen not to fit") {
+TEST_CASE("memory that does not fit a device is reported in units that show it") {
   const std::string said = error_of(cluster(2), {"devices.node.memory=1kB"});  // a model of some kilobytes
   CAPTURE(said);
   CHECK(said.find("training takes ") != std::string::npos);

@@ -20,7 +20,7 @@ RunRecord run_with(const std::string& scheme, const std::string& servers, const 
 
 }  // namespace
 
-TEST_CASE("a worker that fails at any moment loses a message, one with its statistics, or both, and the others go on") {
+TEST_CASE("a worker that fails at any moment loses a message, one with its statistics, or both, and the others continue") {
   // Handling 60 ms and sending 45 ms: the second message waits for the processor for 15 ms, then is on its way for 20 ms.
   for (const char* scheme : {"asgd", "{kind: ssgd, via: server}"})
     for (const char* servers : {"1", "3"}) {

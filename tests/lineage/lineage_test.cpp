@@ -302,3 +302,24 @@ TEST_CASE("batches name their stream") {
   CHECK(batch(1, 2, 3) == batch(1, 2, 3));
   CHECK_FALSE(batch(1, 2, 3) == batch(shared_stream, 2, 3));
 }
+
+TEST_CASE("a name does not depend on what was named before it") {
+  const auto named = [](Lineage& lineage, const Rule& rule, const std::vector<double>& scalars) {
+    return apply(lineage, rule, {lineage.initial(), lineage.gradient(lineage.initial(), batch(1, 64, 32))}, scalars).key();
+  };
+  const std::vector<std::pair<const Rule*, std::vector<double>>> formulas = {{&rules::add, {}},         {&rules::add, {0.0}},
+                                                                             {&rules::add, {-0.0}},     {&rules::blend, {0.0}},
+                                                                             {&rules::blend, {0.5, 1}}, {&rules::blend, {0.5, 2}}};
+  Lineage one_after_the_other(Math::none, Key{1, 2}), nodes(Math::lazy, Key{1, 2});
+  std::set<Key> all;
+  for (int round = 0; round < 2; ++round)
+    for (const auto& [rule, scalars] : formulas) {
+      Lineage fresh(Math::none, Key{1, 2});
+      const Key key = named(fresh, *rule, scalars);
+      CHECK(named(one_after_the_other, *rule, scalars) == key);
+      CHECK(named(one_after_the_other, *rule, scalars) == key);
+      CHECK(named(nodes, *rule, scalars) == key);  // with nodes: the name that timing alone has
+      all.insert(key);
+    }
+  CHECK(all.size() == formulas.size());
+}

@@ -183,7 +183,7 @@ TEST_CASE("qsgd is unbiased: E|C(v) - v|^2 is at most min(n/s^2, sqrt(n)/s) |v|^
     }
 }
 
-TEST_CASE("qsgd with one level is terngrad's law with the norm for the largest; each worker and message draws anew") {
+TEST_CASE("qsgd with one level is terngrad's law with the norm for the largest; each worker and message draws again") {
   const Floats v = normal_values(300, 4);
   const Compressor one("qsgd", {{"levels", std::int64_t{1}}});
   const double norm = std::sqrt(square(v));

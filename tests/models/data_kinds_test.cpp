@@ -191,7 +191,7 @@ TEST_CASE("idx: any folder or four files, in grey or colour, as many classes as 
   CHECK(load("idx", mixed).test.labels == std::vector<std::int32_t>{2});
 }
 
-TEST_CASE("idx: what is wrong is told with its file") {
+TEST_CASE("idx: errors name their file") {
   const Folder folder;
   folder.write("images", idx({2, 1, 2}, "abcd")).write("labels", idx({2}, std::string("\x00\x02", 2)));
   folder.write("wide", idx({2, 2, 2}, "abcdefgh")).write("three", idx({3}, "abc"));
@@ -279,7 +279,7 @@ TEST_CASE("csv: normalized by the training rows; divided by the seed, the same f
   CHECK(high == 1);
 }
 
-TEST_CASE("csv: what is wrong is told with its line") {
+TEST_CASE("csv: errors name their line") {
   const Folder folder;
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"a,b,c\n1,2,x\n1,,y\n", ":3: column 2 (b): nothing there; write a number"},

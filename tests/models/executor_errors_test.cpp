@@ -11,7 +11,7 @@ using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
 
-TEST_CASE("what the model throws reaches the caller, and the executor goes on") {
+TEST_CASE("what the model throws reaches the caller, and the executor continues") {
   for (const unsigned threads : {1u, 2u, 8u})
     for (const std::uint32_t rows : {4u, 3000u}) {  // whole gradients, and lanes of large ones
       CAPTURE(threads);

@@ -94,7 +94,7 @@ TEST_CASE("a gradient in fp16 is rounded as it is sent; a fixed scale saves smal
   }
 }
 
-TEST_CASE("the loss scale halves where a gradient overflows, and nothing else moves; it doubles after so many good updates") {
+TEST_CASE("the loss scale halves where a gradient overflows, and nothing else moves; it doubles after `growth_every` good updates") {
   // With x = (100, 1): a scale of 1,024 makes 102,400, too much; 512 makes 51,200.
   const std::vector<std::array<float, 2>> x(16, {100, 1});
   for (const Kernels* kernels : all_kernels())

@@ -143,7 +143,7 @@ TEST_CASE("every partition: each epoch has every sample once, sizes are known wi
   }
 }
 
-TEST_CASE("shards: sorted by label, cut into equal pieces, so many for each worker") {
+TEST_CASE("shards: sorted by label, cut into equal pieces, `per_worker` for each worker") {
   const Problem problem(20, 1000, 10);
   const Parameters two = complete(entry("shards").parameters, {});
   const auto partition = entry("shards").make(two, problem.request);
@@ -242,7 +242,7 @@ TEST_CASE("by_file: the file is read once, for the sizes") {
   CHECK(entry("by_file").make(parameters, problem.request)->sizes().sizes == std::vector<std::uint64_t>{3, 1});
 }
 
-TEST_CASE("by_file: what is wrong is told with its line") {
+TEST_CASE("by_file: errors name their line") {
   const Problem problem(3, 6, 2);
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"0\n1\n2\n0\n1\n", ": ends at line 5 without a worker for sample 5 of the 6 training samples"},

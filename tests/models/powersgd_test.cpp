@@ -105,7 +105,7 @@ TEST_CASE("powersgd is a projection: |C(M) - M|^2 = |M|^2 - |C(M)|^2") {
   }
 }
 
-TEST_CASE("from the factor of before, powersgd comes to the largest singular values") {
+TEST_CASE("from the factor of the step before, powersgd converges to the largest singular values") {
   const Case all(12, 12, 2);
   Floats m(all.size());
   for (std::size_t i = 0; i < 12; ++i) m[i * 12 + i] = std::pow(0.7f, static_cast<float>(i));
@@ -116,7 +116,7 @@ TEST_CASE("from the factor of before, powersgd comes to the largest singular val
   CHECK(std::abs(square(minus(all.product(both), m)) - left_out) < 1e-5);
 }
 
-TEST_CASE("zeros are sent as zeros, and a factor that is no number is drawn anew") {
+TEST_CASE("zeros are sent as zeros, and a factor that is not a number is drawn again") {
   const Case all(20, 10, 2);
   const Floats zeros(all.size());
   const Floats nothing = all.factors(zeros);

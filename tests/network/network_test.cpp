@@ -111,7 +111,7 @@ TEST_CASE("clients behind slow links of their own leave their part to the others
   }
 }
 
-TEST_CASE("no bytes, or no route: it arrives when the latency has passed, and not before the caller goes on") {
+TEST_CASE("no bytes, or no route: it arrives when the latency has passed, and not before the caller continues") {
   World w;
   const LinkId link = w.network.add_link(1e6);
   Note no_bytes(w.queue), no_route(w.queue), nothing(w.queue);

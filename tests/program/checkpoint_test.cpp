@@ -74,7 +74,7 @@ bool live(const Workplace& place, std::vector<std::string> arguments, std::chron
 
 }  // namespace
 
-TEST_CASE("killed again and again at any moment, a run goes on to the same bytes, on any number of threads") {
+TEST_CASE("killed again and again at any moment, a run continues to the same bytes, on any number of threads") {
   const Workplace place;
   place.write("long.yaml", long_run);
   const auto start = std::chrono::steady_clock::now();
@@ -102,7 +102,7 @@ TEST_CASE("killed again and again at any moment, a run goes on to the same bytes
       }
       // One that was killed on its last yards may have results, and where there is a summary, all of them: it goes first and comes last.
       if (fs::exists(place.folder() / "killed" / "summary.json")) CHECK(place.files("killed").size() == expected.size() + 1);
-      resumed += place.read("err.txt").find("goes on from killed.checkpoint") != std::string::npos;
+      resumed += place.read("err.txt").find("continues from killed.checkpoint") != std::string::npos;
     }
     CHECK(resumed > 0);
     const auto last = place.shell("straggler run long.yaml --out killed --resume --threads 2");
@@ -137,7 +137,7 @@ TEST_CASE("an interrupted run keeps its checkpoint; what cannot be gone on from 
                                       " run long.yaml --out r --set training.stop.epochs=100000 --checkpoint-every 50 & p=$!; "
                                       "for i in {1..400}; do sleep 0.05; [ -e r.checkpoint ] && break; done; kill -TERM $p; wait $p )");
   CHECK(broken_off.code == 130);
-  CHECK_MESSAGE(broken_off.err.find("r.checkpoint is kept: --resume goes on from it") != std::string::npos, broken_off.err);
+  CHECK_MESSAGE(broken_off.err.find("r.checkpoint is kept: --resume continues from it") != std::string::npos, broken_off.err);
   REQUIRE(fs::exists(place.folder() / "r.checkpoint"));
   refused(endless + " --resume --quiet --seed 6", "r.checkpoint: is of another scenario");
   refused(endless + " --resume --quiet --kernels generic", "; add --kernels ");

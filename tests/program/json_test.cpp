@@ -114,7 +114,8 @@ TEST_CASE("check says what compression does to a message and to an update's time
   CHECK(after == 8 * std::round(0.1 * before / 4));
   CHECK(has(lines.out, "by top_k: " + std::to_string(static_cast<int>(before)) + " B before, " + std::to_string(static_cast<int>(after)) +
                            " B after\n"));
-  CHECK(has(lines.out, "an update         takes "));
+  CHECK(has(lines.out, "\n                  an update takes "));
+  CHECK(has(lines.out, "an update         takes about "));
   CHECK(all["update_uncompressed_s"].get<double>() - all["update_s"].get<double>() ==
         doctest::Approx((before - after) / 1e6).epsilon(1e-3));
 }
@@ -151,7 +152,13 @@ TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   CHECK(all["data"]["partition"]["parts"] == 3);
   CHECK(all["data"]["partition"]["smallest_samples"] == 400);
   CHECK(all["compression"].is_null());
-  CHECK(all["update_s"].is_null());
+  CHECK(all["update_s"] == all["update_parts"]["seconds"]);
+  const json& parts = all["update_parts"]["phases"];
+  double sum = 0;
+  for (const json& seconds : parts) sum += seconds.get<double>();
+  CHECK(parts["compute_s"].get<double>() == doctest::Approx(0.020).epsilon(1e-3));
+  CHECK(sum == doctest::Approx(all["update_s"].get<double>()).epsilon(1e-6));
+  CHECK(has(lines.out, "\nbound by          "));
   CHECK(all["precision"] == "fp32");
   std::size_t warnings = 0;
   for (std::size_t at = lines.out.find("\nwarning: "); at != std::string::npos; at = lines.out.find("\nwarning: ", at + 1)) ++warnings;

@@ -57,7 +57,7 @@ TEST_CASE("run --keep writes the tables it names; all other files are the same b
     }
 }
 
-TEST_CASE("run --keep: what is wrong is told, and what needs a table that is not there") {
+TEST_CASE("run --keep: errors are reported, and commands that need a missing table, too") {
   const Workplace place;
   place.write("small.yaml", scenario);
   const auto unknown = place.shell("straggler run small.yaml --keep order,worker");

@@ -211,7 +211,7 @@ TEST_CASE("every instruction set gives the same times, and losses within 1e-3") 
   nlohmann::json first;
   for (const char* kernels : {"generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const auto done = place.shell("straggler run small.yaml --out r --force --kernels " + std::string(kernels));
-    if (done.code == 2 && done.err.find("available") != std::string::npos) {
+    if (done.code == 2 && done.err.find("unknown --kernels") != std::string::npos) {
       MESSAGE("this processor cannot run " << kernels);
       continue;
     }

@@ -42,7 +42,7 @@ std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std
 
 }  // namespace
 
-TEST_CASE("a store that cannot be used is told of in one line, and the sweep is as without it") {
+TEST_CASE("a store that cannot be used is reported in one line, and the sweep is as without it") {
   const Workplace place;
   prepare(place);
   place.write("damaged.sqlite", std::string(5000, 'y'));
@@ -52,11 +52,11 @@ TEST_CASE("a store that cannot be used is told of in one line, and the sweep is 
     CHECK(done.code == 0);
     CHECK(lines(done.err) == 1);
     CHECK(has(done.err, "warning: " + why));
-    CHECK(has(done.err, "; going on without it\n"));
+    CHECK(has(done.err, "; continuing without it\n"));
     CHECK(place.read("x/points.csv") == place.read("whole/points.csv"));
   };
   run("damaged.sqlite",
-      "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away");
+      "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away");
   run("whole/sweep.sqlite", "whole/sweep.sqlite: is another database, no store; name another file with --store");
   run("/proc/store.sqlite", "/proc/store.sqlite: the store cannot be used");
   CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
@@ -75,7 +75,7 @@ TEST_CASE("a state that cannot be used ends the sweep in one line") {
   place.shell("mkdir damaged && head -c 9000 /dev/urandom >damaged/sweep.sqlite");
   refused(
       "straggler sweep sweep.yaml --out damaged --no-store --quiet",
-      "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or no file of ours; move it");
+      "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it");
   refused("straggler sweep sweep.yaml --out /proc/none --no-store --quiet", "/proc/none: cannot be made");
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a full disk loses nothing that was finished") {
   CHECK(place.read("here/points.csv") == place.read("whole/points.csv"));
 }
 
-TEST_CASE("a disk of its own that is full: the sweep ends with exit code 3, and goes on once there is room") {
+TEST_CASE("on a full disk the sweep ends with exit code 3, and continues once there is room") {
   const Workplace place;
   prepare(place);
   place.write("full.sh", R"(mkdir disk && mount -t tmpfs -o size=120k none disk || exit 77

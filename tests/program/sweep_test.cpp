@@ -117,7 +117,7 @@ TEST_CASE("what a sweep refuses, in one line each") {
   CHECK(place.shell("straggler store inform").code == 2);
 }
 
-TEST_CASE("the store is told of and emptied") {
+TEST_CASE("store info describes the store, and store clear empties it") {
   const Workplace place;
   prepare(place);
   CHECK(place.shell("straggler store info --store s.sqlite").out.find("no store yet") != std::string::npos);

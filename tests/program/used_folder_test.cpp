@@ -70,7 +70,7 @@ std::map<std::string, std::string> tables(const Workplace& place, const std::str
 
 }  // namespace
 
-TEST_CASE("a sweep of which nothing holds any more is refused, and leaves what is there as it was") {
+TEST_CASE("a sweep without any valid point is refused, and leaves the folder as it was") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep bandwidth.yaml --out here --quiet").code == 0);
@@ -90,7 +90,7 @@ TEST_CASE("a sweep of which nothing holds any more is refused, and leaves what i
   CHECK(tables(place, "here") == before);
 }
 
-TEST_CASE("what still holds is kept; --force starts anew and leaves no table of what was there") {
+TEST_CASE("valid points are kept; --force starts again and leaves no old table") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep workers.yaml --out here --quiet").code == 0);
@@ -131,7 +131,7 @@ TEST_CASE("--force loses nothing to what is wrong itself") {
             "4 points were there already"));
 }
 
-TEST_CASE("a search that begins with other points is refused, one that begins with some of the same goes on") {
+TEST_CASE("a search that begins with other points is refused, one that shares first points continues") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep search.yaml --out here --quiet").code == 0);
@@ -146,7 +146,7 @@ TEST_CASE("a search that begins with other points is refused, one that begins wi
   CHECK(has(done.err, " points were there already"));
 }
 
-TEST_CASE("a race of which no run is there is refused; a changed one keeps what holds") {
+TEST_CASE("a race without any run in the folder is refused; a changed one keeps valid runs") {
   const Workplace place;
   prepare(place);
   const std::string race = "race small.yaml --timing-only --seeds 2 --no-store --out here --schemes ";

@@ -83,7 +83,7 @@ std::string curve(const Workplace& place, const std::string& run, std::size_t ro
 
 }  // namespace
 
-TEST_CASE("a run goes on from another's final weights; the file's content is part of every key, its name is not") {
+TEST_CASE("a run continues from another's final weights; the file's content is part of every key, its name is not") {
   const Workplace place;
   place.write("small.yaml", small);
   const std::string run = "straggler run small.yaml --out ";

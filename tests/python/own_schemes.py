@@ -300,3 +300,23 @@ class Adpsgd:
         mixed = self.average(node, mine, mine, theirs)
         node.averaged_at(partner, mine, mixed)
         return mixed
+
+
+@straggler.scheme("py_diloco", exchange="all_reduce", parameters={"steps": 4}, asynchronous=False, sends_gradients=False, family="local",
+                  outer_optimizer={"kind": "sgd", "learning_rate": 0.7, "momentum": 0.9, "nesterov": True})
+class Diloco:
+    """One fragment, without delay, and without faults."""
+
+    def worker(self, node):
+        shared = node.initial_weights()
+        local, outer = shared, node.outer_optimizer()
+        while True:
+            for _ in range(self.steps):
+                gradient = yield node.gradient(local, node.next_batch(node.batch_size))
+                local = yield node.step(local, gradient)
+            change = node.begin(node.all_reduce_mean(node.difference(shared, local)))
+            local = node.without_contributions(local)
+            mean = yield change
+            shared = yield node.step(shared, mean, outer)
+            shared = yield node.publish(node.with_statistics(shared, mean))
+            local = node.blend(local, shared, 1.0)

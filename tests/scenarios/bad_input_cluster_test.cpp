@@ -99,7 +99,17 @@ const std::vector<Slip> links = {
     {"{burst: 0B}", "{`duplex: half}", {"cluster.workers[3].link.duplex: holds for the whole network; write it in cluster.network.link"}},
     {"bandwidth: 12GB/s, latency: 5us",
      "bandwidth: 12GB/s, `up: 1Gbps, latency: 5us",
-     {"cluster.network.intra.up: unknown key 'up'", "known: bandwidth, latency"}},
+     {"cluster.network.intra.up: unknown key 'up'", "known: machine, bandwidth, latency, while_computing, switch, socket, nvlink"}},
+    {"intra: {bandwidth: 12GB/s, latency: 5us}", "intra: {machine: `dgx2}", {"cluster.network.intra.machine: unknown machine 'dgx2'"}},
+    {"intra: {bandwidth: 12GB/s, latency: 5us}",
+     "intra: {bandwidth: 12GB/s, latency: 5us, `switch: {workers: 2}}",
+     {"cluster.network.intra.switch.bandwidth: is missing; write a rate such as 10GB/s"}},
+    {"intra: {bandwidth: 12GB/s, latency: 5us}",
+     "intra: {bandwidth: 12GB/s, latency: 5us, switch: {workers: 3, bandwidth: 2GB/s}, `socket: {workers: 4, bandwidth: 1GB/s}}",
+     {"cluster.network.intra.socket: joins 4 workers, no whole number of switches of 3"}},
+    {"intra: {bandwidth: 12GB/s, latency: 5us}",
+     "intra: {bandwidth: 12GB/s, latency: 5us, while_computing: `0}",
+     {"cluster.network.intra.while_computing: 0 is out of range"}},
     {"intra: {bandwidth: 12GB/s, latency: 5us}",
      "`intra: {bandwidth: 12GB/s}",
      {"cluster.network.intra.latency: is missing; write a time such as 5us"}},
@@ -257,7 +267,7 @@ TEST_CASE("buckets are no error where workers exchange through a server") {
   CHECK(errors(rich, {"training.scheme={kind: ssgd, via: server}", "cluster.network.collective={bucket: 1MiB}"}).empty());
 }
 
-TEST_CASE("ranks that need a server are told when there is none") {
+TEST_CASE("ranks that need a server are reported when there is none") {
   const auto lines = errors(rich, {"cluster.servers.count=0"});
   const auto has = [&](std::string_view phrase) {
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(phrase) != std::string::npos; });

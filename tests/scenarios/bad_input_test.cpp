@@ -182,7 +182,7 @@ TEST_CASE("each slip is refused at its exact place, with what would be right") {
   for (const Slip& slip : slips) check_slip(good, slip);
 }
 
-TEST_CASE("all errors of a file are told at once, in the order of their places") {
+TEST_CASE("all errors of a file are reported at once, in the order of their places") {
   std::string text = good;
   text.replace(text.find("50us}"), 4, "50");
   text.replace(text.find("seed: 1"), 7, "seed: x");

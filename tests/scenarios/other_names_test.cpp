@@ -7,7 +7,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("what other programs call a key is told by our name for it, in one line") {
+TEST_CASE("another program's name of a key is reported with ours, in one line") {
   const char* const right = "learning_rate: 0.1, momentum";
   for (const char* wrong : {"`lr: 0.1, momentum", "`LR: 0.1, momentum", "`learningrate: 0.1, momentum", "`learningRate: 0.1, momentum",
                             "`learning-rate: 0.1, momentum", "`step_size: 0.1, momentum"}) {
@@ -18,7 +18,7 @@ TEST_CASE("what other programs call a key is told by our name for it, in one lin
   CHECK(check_slip(good, {"{per_worker: 256}", "{`batch_size: 256}", {"unknown key 'batch_size'; did you mean 'per_worker'?"}}) == 1);
 }
 
-TEST_CASE("a key of another section is told with its place") {
+TEST_CASE("a key of another section is reported with its section") {
   const char* const scheme = "  scheme: {kind: nonblocking";
   const Slip slips[] = {
       {scheme,
@@ -51,7 +51,7 @@ TEST_CASE("compressors are known by the names that papers and other programs hav
   CHECK(unknown_key("bits", {"kind", "levels"}, "training.compression").find("did you mean 'levels'?") != std::string::npos);
 }
 
-TEST_CASE("a kind that is left out, empty, or a list is told with what would be right") {
+TEST_CASE("a kind that is left out, empty, or a list is reported with what would be right") {
   const auto slip = [&](const char* instead, std::vector<const char*> words) {
     return check_slip(good, {"  compression: {kind: none}", instead, std::move(words)});
   };

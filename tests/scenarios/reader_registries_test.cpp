@@ -79,7 +79,7 @@ TEST_CASE("every registered kind is known with all of its defaults") {
   }
 }
 
-TEST_CASE("the schemes that need a server are told so when there is none") {
+TEST_CASE("schemes that need a server are refused when there is none") {
   for (const SchemeVariant& variant : all_scheme_variants()) {
     const std::string scheme = variant.text();
     CAPTURE(scheme);

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -123,4 +124,64 @@ TEST_CASE("a full trace stays within a million events") {
   for (std::uint32_t i = 0; i < 1'100'000; ++i) trace.add(i, Phase::compute, seconds(1), seconds(2));
   CHECK(trace.stride() == 2);
   CHECK(trace.kept() + TraceSampler::most_names + 1 <= TraceSampler::most_events);
+}
+
+TEST_CASE("a trace has servers, messages from sender to receiver, collectives with whom they waited for, and counters") {
+  TraceSampler trace;
+  trace.add(0, Phase::compute, seconds(0), seconds(1));
+  MessageTrace message;
+  message.from = 0;
+  message.to = 2;
+  message.what = "gradient";
+  message.bytes = 4'000'000;
+  message.version = 7;
+  message.sent = seconds(1);
+  message.left = seconds(2);
+  message.arrived = seconds(2.5);
+  trace.add(message);
+  message.lost = true;
+  trace.add(message);
+  trace.add_served(2, "updates weights", seconds(2.5), seconds(3));
+  trace.add({"all-reduce", 1, 3, 2, 25'000'000, seconds(3), seconds(4), Rank{1}});
+  trace.add_staleness(seconds(3), 5);
+  CHECK(trace.seen() == 6);
+  RunRecord record;
+  record.workers.resize(2);
+  record.end = seconds(4);
+  record.curve.push_back({.time = seconds(4), .test_accuracy = 0.5});
+  const ScratchFolder scratch;
+  OutFile file(scratch / "trace.json");
+  trace.write(file, "demo", &record);
+  file.close();
+  const auto json = nlohmann::json::parse(get(scratch / "trace.json"));
+  std::map<std::string, std::vector<nlohmann::json>> by_phase;
+  for (const auto& event : json["traceEvents"]) by_phase[event["ph"]].push_back(event);
+  // The server has a row, with what it does.
+  bool server = false;
+  for (const auto& name : by_phase["M"])
+    server = server || (name["name"] == "thread_name" && name["tid"] == 2 && name["args"]["name"] == "server");
+  CHECK(server);
+  REQUIRE(by_phase["X"].size() == 2);
+  CHECK(by_phase["X"][1]["name"] == "updates weights");
+  CHECK(by_phase["X"][1]["tid"] == 2);
+  // The flow goes from worker 0 to the server; a lost message has none.
+  REQUIRE(by_phase["s"].size() == 1);
+  REQUIRE(by_phase["f"].size() == 1);
+  CHECK(by_phase["s"][0]["tid"] == 0);
+  CHECK(by_phase["s"][0]["ts"] == 1e6);
+  CHECK(by_phase["f"][0]["tid"] == 2);
+  CHECK(by_phase["f"][0]["ts"] == 2.5e6);
+  CHECK(by_phase["s"][0]["id"] == by_phase["f"][0]["id"]);
+  // Bars: two messages and a collective.
+  REQUIRE(by_phase["b"].size() == 3);
+  CHECK(by_phase["e"].size() == 3);
+  CHECK(by_phase["b"][0]["args"]["size"] == "4 MB");
+  CHECK(by_phase["b"][0]["args"]["version"] == 7);
+  CHECK(by_phase["b"][1]["args"]["lost"] == true);
+  CHECK(by_phase["b"][2]["name"] == "all-reduce, piece 2 of 3");
+  CHECK(by_phase["b"][2]["args"]["size"] == "25 MB");
+  CHECK(by_phase["b"][2]["args"]["waited_for"] == "worker 1");
+  REQUIRE(by_phase["C"].size() == 2);
+  CHECK(by_phase["C"][0]["args"]["value"] == 5);
+  CHECK(by_phase["C"][1]["args"]["value"] == 0.5);
 }

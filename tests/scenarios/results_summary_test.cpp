@@ -103,7 +103,7 @@ TEST_CASE("summary figures follow from the record") {
   CHECK(summary["bytes_to_target"] == 1000);
 }
 
-TEST_CASE("the loss scale is told where it is dynamic, and null elsewhere") {
+TEST_CASE("the loss scale is in the summary where it is dynamic, and null elsewhere") {
   RunRecord record = sample_record();
   CHECK(parsed(record)["skipped_updates"].is_null());
   CHECK(parsed(record)["final_loss_scale"].is_null());

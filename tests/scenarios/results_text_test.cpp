@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "scenarios/results/text.hpp"
 
@@ -29,3 +30,33 @@ TEST_CASE("numbers are the shortest text that reads back the same") {
 }
 
 TEST_CASE("JSON strings are quoted") { CHECK(json_text("a\"b\\c\n") == "\"a\\\"b\\\\c\\u000a\""); }
+
+namespace {
+std::string count_text(std::uint64_t value) {
+  char buffer[24];
+  return {buffer, write_count(buffer, value)};
+}
+}  // namespace
+
+TEST_CASE("counts have the digits of std::to_string, at every number of digits") {
+  for (std::uint64_t value = 0; value < 20'100; ++value)
+    if (count_text(value) != std::to_string(value)) FAIL("count " << value);
+  std::uint64_t power = 1;
+  for (int digits = 1; digits < 20; ++digits, power *= 10)
+    for (const std::uint64_t value : {power - 1, power, power + 1, 7 * power, 9 * power + power / 3})
+      CHECK(count_text(value) == std::to_string(value));
+  CHECK(count_text(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+}
+
+TEST_CASE("decimals are the digits of the whole, cut before the last ones, without trailing zeros") {
+  for (std::uint64_t k = 1, ticks = 1; k < 4'000; ++k, ticks = (ticks * 6'364'136'223'846'793'005u + k) >> 5) {
+    for (const std::uint64_t value : {ticks >> 1, ticks % 3'000'000'000'000, ticks % 1'000'000 * 1'000'000}) {
+      std::string digits = std::to_string(value);
+      if (digits.size() < 13) digits.insert(0, 13 - digits.size(), '0');
+      std::string text = digits.substr(0, digits.size() - 12) + "." + digits.substr(digits.size() - 12);
+      text.erase(text.find_last_not_of('0') + 1);
+      if (text.back() == '.') text.pop_back();
+      if (seconds_text(Time::from_ticks(static_cast<std::int64_t>(value))) != text) FAIL("ticks " << value);
+    }
+  }
+}

@@ -177,7 +177,7 @@ TEST_CASE("AD-PSGD: who asks waits for a message there and one back, who answers
   CHECK(result.record.workers[1].updates == 24);
 }
 
-TEST_CASE("AD-PSGD: no deadlock, however slow the network and whoever asks whom") {
+TEST_CASE("AD-PSGD: no deadlock, however slow the network, for all pairs of workers") {
   for (const char* graph : bipartite_names)
     for (int seed = 1; seed <= 12; ++seed) {
       const Result result =
@@ -205,7 +205,7 @@ TEST_CASE("AD-PSGD: an update is one gradient; its staleness is what others have
   CHECK(result.record.updates == 300);
 }
 
-TEST_CASE("AD-PSGD: who waits for an answer goes on alone when its partner crashes, and with it when it is back") {
+TEST_CASE("AD-PSGD: a worker that waits for an answer continues alone when its partner crashes, and with it when it is back") {
   // A request takes 400 ms. Worker 0 asks at 1 s; worker 1 crashes at 1.1 s, and worker 0 steps alone at that moment. It is alone, and
   // updates each second, until worker 1 is back: at 4.6 s, after its state has come.
   const std::vector<std::string> sets = {"cluster.network.link={bandwidth: 1000GB/s, latency: 200ms}",

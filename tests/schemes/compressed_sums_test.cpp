@@ -84,7 +84,7 @@ TEST_CASE("with one worker a server's way and none differ; alone in an all-reduc
   CHECK(!same_weights(run(cluster(1), with(by_server, {rank_of(1)})), run(cluster(1), by_server)));
 }
 
-TEST_CASE("a worker that comes back begins from a factor of its own, and the run goes on") {
+TEST_CASE("a worker that comes back begins from its own factor, and the run continues") {
   for (const char* policy : {"wait", "drop"}) {
     const Result result = run(cluster(3), with(by_all_reduce, {rank_of(1), std::string("training.on_failure=") + policy,
                                                                "cluster.faults=[{kind: crash, worker: 1, at: 250ms, restart_after: 120ms}]",
@@ -119,7 +119,7 @@ TEST_CASE("compressed weights are all-reduced to the mean of whole ones where no
   }
 }
 
-TEST_CASE("powersgd on weights learns as whole weights do, keeps what it leaves out, and goes on after a kill") {
+TEST_CASE("powersgd on weights learns as whole weights do, keeps what it leaves out, and continues after a kill") {
   const Sets longer = {"training.stop={updates: 200}"};
   const Result plain = run(cluster(3), with(of_weights, longer));
   const Result compressed = run(cluster(3), with(of_weights, with(longer, {rank_of(1)})));

@@ -190,7 +190,7 @@ TEST_CASE("compressed runs with crashes keep their books, replay to the event, a
   }
 }
 
-TEST_CASE("a compressed run that is killed goes on from its checkpoint to the same weights") {
+TEST_CASE("a compressed run that is killed continues from its checkpoint to the same weights") {
   for (const std::vector<std::string>& way : ways) {
     CAPTURE(way.front());
     const std::vector<std::string> sets =
@@ -199,7 +199,7 @@ TEST_CASE("a compressed run that is killed goes on from its checkpoint to the sa
   }
 }
 
-TEST_CASE("a compressed run goes on where a shorter one ended, by way of the store, to the same weights") {
+TEST_CASE("a compressed run continues where a shorter one ended, by way of the store, to the same weights") {
   for (const std::vector<std::string>& way : ways) {
     CAPTURE(way.front());
     const std::vector<std::string> sets = with(way, {top_k_of("0.1"), "training.optimizer.momentum=0.9"});

@@ -153,7 +153,7 @@ TEST_CASE("D-PSGD: every version has the weights of all workers, each from the v
   for (const auto& [version, row] : versions_of(result)) CHECK(row.workers.size() == 8);
 }
 
-TEST_CASE("D-PSGD: two workers mix, and the one that is left goes on from what they mixed") {
+TEST_CASE("D-PSGD: two workers mix, and the one that is left continues from what they mixed") {
   // Over whole parts with optima c0 and c1, the mean m and the difference d of the two move by m ← m - lr (m - (c0 + c1) / 2) and
   // d ← lr (c0 - c1 - d): averaging leaves nothing of the difference. After the crash in step k + 1 worker 0 is alone: x ← x - lr (x - c0).
   const int k = 3;
@@ -220,7 +220,7 @@ TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that no
   }
 }
 
-TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back, and go on without its step") {
+TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back, and continue without its step") {
   // Worker 1 posted its weights of version 2 at 2 s, and crashed at 2.5 s before anybody had looked at them. Worker 0 waits at 3 s. At 4.5
   // s worker 1 is back, under number 3 (with two workers nobody has begun a later step); worker 0 ends its third step without it.
   const Result result = run_timing(bowl_of(2, scheme_on("ring", ", on_failure: wait"), 6), {only_crash(1, "at: 2.5s, restart_after: 2s")});

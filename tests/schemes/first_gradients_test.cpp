@@ -44,7 +44,7 @@ void check_mean_staleness(const Result& result, int p, double expected) {
 
 }  // namespace
 
-TEST_CASE("K-sync SGD, exponential times: E[X_{k:p}] = H_p - H_{p-k} an update, whoever is late is interrupted") {
+TEST_CASE("K-sync SGD, exponential times: E[X_{k:p}] = H_p - H_{p-k} an update, late workers are interrupted") {
   const int p = 8, k = 3;
   const Result result = run_long(p, "{kind: k_sync, k: 3}", exponential, many);
   check_mean_update(result, order_statistic(k, p));

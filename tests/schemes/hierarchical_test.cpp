@@ -151,7 +151,7 @@ TEST_CASE("a client that comes back in the middle of a version starts from the s
   CHECK(samples == std::map<Rank, std::uint64_t>{{0, 800}, {1, 800}, {2, 800}});
 }
 
-TEST_CASE("a group that has nobody left is left out; the others' versions go on") {
+TEST_CASE("a group without members is left out; the others' versions continue") {
   const Result result = run_timing(cluster(4), {"training.scheme={kind: hierarchical, local_steps: 2, edge_rounds: 2, aggregators: 2}",
                                                 "cluster.faults=[{kind: crash, worker: 2, at: 500ms}, {kind: crash, worker: 3, at: 500ms}]",
                                                 "training.stop={updates: 3}"});

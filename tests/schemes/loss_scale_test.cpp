@@ -108,7 +108,7 @@ TEST_CASE("every scheme tells them; where weights are averaged, of the worker th
   }
 }
 
-TEST_CASE("a run that others have computed, or that goes on from a checkpoint, tells the same of its loss scale") {
+TEST_CASE("a run from the store, or from a checkpoint, reports the same loss scale") {
   const Sets sets = standing_still(from_far_above, 60);
   const std::string alone = summary_json(summarize(run(cluster(1), sets).record));
   EvaluationFile store(":memory:");

@@ -36,7 +36,7 @@ training:
 
 }  // namespace
 
-TEST_CASE("SGP: a step takes the gradient, then one message of the weights and 8 bytes, of which each worker sends one") {
+TEST_CASE("SGP: a step takes the gradient, then one message a worker, of the weights and 8 bytes") {
   const double batch = 0.1, latency = 50e-6, bandwidth = 5e6;
   const std::uint64_t bytes = 1'000'000;
   const int updates = 7;
@@ -66,7 +66,7 @@ TEST_CASE("SGP: where gradients are linear the mean of all estimates follows syn
   }
 }
 
-TEST_CASE("SGP: who stays goes on to the optimum that all samples share, after crashes, returns and somebody who joins late") {
+TEST_CASE("SGP: the members reach the optimum that all samples share, after crashes, returns and a late join") {
   // One sample for each worker, in the same place: the bowl's only optimum is known from a run without faults, and stays.
   const std::vector<std::string> calm = {"workload.data={kind: gaussian, features: 3, classes: 1, samples: 1, test_samples: 10}",
                                          "workload.data.partition=shared", "training.batch.per_worker=1"};

@@ -59,7 +59,7 @@ TEST_CASE("a crossover names nobody better where five of five meet four of five"
   CHECK(has(everywhere, "; it is better at 1 of 3 values, elsewhere: no difference"));
 }
 
-TEST_CASE("a crossing is told where each is better on its side") {
+TEST_CASE("a crossing is reported where each is better on its side") {
   const Files files;
   const SearchFile search = search_of(files, learning_scenario, asgd_or_ssgd);
   const Values quick{10, 11, 12}, slow{20, 22.1, 24}, noisy{8, 30, 15};
@@ -75,7 +75,7 @@ TEST_CASE("a crossing is told where each is better on its side") {
   CHECK_FALSE(has(said(search, once, true), "one seed"));
 }
 
-TEST_CASE("the best that one run each found may be chance, and is told so; without jitter it is not") {
+TEST_CASE("the best of one run each may be chance, and the output says so; without jitter it is not") {
   const Files files;
   const char* const rates =
       "find: {metric: samples_per_second, over: {\"cluster.workers[0].count\": {from: 1, to: 4, whole: true}}, repeats: 1}\n";

@@ -90,7 +90,7 @@ TEST_CASE("whole numbers end with neighbours; a stretch without a winner has two
   CHECK(group.points[group.crossings[0].above].winner == Winner::neither);
 }
 
-TEST_CASE("noise that is wider than the tolerance around a crossing is told") {
+TEST_CASE("noise that is wider than the tolerance around a crossing is reported") {
   const auto with_noise = [](double noise) {
     return search(spec_of({"1", "100", true, false}, 0.01), [noise](double x) {
       // Logarithms of pairs differ by log10(x) - 1 and plus, minus the noise: mean log10(x) - 1, half of the interval 4.3027 noise /

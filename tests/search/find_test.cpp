@@ -46,7 +46,7 @@ TEST_CASE("the best number of workers is where computing less stops paying for s
   CHECK(found.text.find("least simulated_seconds at cluster.workers[0].count=16") == 0);
 }
 
-TEST_CASE("the best on the edge of the range is warned of; a flat bottom is told") {
+TEST_CASE("a best setting on the edge of the range gets a warning; a flat bottom is reported") {
   const Files files;
   const Searched few =
       run_search(search_of(files, clockwork_scenario,
@@ -83,7 +83,7 @@ TEST_CASE("within every setting of the axes; the same points and table for one j
   CHECK(again.text == one.text);
 }
 
-TEST_CASE("ended at any moment, it goes on to the same table") {
+TEST_CASE("ended at any moment, a search continues to the same table") {
   const Files files;
   const SearchFile search = search_of(files, clockwork_scenario, best_count);
   const std::string expected = run_search(search).table;

@@ -62,7 +62,7 @@ find:
   CHECK_FALSE(search_of(files, clockwork_scenario, "repeats: 2\n").searches());
 }
 
-TEST_CASE("what is wrong with a search is told at its place") {
+TEST_CASE("errors of a search name their place") {
   CHECK(wrong(find_with("metric: time_to_traget_s")).starts_with("sweep.yaml:4:"));
   has(wrong(find_with("metric: time_to_traget_s")), "find.metric: unknown metric 'time_to_traget_s'; did you mean 'time_to_target_s'?");
   has(wrong(find_with("metric: time_to_target_s")), "find.metric: time_to_target_s needs a target, and the scenario has none");
@@ -88,7 +88,7 @@ TEST_CASE("what is wrong with a search is told at its place") {
   has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true), "leave --timing-only away");
 }
 
-TEST_CASE("what is wrong with a crossover is told at its place") {
+TEST_CASE("errors of a crossover name their place") {
   has(wrong(crossover_with("from: 2Gbps, to: 1Gbps")), "crossover.from: is above `to`");
   has(wrong(crossover_with("from: 0bps, to: 1Gbps, scale: log")), "crossover.scale: log needs a range above 0");
   has(wrong(crossover_with("from: 1Gbps, to: 2Gbps, tolerance: 0%")),

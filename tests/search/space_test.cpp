@@ -83,7 +83,7 @@ TEST_CASE("a value leads back to its share") {
   CHECK(settings[6].value(0.34).label == "tree");
 }
 
-TEST_CASE("what is wrong with a range is told with its key") {
+TEST_CASE("errors of a range name their key") {
   CHECK(wrong({"64", "1", false, true}).starts_with("from: is above `to`"));
   CHECK(wrong({"1", "1", false, false}).starts_with("to: is the same"));
   CHECK(wrong({"0", "1", true, false}).starts_with("scale: log needs a range above 0"));

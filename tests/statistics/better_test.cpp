@@ -184,7 +184,7 @@ TEST_CASE("of races without a difference at most a twentieth tells one; a plante
   CHECK(found >= 180);
 }
 
-TEST_CASE("a difference is told exactly where the interval holds no 1 and the ratio is off by half a per cent") {
+TEST_CASE("a difference is significant exactly where the interval holds no 1 and the ratio is off by half a per cent") {
   Noise noise{RandomStream(9, "races")};
   int told = 0;
   for (int race = 0; race < 200; ++race) {
@@ -270,7 +270,7 @@ TEST_CASE("less than half a per cent is level, however sure it is") {
   CHECK(sentence(judge({one, times(1.006)}, {.maximize = true}), {"a", "b"}) == "b wins");
 }
 
-TEST_CASE("one run each: nothing is told, unless the seed changes nothing") {
+TEST_CASE("one run each: no winner, unless the seed changes nothing") {
   const std::vector<RunValues> runs{{12.0}, {10.0}, {missed}};
   const Verdict chance = judge(runs, RunDesign{});
   CHECK(chance.one_run);

@@ -64,7 +64,7 @@ std::uint64_t samples_after_common(const std::vector<OrderRow>& order, const std
 
 }  // namespace
 
-TEST_CASE("every scheme, every choice: a longer run goes on where a shorter one ended, to the same bits") {
+TEST_CASE("every scheme, every choice: a longer run continues where a shorter one ended, to the same bits") {
   Runs runs;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);
@@ -103,7 +103,7 @@ TEST_CASE("runs whose orders of updates come to differ compute what they share o
   }
 }
 
-TEST_CASE("optimizers with state, mixed precision and batch norm go on from the store, too") {
+TEST_CASE("optimizers with state, mixed precision and batch norm continue from the store, too") {
   Runs runs;
   const std::string yaml = uneven({"{kind: asgd}", false});
   const std::vector<std::vector<std::string>> cases = {
@@ -123,7 +123,7 @@ TEST_CASE("optimizers with state, mixed precision and batch norm go on from the 
   }
 }
 
-TEST_CASE("what the store has of a run is bounded, well spread, and enough to go on from at any update") {
+TEST_CASE("what the store has of a run is bounded, well spread, and enough to continue from at any update") {
   Runs runs;
   const std::string yaml = uneven({"{kind: asgd}", false});
   // Values of 114 floats; the budget is a sixteenth: some 40 of them, where a version needs about ten.

@@ -75,7 +75,7 @@ TEST_CASE("relative paths in a sweep start from its folder") {
   CHECK(scenario.workload.data.parameters.text("path") == (files.folder() / "here").string());
 }
 
-TEST_CASE("what is wrong with a sweep is told at its place") {
+TEST_CASE("errors of a sweep name their place") {
   CHECK(wrong("axes: {x: 3}\n").starts_with("sweep.yaml:4:11: axes.x: is '3'"));
   CHECK(wrong("axes: {x: []}\n").find("is an empty list") != std::string::npos);
   CHECK(wrong("axes: {x: [1, 1]}\n").find("1 stands there twice") != std::string::npos);
@@ -91,7 +91,7 @@ TEST_CASE("what is wrong with a sweep is told at its place") {
   CHECK(wrong("base: {straggler: 1}\n").find("needs either scenario: FILE or an inline base") != std::string::npos);
 }
 
-TEST_CASE("what a value does to the scenario is told at the value's place") {
+TEST_CASE("an error that a value causes is reported at the value's place") {
   const Files files;
   const Sweep sweep = sweep_of(files, "axes: {training.batch.per_worker: [10, ten]}\n");
   const std::string text = said(files, [&] { run_afresh(sweep); });

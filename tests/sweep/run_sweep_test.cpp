@@ -57,7 +57,7 @@ TEST_CASE("a bandwidth sweep of synchronous SGD evaluates one trajectory; anothe
   CHECK(again.groups == first.groups);
 }
 
-TEST_CASE("every scheme comes to the same by the store as by its math") {
+TEST_CASE("every scheme gets the same from the store as from its math") {
   const Files files;
   files.write("small.yaml", small_scenario);
   DataCache data;
@@ -145,7 +145,7 @@ TEST_CASE("repeats until the interval is narrow, or the cap is reached") {
   CHECK(run_afresh(sweep, {}, four).points == one.points);
 }
 
-TEST_CASE("a point that cannot go on is told of, and the others are done") {
+TEST_CASE("a point that cannot continue is reported, and the others are done") {
   const Files files;
   const Sweep sweep = sweep_of(files, "timing_only: true\naxes: {devices.node.compute.affine.per_sample: [1ms, 2000h]}\n");
   const Swept swept = run_afresh(sweep);
@@ -215,7 +215,7 @@ TEST_CASE("the store keeps below its cap; what was used longest ago goes first")
 TEST_CASE("files that cannot be used are named, with what to do") {
   const Files files;
   const auto damaged = files.write("damaged.sqlite", std::string(4096, 'x'));
-  CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or no file of ours"), ResultsError);
+  CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or not a file of Straggler"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{damaged}, doctest::Contains("damaged.sqlite: the state of the sweep cannot be used"), ResultsError);
   CHECK_THROWS_WITH_AS(SweepState{files.folder()}, doctest::Contains("cannot be written there"), ResultsError);
 }

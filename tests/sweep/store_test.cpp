@@ -137,7 +137,7 @@ TEST_CASE("damaged rows are not served, and are written again") {
   CHECK(read == floats);
 }
 
-TEST_CASE("a store of another layout starts anew, one of a later version and other databases are left alone") {
+TEST_CASE("a store of another layout is replaced, one of a later version and other databases are left alone") {
   const Files files;
   const auto path = files.folder() / "old.sqlite";
   {
@@ -159,7 +159,7 @@ TEST_CASE("a store of another layout starts anew, one of a later version and oth
   CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is another database, no store"), ResultsError);
 }
 
-TEST_CASE("a sweep goes on without a store that is damaged, locked, out of reach or full, and says so once") {
+TEST_CASE("a sweep continues without a store that is damaged, locked, out of reach or full, and says so once") {
   const Files files;
   const Sweep sweep = sweep_of(files, "axes: {cluster.network.link.bandwidth: [1MB/s, 8MB/s], training.scheme: [ssgd, asgd]}\n");
   const std::string expected = run_afresh(sweep).points;
@@ -171,7 +171,7 @@ TEST_CASE("a sweep goes on without a store that is damaged, locked, out of reach
   SUBCASE("damaged from the start") {
     EvaluationFile store(files.write("damaged.sqlite", std::string(5000, 'x')), EvaluationFile::default_cap, told.by());
     CHECK(points(store) == expected);
-    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or no file of ours; move it away"));
+    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away"));
   }
   SUBCASE("damaged while it is used") {
     const auto path = files.folder() / "store.sqlite";
@@ -239,7 +239,7 @@ TEST_CASE("a state that cannot be written ends the sweep with what was finished 
     SweepState state(path);
     const SmallFiles full(96 << 10);
     CHECK_THROWS_WITH_AS(run(sweep, state, nullptr),
-                         doctest::Contains("what was finished is kept: free some space, and the same command goes on"), DiskError);
+                         doctest::Contains("what was finished is kept: free some space, and the same command continues"), DiskError);
     kept = state.points();
   }
   CHECK(kept > 0);

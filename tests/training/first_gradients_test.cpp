@@ -65,7 +65,7 @@ TEST_CASE("Rennala SGD: a stale gradient is dropped, and its worker starts on th
   for (const Contribution& made : cluster.made()[1]) CHECK(made.read_version == 1);
 }
 
-TEST_CASE("K-async SGD: k distinct workers make an update, whatever their versions, and the others go on") {
+TEST_CASE("K-async SGD: k distinct workers make an update, whatever their versions, and the others continue") {
   const auto scheme = scheme_of("k_async", {{"k", "2"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(0);

@@ -105,7 +105,7 @@ TEST_CASE("SGP: without gradients all have the mean after log2 p steps if p is a
   }
 }
 
-TEST_CASE("SGP: weights add up to p whoever crashes and comes back, and estimates stay averages of what there was") {
+TEST_CASE("SGP: weights add up to p through crashes and returns of any worker, and estimates stay averages of the first ones") {
   // When all frames and messages are gone, all weight is in the pool: more than p had been made, less had been lost. An estimate is a
   // weighted mean of the workers' first values only if each sum has been divided by the weight that belongs to it.
   std::size_t crashes = 0, comebacks = 0;

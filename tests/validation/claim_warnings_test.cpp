@@ -70,8 +70,8 @@ TEST_CASE("the page names its files, its axes, and what every set of rows scores
     return page.find(part) != std::string::npos;
   };
   CHECK(has(result.claim.file.string() + ": simulated_seconds of " + result.claim.scenario.string()));
-  CHECK(has(">measured, ms, 100 to 820, logarithmic<"));
-  CHECK(has(">predicted, ms, logarithmic<"));
+  CHECK(has("measured, ms"));
+  CHECK(has("predicted, ms"));
   CHECK(has("<li>fitted: MAPE "));
   CHECK(has("<li>held out: MAPE "));
   CHECK(has("signs of the errors +-<"));

@@ -111,7 +111,7 @@ class Take final : public Awaiter, private Box::Receiver {
 /// A message. It can be sent again once it has arrived.
 class Parcel final : public Arrival {
  public:
-  /// What it carries is its sender's number, for `box` if there is one. Its sender is told if it waits, else the parcel goes to `idle`.
+  /// It carries its sender's number, for `box` if there is one. Its sender is resumed if it waits, else the parcel goes to `idle`.
   struct Way {
     std::uint32_t from, to;
     double bytes;

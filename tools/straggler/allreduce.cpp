@@ -178,12 +178,12 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
 int execute_allreduce(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
-  add("ranks", po::value<std::string>()->value_name("N"), "GPUs that take part (default: the workers of --scenario)");
-  add("per-host", po::value<std::string>()->value_name("N"), "ranks of a host, which share its link (default: 1)");
+  add("ranks", po::value<std::string>()->value_name("N"), "number of GPUs (default: the workers of --scenario)");
+  add("per-host", po::value<std::string>()->value_name("N"), "ranks on a host, which share its link (default: 1)");
   add("sizes", po::value<std::string>()->value_name("FROM..TO"), "bytes, doubling from FROM to TO, or one size (default: 1MiB..1GiB)");
   add("scenario", po::value<std::string>()->value_name("FILE"), "takes the cluster and its network from a scenario; - is standard input");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
-  add("algorithms", po::value<std::string>()->value_name("LIST"), "only these, as ring,hierarchical (default: all that fit)");
+  add("algorithms", po::value<std::string>()->value_name("LIST"), "only these, such as ring,hierarchical (default: all that fit)");
   Arguments arguments(allreduce_command, own);
   if (!arguments.parse(given, 0, 0)) return Exit::done;
   const Sizes sizes = sizes_of(arguments.has("sizes") ? arguments.get<std::string>("sizes") : "1MiB..1GiB");
@@ -211,7 +211,7 @@ int execute_allreduce(const std::vector<std::string>& given) {
 const Command allreduce_command{
     "allreduce",
     "[OPTIONS]",
-    "times and bandwidths of an all-reduce, as nccl-tests prints them, algorithm beside algorithm",
+    "times and bandwidths of an all-reduce, as nccl-tests prints them, for each algorithm",
     "  straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB\n"
     "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
     "  straggler allreduce --scenario scenario.yaml\n"
@@ -219,17 +219,13 @@ const Command allreduce_command{
     execute_allreduce,
     "\n"
     "What it assumes:\n"
-    "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common "
-    "start\n"
-    "  of all ranks until the last of them has the result; its start takes collective.launch. algbw = size / time and\n"
-    "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a "
-    "second.\n"
-    "  Nothing else is on the links. Without --scenario a host has one link of 100 Gbps and 5 us to a switch that does not limit, and its\n"
-    "  ranks talk at 100 GB/s and 2 us. --scenario takes all of the scenario's cluster but faults and background traffic; what learns "
-    "there\n"
-    "  does not matter. With --ranks its workers are replaced: N alike, on hosts with the link of cluster.network.link.\n"
-    "  An algorithm is one flow, exact on such an idle network to 1 %; where the scenario has collective.fidelity: stepwise, every "
-    "message\n"
+    "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common\n"
+    "  start of all ranks until the last of them has the result; it includes collective.launch. algbw = size / time and\n"
+    "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a\n"
+    "  second. Nothing else is on the links. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
+    "  its ranks talk at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background traffic; its\n"
+    "  model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of cluster.network.link.\n"
+    "  An algorithm is one flow, exact on such an idle network to 1 %. With collective.fidelity: stepwise in the scenario every message\n"
     "  moves by itself. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
 
 }  // namespace straggler::cli

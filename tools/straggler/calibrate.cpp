@@ -52,7 +52,7 @@ int execute_calibrate(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command calibrate_command{"calibrate", "MEASURED.csv",
-                                "ping-pong times (ours, nccl-tests, OSU) to links, times of batches to devices",
+                                "turns ping-pong times (ours, nccl-tests, OSU) into links, and batch times into devices",
                                 "  straggler calibrate pingpong.csv\n"
                                 "  straggler calibrate step_times.csv -o devices.yaml\n",
                                 execute_calibrate};

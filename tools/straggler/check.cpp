@@ -21,9 +21,9 @@ int execute_check(const std::vector<std::string>& given) {
       "changes the scenario first; repeatable. A relative path in VALUE starts from the current folder (one in the file: from the file's "
       "folder)");
   add("graph", po::value<std::string>()->value_name("FILE"),
-      "writes hosts, switches and cables to FILE.dot or FILE.graphml, which topology file reads");
-  add("timing-only", "as a run without the math: no data files needed");
-  add("json", "prints one JSON object: what the lines and tables hold, times in seconds");
+      "writes hosts, switches and cables to FILE.dot or FILE.graphml, for topology: {kind: file}");
+  add("timing-only", "timing alone, without the math: no data files needed");
+  add("json", "prints the lines and tables as one JSON object, times in seconds");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   std::vector<std::string> sets;
@@ -36,11 +36,12 @@ int execute_check(const std::vector<std::string>& given) {
   const Explanation explanation = experiment.explain();
   const std::vector<std::string> warnings = check_warnings(explanation, options.timing_only);
   const std::optional<UpdateTimes> times = update_times(scenario);
+  const std::optional<UpdateParts> parts = update_parts(scenario);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json"))
-    fmt::print("{}", check_json(scenario, explanation, collectives, times, warnings));
+    fmt::print("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
   else
-    fmt::print("{}", check_text(scenario, explanation, collectives, times, warnings));
+    fmt::print("{}", check_text(scenario, explanation, collectives, times, parts, warnings));
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }
@@ -48,7 +49,7 @@ int execute_check(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command check_command{"check", "SCENARIO.yaml",
-                            "reads and explains a scenario: workers, routes, bytes per step, memory; runs nothing",
+                            "explains a scenario: workers, routes, bytes, what an update takes and what binds it, memory",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
                             "  straggler check scenario.yaml --graph cluster.dot\n"

@@ -92,6 +92,18 @@ Json layers_of(const Explanation& explanation) {
   return layers;
 }
 
+Json parts_of(const UpdateParts& parts) {
+  Json phases;
+  for (std::size_t phase = 0; phase < phase_count; ++phase)
+    phases[std::string(name_of(static_cast<Phase>(phase))) + "_s"] = parts.phases[phase];
+  return {{"seconds", parts.seconds},
+          {"worker", parts.worker},
+          {"of_own_contributions", parts.own_cycle},
+          {"phases", phases},
+          {"bound_by", parts.bound == Cause::nothing ? "computing" : name_of(parts.bound)},
+          {"seconds_without", parts.bound == Cause::nothing ? Json() : Json(parts.without)}};
+}
+
 Json collectives_of(const std::vector<CollectiveTime>& times) {
   Json all = Json::array();
   for (const CollectiveTime& each : times)
@@ -102,7 +114,8 @@ Json collectives_of(const std::vector<CollectiveTime>& times) {
 }  // namespace
 
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings) {
+                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
+                       const std::vector<std::string>& warnings) {
   Json json{{"name", scenario.name},
             {"seed", scenario.seed},
             {"scheme", explanation.scheme},
@@ -129,8 +142,9 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["message_bytes"] = explanation.message_bytes;
   json["compression"] = text_or_null(explanation.compression);
   json["compressed_bytes"] = explanation.compression.empty() ? Json() : Json(explanation.compressed_bytes);
-  json["update_s"] = times ? Json(times->compressed) : Json();
+  json["update_s"] = times ? Json(times->compressed) : parts ? Json(parts->seconds) : Json();
   json["update_uncompressed_s"] = times ? Json(times->whole) : Json();
+  json["update_parts"] = parts ? parts_of(*parts) : Json();
   json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
   json["timing_memory_bytes"] = explanation.timing_bytes;
   json["layers"] = layers_of(explanation);

@@ -6,11 +6,13 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/update_times.hpp"
+#include "scenarios/reasons/update_parts.hpp"
 
 namespace straggler::cli {
 
 /// What `check` prints as lines and tables, typed: times in seconds, sizes in bytes, rates in bytes per second.
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::vector<std::string>& warnings);
+                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
+                       const std::vector<std::string>& warnings);
 
 }  // namespace straggler::cli

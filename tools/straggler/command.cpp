@@ -34,7 +34,7 @@ Arguments::Arguments(const Command& command, po::options_description own)
   auto add = shared_.add_options();
   add("threads", po::value<std::string>()->value_name("N"),
       "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
-  add("quiet", "nothing on standard error but errors");
+  add("quiet", "only errors on standard error");
   add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
   add("help,h", "this page");
   add("version", "version and compiler");

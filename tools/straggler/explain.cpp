@@ -25,8 +25,8 @@ po::options_description explain_options() {
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
   add_scenario_options(add);
-  add("json", "prints one JSON object: what the tables and sentences hold, times in seconds");
-  add("force", "writes into the folder, though something else is in it");
+  add("json", "prints the tables and sentences as one JSON object, times in seconds");
+  add("force", "writes into the folder even if something else is in it");
   return options;
 }
 

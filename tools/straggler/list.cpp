@@ -341,7 +341,7 @@ const Group& group_called(const std::string& name) {
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
   own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
-      "markdown", "of keys and schemes: as the documents have them");
+      "markdown", "keys and schemes as Markdown, as in the documentation");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
@@ -370,7 +370,7 @@ int execute_list(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command list_command{
-    "list", "[GROUP [PART]]", "what is built in, and what it may be told: schemes, models, data, jitter, ...",
+    "list", "[GROUP [PART]]", "what is built in, with parameters: schemes, models, data, jitter, ...",
     "  straggler list\n"
     "  straggler list schemes\n"
     "  straggler list jitter --json\n"

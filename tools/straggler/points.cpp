@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 void add_pool_options(po::options_description_easy_init& add) {
   add("jobs", po::value<std::string>()->value_name("N"),
-      "points at a time, in each process (default: all cores that may be used); results do not depend on it");
+      "points at a time, in each process (default: all usable cores); results do not depend on it");
   add("store", po::value<std::string>()->value_name("FILE"),
       "where evaluations and weights are kept for later (default: in the user's cache folder)");
-  add("no-store", "shares them within this command only");
+  add("no-store", "keeps them for this command only");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
 }
 
@@ -34,7 +34,7 @@ PoolOptions read_pool_options(const Arguments& arguments) {
   const unsigned threads = arguments.common().threads;
   pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
   if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
-  if (arguments.has("store")) arguments.file("store");  // what is wrong with it is told before anything is written
+  if (arguments.has("store")) arguments.file("store");  // its errors are reported before anything is written
   try {
     select_kernels(pool.worker.kernels);
   } catch (const std::invalid_argument& error) {
@@ -50,7 +50,7 @@ std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
   else if (const fs::path usual = EvaluationFile::default_file(); !arguments.flag("no-store") && !usual.empty())
     file = usual;
   return std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap,
-                                          [](const std::string& why) { fmt::print(stderr, "warning: {}; going on without it\n", why); });
+                                          [](const std::string& why) { fmt::print(stderr, "warning: {}; continuing without it\n", why); });
 }
 
 void open_results(const fs::path& folder, const char* state_file, const char* noun, bool force) {

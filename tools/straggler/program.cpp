@@ -26,7 +26,7 @@ namespace {
 void print_overview(std::FILE* to) {
   fmt::print(to,
              "straggler: which way of training finishes first on this cluster, and why?\n"
-             "It runs the true gradient math of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
+             "It computes the real gradients of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
   for (const Command* command : commands())
     fmt::print(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
   fmt::print(to,
@@ -38,7 +38,7 @@ void print_overview(std::FILE* to) {
              "  straggler run scenario.yaml --out results/first\n"
              "  straggler compare results/first results/second\n\n"
              "Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 a bound was\n"
-             "exceeded, 2 bad usage or bad input, 3 it could not go on (failed points, a full disk), 130 interrupted (what was\n"
+             "exceeded, 2 bad usage or bad input, 3 it could not continue (failed points, a full disk), 130 interrupted (what was\n"
              "finished is written).\n");
 }
 

@@ -28,23 +28,23 @@ po::options_description race_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   const auto texts = [](const char* name) { return po::value<std::vector<std::string>>()->composing()->value_name(name); };
-  add("schemes", texts("LIST"), "who races: names of schemes or flow YAML, as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
+  add("schemes", texts("LIST"), "who races: names of schemes, or flow YAML such as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
   add("entrant", texts("YAML"),
-      "one more that differs in any settings: \"slow: {training.scheme: asgd, cluster.servers.count: 2}\"; repeatable");
+      "one more entrant, which differs in any settings: \"slow: {training.scheme: asgd, cluster.servers.count: 2}\"; repeatable");
   add("tune", texts("LIST"),
-      "tunes these for each entrant alike, on held-out samples: learning_rate, momentum, weight_decay, or any "
+      "tunes these for every entrant in the same way, on held-out samples: learning_rate, momentum, weight_decay, or any "
       "PATH={from: A, to: B, scale: log}");
-  add("budget", po::value<std::string>()->value_name("N"), "settings that each entrant tries (default: 20); all try the same");
-  add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each of them (default: 1)");
+  add("budget", po::value<std::string>()->value_name("N"), "settings that every entrant tries, the same for all (default: 20)");
+  add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each setting (default: 1)");
   add("seeds", po::value<std::string>()->value_name("N"), "runs of each entrant in the race, 2 to 50 (default: 5)");
-  add("unpaired", "no two runs have a seed in common (else run i of every entrant has the same)");
+  add("unpaired", "no two runs share a seed (by default run i of every entrant has the same one)");
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
   add("set", texts("PATH=VALUE"), "changes the scenario for everyone; repeatable");
-  add("timing-only", "without the math: who is through an epoch first");
-  add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
+  add("timing-only", "timing alone: who finishes an epoch first");
+  add("alone", "works alone, even if a launcher (mpirun, srun) started several processes");
   add_pool_options(add);
-  add("json", "prints one JSON object: what the tables hold, times in seconds");
-  add("force", "starts anew, and into a folder that holds something else");
+  add("json", "prints the tables as one JSON object, times in seconds");
+  add("force", "starts again, even in a folder that holds something else");
   return options;
 }
 
@@ -109,7 +109,7 @@ void write_tables(const fs::path& out, const Race& race, const RaceReader& reade
   try {
     write_whole_files(out, files);
   } catch (const DiskError& error) {
-    throw DiskError(fmt::format("{}; the finished runs are kept: the same command goes on", error.what()));
+    throw DiskError(fmt::format("{}; the finished runs are kept: the same command continues", error.what()));
   }
   results_are_in(out);
 }
@@ -151,7 +151,7 @@ int execute_race(const std::vector<std::string>& given) {
       fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
     std::fflush(stdout);
   } else if (!arguments.common().quiet) {
-    fmt::print(stderr, "interrupted before the end: nothing is told yet; the same command goes on\n");
+    fmt::print(stderr, "interrupted before the end: there is no result yet; the same command continues\n");
   }
   for (const std::string& failure : outcome.failed_candidates) fmt::print(stderr, "counts as worst: {}\n", failure);
   for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed, counts as missed: {}\n", failure);
@@ -163,7 +163,7 @@ int execute_race(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command race_command{
-    "race", "SCENARIO.yaml", "a fair fight: schemes tuned alike, from the same seeds; who is first, and is that sure?",
+    "race", "SCENARIO.yaml", "a fair race: schemes tuned alike, with the same seeds; who is first, and is that significant?",
     "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"

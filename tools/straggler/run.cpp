@@ -50,20 +50,19 @@ po::options_description run_options() {
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
-      "which of the large tables are written: order (with it choices.csv, which --replay reads), workers, links, staleness, separated by "
-      "commas; or all, or none (default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run: the same weights, whatever the times");
+      "large tables to write, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness; or all, or none "
+      "(default: all)");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run, and so its weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
-      "saves what was computed so far beside the results, in DIR.checkpoint, so that --resume can go on from it: every so much wall-clock "
-      "time, as 10min, or so many updates, as 5000. It goes when the run is through");
-  add("resume", "goes on from that checkpoint, to the same results; from the start if there is none");
+      "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
+      "(5000). It is removed when the run ends");
+  add("resume", "continues from that checkpoint, to the same results; without one, starts from the beginning");
   add("store", po::value<std::string>()->value_name("FILE"),
-      "takes from this file what earlier runs and sweeps have computed of the same training, and leaves there what this one computes; "
-      "results "
-      "are the same (default: none)");
+      "reuses what earlier runs and sweeps with the same training have stored in this file, and adds what this run computes; results are "
+      "the same (default: none)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory for values and workspaces, as 8GiB; the data come on top (default: three quarters of what may be used)");
-  add("force", "replaces what the folder holds, though it belongs to another scenario");
+      "memory for values and workspaces, such as 8GiB; the data are not counted (default: three quarters of the usable memory)");
+  add("force", "replaces the content of the folder, even results of another scenario");
   return options;
 }
 
@@ -161,9 +160,9 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
   using What = CheckpointNote::What;
   switch (note.what) {
     case What::found:
-      return fmt::format("goes on from {} ({}, update {}); the times up to there are taken again", file.string(), size, update);
+      return fmt::format("continues from {} ({}, update {}); the times up to there are computed again", file.string(), size, update);
     case What::none:
-      return fmt::format("there is no {} to go on from: starts from the beginning", file.string());
+      return fmt::format("there is no {} to continue from: starts from the beginning", file.string());
     case What::reached:
       return fmt::format("has caught up with update {}", update);
     case What::replaced:
@@ -230,11 +229,11 @@ class Run {
   }
 
   void open_store(const fs::path& file) {
-    if (options_.checkpoint) throw UsageError("--store and checkpoints both say what a run goes on from; leave one of them out");
+    if (options_.checkpoint) throw UsageError("--store and checkpoints both say what a run continues from; leave one of them out");
     if (options_.timing_only)
       throw UsageError("--store is about what the math has computed, and --timing-only computes nothing; leave one of them out");
     store_ = std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
-      fmt::print(stderr, "warning: {}; this run goes on without it\n", why);
+      fmt::print(stderr, "warning: {}; this run continues without it\n", why);
     });
     options_.store = store_.get();
     options_.data = &data_;
@@ -248,7 +247,7 @@ class Run {
     if (outcome != Outcome::interrupted)
       fs::remove(file, ignored);
     else if (fs::exists(file, ignored) && !common_.quiet)
-      fmt::print(stderr, "{} is kept: --resume goes on from it\n", file.string());
+      fmt::print(stderr, "{} is kept: --resume continues from it\n", file.string());
   }
 
   static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {

@@ -16,7 +16,7 @@ void add_scenario_options(po::options_description_easy_init& add) {
       "changes the scenario, as --set training.batch.per_worker=64; repeatable. A relative path in VALUE starts from the current folder "
       "(one in the file: from the file's folder)");
   add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
-  add("timing-only", "when things happen, without the math: no accuracies, no data files needed");
+  add("timing-only", "timing alone, without the math: no accuracies, no data files needed");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
 }
 

@@ -31,11 +31,11 @@ int execute_schema(const std::vector<std::string>& given) {
 
 const Command schema_command{"schema",
                              "[scenario|sweep|claim]",
-                             "the JSON Schema of a scenario, a sweep or a claim, by which editors complete and check",
+                             "the JSON Schema of a scenario, a sweep or a claim, for completion and checks in editors",
                              "  straggler schema > scenario.json\n"
                              "  straggler schema sweep > sweep.json\n",
                              execute_schema,
-                             "A file that begins with '# yaml-language-server: $schema=scenario.json' is completed and checked while it "
-                             "is written.\n"};
+                             "Editors with YAML's language server complete and check a file that begins with "
+                             "'# yaml-language-server: $schema=scenario.json'.\n"};
 
 }  // namespace straggler::cli

@@ -43,7 +43,7 @@ int execute_store(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command store_command{"store", "info|clear", "what earlier sweeps have computed, kept for later ones",
+const Command store_command{"store", "info|clear", "evaluations and weights that earlier sweeps have stored for later ones",
                             "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute_store};
 
 }  // namespace straggler::cli

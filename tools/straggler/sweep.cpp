@@ -37,21 +37,20 @@ po::options_description sweep_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("resume", "goes on with a sweep; refuses where there is none (without it a sweep that is there goes on, too)");
+  add("resume", "continues a sweep, and fails if there is none (without it, too, a sweep that is there continues)");
   add("shard", po::value<std::string>()->value_name("I/N"),
-      "only every N-th point, beginning with the I-th; each shard wants a folder of its own");
-  add("alone", "works for itself, though a launcher (mpirun, srun) started several processes");
+      "only every N-th point, beginning with the I-th; each shard needs its own folder");
+  add("alone", "works alone, even if a launcher (mpirun, srun) started several processes");
   add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
-      "puts the shards in these folders together, in --out");
+      "merges the shards in these folders into --out");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes every point; repeatable");
-  add("timing-only", "when things happen, without the math");
+  add("timing-only", "timing alone, without the math");
   add("until-ci", po::value<std::string>()->value_name("SHARE"),
-      "repeats each setting until the 95 % confidence interval of the time to the target (without one: of samples per second) is within "
-      "SHARE of "
-      "the mean, as 2%; at most 30 times");
+      "repeats each setting until the 95 % confidence interval of the time to the target (without a target: of samples per second) is within "
+      "SHARE of the mean, such as 2%; at most 30 times");
   add_pool_options(add);
-  add("dry-run", "lists the points, how many are finished and what the others cost, as far as that is known; computes and writes nothing");
-  add("force", "starts anew, and into a folder that holds something else");
+  add("dry-run", "lists the points, how many are finished and the known cost of the others; computes and writes nothing");
+  add("force", "starts again, even in a folder that holds something else");
   return options;
 }
 
@@ -265,7 +264,7 @@ class SweepCommand {
     state.keep_answer(write_answer(answer));
     write_tables({{"report.html", search_page(answer)}, {file, table}});
     if (outcome.interrupted)
-      fmt::print("interrupted; run it again to go on\n");
+      fmt::print("interrupted; run it again to continue\n");
     else
       fmt::print("{}", text);
     fmt::print("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
@@ -297,7 +296,7 @@ class SweepCommand {
     try {
       write_whole_files(out_, files);
     } catch (const DiskError& error) {
-      throw DiskError(fmt::format("{}; the finished points are kept: the same command goes on", error.what()));
+      throw DiskError(fmt::format("{}; the finished points are kept: the same command continues", error.what()));
     }
     results_are_in(out_);
     if (!was_ours_) return;

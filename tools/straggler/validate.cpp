@@ -57,8 +57,8 @@ int execute_validate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
-  add("force", "writes into the folder, though something else is in it");
-  add("json", "prints one JSON object: what the tables hold, errors as shares, fitted values in SI units");
+  add("force", "writes into the folder even if something else is in it");
+  add("json", "prints the tables as one JSON object, errors as shares, fitted values in SI units");
   Arguments arguments(validate_command, own);
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;

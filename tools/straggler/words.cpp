@@ -34,7 +34,7 @@ int execute_words(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("near", po::value<std::vector<std::string>>()->composing()->value_name("WORD,..."), "prints the nearest neighbours of each word");
-  add("count", po::value<std::string>()->value_name("N"), "so many of each (default: 10)");
+  add("count", po::value<std::string>()->value_name("N"), "neighbours of each word (default: 10)");
   add("out,o", po::value<std::string>()->value_name("FILE"), "writes all vectors in word2vec's text format");
   Arguments arguments(words_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;

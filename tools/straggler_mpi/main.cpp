@@ -29,11 +29,11 @@ po::options_description visible_options() {
       "emulated: a gradient is computed, then the worker sleeps until as much time has passed as the scenario draws for it; real: it "
       "takes what it takes, and devices, slowdowns and jitter are not looked at");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
-  add("force", "replaces what the folder holds, though it belongs to another scenario");
+  add("force", "replaces the content of the folder, even results of another scenario");
   add("progress", po::value<std::string>()->value_name("HOW")->default_value("auto"),
       "auto, bar, plain or none, on standard error of rank 0: a line every five seconds. A bar would not survive mpirun, and is lines, "
       "too");
-  add("quiet", "nothing on standard error but errors");
+  add("quiet", "only errors on standard error");
   add("help,h", "this page");
   add("version", "version and compiler");
   return options;

@@ -43,7 +43,7 @@ class Fitter {
     }
     Minimum minimum = descend(own), other = descend(middle);
     if (other.value < minimum.value) std::swap(minimum, other);
-    minimum = polish(minimum);
+    minimum = polish(minimum, own);
     FitResult result;
     if (as_good(other, minimum)) result.other_values = values_at(other.at);
     result.converged = minimum.converged;
@@ -73,11 +73,14 @@ class Fitter {
     return at_start < found.value ? Minimum{start, at_start, true} : found;
   }
 
-  /// Without derivatives, widely and then closely around the point: where rows are not met exactly, the squares may have steps and kinks.
-  Minimum polish(const Minimum& from) {
-    if (from.value <= no_error) return from;
+  /// Without derivatives, widely and then closely: where rows are not met exactly, the squares may have steps and kinks, in which descend()
+  /// gets stuck.
+  Minimum polish(const Minimum& from, const std::vector<double>& own) {
+    constexpr double met = 1e-12;  // residuals of 1e-6: times are rounded to ticks
+    if (from.value <= met) return from;
     constexpr double coarse = 1e-3;
-    return minimize([&](const std::vector<double>& at) { return sum_of_squares(at); }, {from.at}, no_error, coarse);
+    constexpr int rounds = 1;  // where the squares have steps, more find a luckier one and nothing better
+    return minimize([&](const std::vector<double>& at) { return sum_of_squares(at); }, {from.at, own}, no_error, coarse, rounds);
   }
 
   std::vector<double> values_at(const std::vector<double>& units) const {

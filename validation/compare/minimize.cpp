@@ -68,7 +68,7 @@ class Search {
 }  // namespace
 
 Minimum minimize(const std::function<double(const std::vector<double>&)>& function, const std::vector<std::vector<double>>& starts,
-                 double good_enough, double coarse) {
+                 double good_enough, double coarse, int rounds) {
   if (starts.empty() || starts.front().empty()) throw std::logic_error("minimize: nothing to vary");
   constexpr double fine = 1e-9, little = 1e-6;
   const std::size_t dimensions = starts.front().size();
@@ -76,7 +76,7 @@ Minimum minimize(const std::function<double(const std::vector<double>&)>& functi
   for (const std::vector<double>& start : starts) search.run(nlopt::LN_SBPLX, start, 0.1, coarse);
   const nlopt::algorithm polisher = dimensions > 1 ? nlopt::LN_BOBYQA : nlopt::LN_SBPLX;
   bool converged = false;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const double before = search.best().value;
     converged = search.run(polisher, search.best().at, 0.01, fine);
     if (!(search.best().value < before * (1 - little))) break;

@@ -76,7 +76,7 @@ class Channel {
   /// The longest message that MPI takes.
   static constexpr std::uint64_t most_bytes = 0x7fffffff;
 
-  /// `operation`, if not null, is told of when it has left, and with it whatever else was sent for it. Throws std::length_error beyond
+  /// `operation`, if not null, is completed when the message and everything else sent for it have left. Throws std::length_error beyond
   /// most_bytes.
   void send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation);
   /// It is not waited for any more; its bytes still leave.
@@ -87,7 +87,7 @@ class Channel {
   /// Nothing is on its way to or from this rank, as far as it knows.
   bool quiet() const;
 
-  /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is under way. Throws
+  /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is in flight. Throws
   /// std::length_error on all if one has more than most_bytes.
   std::vector<Bytes> gather(const Bytes& mine, Rank root);
   /// The bytes of `root`, on all ranks.

@@ -125,7 +125,7 @@ void MpiBackend::wait(std::int64_t idle_since) {
     nap(span);
 }
 
-/// After everybody's goodbye nothing is under way: it is the last word between two ranks, and messages do not overtake each other.
+/// After everybody's goodbye nothing is in flight: it is the last word between two ranks, and messages do not overtake each other.
 void MpiBackend::drain() {
   draining_ = true;
   if (computing_.job) computing_.job->cancelled = true;
@@ -277,7 +277,7 @@ bool MpiBackend::stops_at(const Weights& weights) const {
   return task_.stop.epochs && static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples) >= *task_.stop.epochs;
 }
 
-/// Of a scheme that reduces every worker comes to the same verdict; a server tells it, and so does the first of workers with weights of
+/// In a scheme that reduces, every worker reaches the same verdict; otherwise a server sends it, or the first of workers with weights of
 /// their own.
 bool MpiBackend::start_publish(PublishOperation& operation) {
   values_.of(operation.weights()->value);

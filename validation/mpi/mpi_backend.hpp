@@ -42,7 +42,7 @@ struct RankTask {
   EvaluationRule evaluation = {};
   Cut cut = {};                                                   // of a vector
   const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends at the next chance; null: it cannot be
-  std::function<void(Time, const Weights&)> published = nullptr;  // told of every update, where they are published
+  std::function<void(Time, const Weights&)> published = nullptr;  // called for every update, where they are published
 };
 
 class MpiBackend final : public Backend, private ChannelUser, private ProcessWatcher {
@@ -51,7 +51,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values& values, ComputeThread& thread);
   ~MpiBackend() override;
 
-  /// To the stop, and until nothing is under way between any two ranks. Throws RankFailed on all ranks if something was thrown on one.
+  /// To the stop, and until no message is in flight between any two ranks. Throws RankFailed on all ranks if something was thrown on one.
   void run();
 
   RankLog& log() { return log_; }
@@ -149,7 +149,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     // Of a mean of factors, once the mean of the left ones is there:
     Handle left;
     Payload result;
-    std::deque<Reducing> reducing;  // that this rank has joined; the first one is under way
+    std::deque<Reducing> reducing;  // that this rank has joined; the first one is moving
     RingMean mean;
     RingGather gather;
   };

@@ -41,7 +41,7 @@ void MpiBackend::publish_own(const PublishOperation& operation, Time when) {
   channel_.send(publisher_, MessageKind::published, std::make_shared<const Bytes>(packer.take()), nullptr);
 }
 
-/// Until everybody has said goodbye: of a run that stops at a moment, versions of before it may still be told of.
+/// Until everybody has said goodbye: a run that stops at a moment may still get notice of versions from before.
 void MpiBackend::take_publication(Rank from, const Bytes& bytes) {
   Unpacker unpacker(bytes);
   const Time when = Time::from_ticks(unpacker.get<std::int64_t>());

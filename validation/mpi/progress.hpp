@@ -18,7 +18,7 @@ class RankProgress {
   RankProgress(const RankProgress&) = delete;
   RankProgress& operator=(const RankProgress&) = delete;
 
-  /// "loading data". What was published is left out of the lines until it is told again.
+  /// "loading data". The number of updates is left out of the lines until it is set again.
   void stage(std::string name);
   /// `fraction` of the way to the stop: 0 to 1, as far as updates tell.
   void published(std::uint64_t updates, double epochs, double fraction);

@@ -53,7 +53,7 @@ struct Publication {
   Contributions made;
 };
 
-/// The course of a run, to be told to a recorder.
+/// The course of a run, for a recorder.
 struct RunCourse {
   Weights initial;
   std::deque<Publication> publications;

@@ -1,4 +1,4 @@
-// What a real run cannot do, told before it starts.
+// What a real run cannot do, reported before it starts.
 #pragma once
 #include "scenarios/experiment/blueprint.hpp"
 

@@ -16,7 +16,7 @@ namespace straggler {
 
 using Bytes = std::vector<std::byte>;
 
-/// What a rank has in place of an executor's promise: the numbers.
+/// What a rank has instead of an executor's promise: the numbers.
 class Values {
  public:
   /// Evaluated here if need be. Valid while the handle lives and until the next call.

@@ -22,7 +22,7 @@ enum class Talk : std::uint8_t {
   work,      // number, what to run
   found,     // number, an evaluation or none
   promised,  // number, whether
-  stop,      // what is under way is given up
+  stop,      // runs in progress are given up
   close,     // exit code, whether a rank is lost: nothing more will come
   // to rank 0
   ready,      // who it is; what hinders it, if anything

@@ -84,7 +84,7 @@ void SweepServer::step() {
 
 void SweepServer::rest() { nap(patience_.pause().count()); }
 
-/// What goes wrong ends the pool, which is served until nothing is under way.
+/// A failure ends the pool, which is served until nothing runs.
 template <class Body>
 bool SweepServer::guarded(const Body& body) {
   try {

@@ -4,7 +4,7 @@
 //  - A point is with one rank at a time, as far as rank 0 has heard; of a rank that has not been heard for `lost_after` the points are
 //  handed
 //    out again. If it speaks after all it takes part again, and what it brings late counts for nothing.
-//  - What goes wrong with the files ends the sweep; the ranks are always told of the end.
+//  - A failure of the files ends the sweep; the ranks always get notice of the end.
 #pragma once
 #include <chrono>
 #include <deque>

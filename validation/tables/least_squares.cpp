@@ -126,8 +126,9 @@ std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const st
   AngleFunctor functor(residuals, start.size());
   functor.set_values(static_cast<Eigen::Index>(residuals({AngleFunctor::point(angles)}).front().size()));
   Eigen::LevenbergMarquardt<AngleFunctor> method(functor);
-  method.parameters.xtol = 1e-9;
-  method.parameters.ftol = 1e-8;
+  // Convergence is quadratic where the residuals can vanish, so that these stop only what cannot go much further.
+  method.parameters.xtol = 1e-7;
+  method.parameters.ftol = 1e-2;
   method.parameters.factor = 1;  // first steps of the size of the angles: models bend
   Eigen::LevenbergMarquardtSpace::Status status = method.minimizeInit(angles);
   for (int step = 0; step < steps && status <= Eigen::LevenbergMarquardtSpace::Running; ++step) {

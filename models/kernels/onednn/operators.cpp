@@ -110,7 +110,7 @@ struct Access {
 
 namespace {
 
-/// What the process has told oneDNN; empty: nothing yet.
+/// The instruction set that the process has chosen for oneDNN; empty: none yet.
 struct Confinement {
   std::mutex mutex;
   std::string told;

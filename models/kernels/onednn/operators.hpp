@@ -10,7 +10,7 @@
 namespace straggler::onednn {
 
 /// Makes oneDNN use no instructions beyond those of the kernels with that name ("x86-64-v3": AVX2). The library lets a process say so
-/// once: false where it has been told otherwise, or has no code for these kernels ("generic").
+/// once: false if the process has chosen otherwise, or has no code for these kernels ("generic").
 bool confine(std::string_view kernels);
 /// Whether `confine` would succeed.
 bool confinable(std::string_view kernels);

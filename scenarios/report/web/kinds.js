@@ -53,6 +53,17 @@ function extent(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
+/// Where an axis begins and ends: curves fill it, marks stand a little inside.
+function endsOf(low, high, logarithmic, zero, marks) {
+  if (!marks || !(high > low)) return [zero && !logarithmic ? Math.min(0, low) : low, high];
+  if (logarithmic) {
+    const margin = Math.pow(high / low, 0.04);
+    return [low / margin, high * margin];
+  }
+  const margin = 0.04 * (high - (zero ? Math.min(0, low) : low));
+  return [zero ? Math.min(0, low) : low - margin, high + margin];
+}
+
 /// With `columns` of x, then mean, low and high (null: none).
 kinds.line = function(spec, view, palette) {
   const xs = spec.x, at = view.x, columns = xs.length, x = xs[at];
@@ -64,6 +75,7 @@ kinds.line = function(spec, view, palette) {
   const canLogX = all.some((point) => px(point) > 0), canLogY = highY > 0;
   const logX = (view.logX === null ? Boolean(x.log) : view.logX) && canLogX;
   const logY = (view.logY === null ? Boolean(spec.y.log) : view.logY) && canLogY;
+  const [leastX, mostX] = extent(all.map(px).filter((value) => !logX || value > 0));
   const textX = format(x.unit), textY = format(spec.y.unit);
   const labels = new Map((x.labels || []).map(([value, label]) => [value, label]));
   const nameX = (value) => labels.get(value) || textX(value);
@@ -73,7 +85,7 @@ kinds.line = function(spec, view, palette) {
     const {colour, dash, symbol} = look(palette, each.look);
     const drawn = each.points.map((point, k) => [point, k]).filter(([point]) => (!logX || px(point) > 0) && (!logY || py(point) > 0));
     const data = drawn.map(([point, k]) => ({value: [px(point), py(point)], k})), points = drawn.map(([point]) => point);
-    const floor = logY ? leastY / 2 : -Infinity;
+    const floor = logY ? leastY / 2 : spec.y.zero ? 0 : -Infinity;
     if (each.band && points.length) series.push(bandOf(points, px, low, high, colour, floor));
     if (each.area) continue;
     if (!walked) walked = {id: 'series' + i, name: each.name, points};
@@ -96,7 +108,7 @@ kinds.line = function(spec, view, palette) {
     if (each.missed && each.missed.length) series.push(crosses(each.missed, colour, i));
   }
   if (spec.ideal && !(xs.length > 1 && at > 0 && !spec.idealFlat)) {
-    const [first, last] = spec.idealFlat ? extent(all.map(px)) : [0, 0];
+    const [first, last] = [leastX, mostX];
     const data = spec.idealFlat ? [[first, spec.idealFlat], [last, spec.idealFlat]] : spec.ideal;
     series.push({
       type: 'line',
@@ -115,8 +127,9 @@ kinds.line = function(spec, view, palette) {
       label: {color: palette('fg')},
       data: spec.bands.map(([from, to, name]) => [{xAxis: from, name}, {xAxis: to}]),
     };
-  const curves = !spec.marks && !labels.size && !logX;
-  const more = {scale: !x.zero, nameGap: 30, min: logX || x.zero ? undefined : 'dataMin', max: curves ? 'dataMax' : undefined};
+  const ends = endsOf(leastX, mostX, logX, x.zero, Boolean(spec.marks));
+  const more = {scale: !x.zero, nameGap: 30, min: ends[0], max: ends[1]};
+  const room = widest([textY(highY), textY(lowY), textY((highY + lowY) / 3)], 12) + 10;
   const axisX = valueAxis(palette, x.title, x.unit, logX, more);
   axisX.axisLabel.formatter = nameX;
   if (labels.size && labels.size <= 12) axisX.axisLabel.customValues = Array.from(labels.keys());
@@ -124,7 +137,15 @@ kinds.line = function(spec, view, palette) {
   const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
     height: 380,
-    legend: spec.series.length > 1 ? spec.series.map((each) => ({name: each.name, look: each.look, sample: each.area ? 'box' : each.line === false ? 'dot' : 'line'})) : [],
+    legend: spec.series.length > 1 ?
+        spec.series.map(
+            (each) =>
+                ({name: each.name,
+                  look: each.look,
+                  sample: each.area       ? 'box' :
+                      each.line === false ? 'dot' :
+                                            'line'})) :
+        [],
     xs: xs.map((each) => each.title),
     canLogX,
     canLogY,
@@ -139,13 +160,16 @@ kinds.line = function(spec, view, palette) {
       text: walked.name + ': ' + nameX(px(walked.points[k])) + ', ' + textY(py(walked.points[k])),
     }),
     option: {
-      grid: {left: 24, right: 20 + (spec.idealFlat ? widest([spec.idealName || '']) : 0), top: 18, bottom: 44, containLabel: true},
+      grid: {left: room + 34, right: 20 + (spec.idealFlat ? widest([spec.idealName || '']) : 0), top: 18, bottom: 60},
       xAxis: axisX,
-      yAxis: valueAxis(palette, spec.y.title, spec.y.unit, logY, {scale: !spec.y.zero, nameGap: widest([textY(highY), textY(lowY)]) + 22}),
+      yAxis: valueAxis(
+          palette, spec.y.title, spec.y.unit, logY,
+          {scale: !spec.y.zero, min: spec.y.zero && !logY && leastY > 0 ? 0 : undefined, nameGap: room + 10}),
       tooltip: {
         trigger: marksAlone ? 'item' : 'axis',
         axisPointer: {type: 'cross', label: {show: false}, lineStyle: {color: palette('dim')}, crossStyle: {color: palette('dim')}},
-        formatter: (points) => lineHint(points, spec, nameX, textY, low, high),
+        formatter: (points) =>
+            lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour: (each) => look(palette, each.look).colour}),
       },
       series,
     },
@@ -159,16 +183,38 @@ function linkOf(spec, event) {
   return series && series.links && series.links[event.data.k];
 }
 
-function lineHint(points, spec, nameX, textY, low, high) {
+/// The place of the point whose x is nearest; points are ordered by x.
+function nearest(points, px, x) {
+  let low = 0, high = points.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (px(points[middle]) < x)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low > 0 && x - px(points[low - 1]) < px(points[low]) - x ? low - 1 : low;
+}
+
+/// Every curve's value where the mouse is, or one mark's.
+function lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour}) {
   const list = [].concat(points).filter((point) => point.seriesId && point.seriesId.startsWith('series'));
   if (!list.length) return '';
-  const lines = [[null, nameX(list[0].value[0]), true]];
-  for (const point of list) {
-    const series = spec.series[Number(point.seriesId.slice(6))], all = series.points[point.data.k];
-    const tip = series.tips && series.tips[point.data.k];
-    const range = low(all) === null || low(all) === undefined ? '' : ' (' + textY(low(all)) + ' to ' + textY(high(all)) + ')';
-    const elsewhere = point.value[0] === list[0].value[0] ? '' : ' at ' + nameX(point.value[0]);
-    lines.push([point.color, tip || (series.name ? series.name + ': ' : '') + textY(point.value[1]) + range + elsewhere]);
+  const x = list[0].value[0], lines = [[null, nameX(x), true]];
+  const say = (series, k) => {
+    const point = series.points[k], tip = series.tips && series.tips[k];
+    const range = low(point) === null || low(point) === undefined ? '' : ' (' + textY(low(point)) + ' to ' + textY(high(point)) + ')';
+    const elsewhere = px(point) === x ? '' : ' at ' + nameX(px(point));
+    lines.push([colour(series), tip || (series.name ? series.name + ': ' : '') + textY(py(point)) + range + elsewhere]);
+  };
+  if (!Array.isArray(points)) {
+    say(spec.series[Number(points.seriesId.slice(6))], points.data.k);
+    return hint(lines);
+  }
+  for (const [series] of shown(view, spec.series)) {
+    const all = series.points;
+    if (series.area || !all.length || x < px(all[0]) || x > px(all[all.length - 1])) continue;
+    say(series, nearest(all, px, x));
   }
   return hint(lines);
 }

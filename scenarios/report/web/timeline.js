@@ -1,243 +1,333 @@
 // The timeline: a lane each worker, server and link; spans, messages, updates and what links carry, from a whole run to one update.
-(function () {
-  'use strict';
-  const straggler = window.straggler, { kinds, format, hint, valueAxis, rowAxis, look } = straggler;
-  const phases = ['computing', 'wasted', 'loading', 'communicating', 'idle', 'down'];
-  const parts = 1e6; // of a stretch, in which its times are given
-  const mostArrows = 500, mostLines = 160, mostMarks = 3000; // that are drawn at once
-  const seconds = format('seconds'), bytes = format('bytes'), share = format('share');
+(function() {
+'use strict';
+const straggler = window.straggler, {kinds, format, hint, valueAxis, rowAxis, look} = straggler;
+const phases = ['computing', 'wasted', 'loading', 'communicating', 'idle', 'down'];
+const parts = 1e6;                                          // of a stretch, in which its times are given
+const mostArrows = 500, mostLines = 160, mostMarks = 3000;  // that are drawn at once
+const seconds = format('seconds'), bytes = format('bytes'), share = format('share');
 
-  /// What a stretch holds, with times in seconds of the run.
-  function unfolded(spec, stretch) {
-    if (stretch.unfolded) return stretch.unfolded;
-    const at = (time) => stretch.from + (time / parts) * stretch.seconds;
-    const spans = [], marks = [], all = stretch.spans || [];
-    for (let i = 0; i < all.length; i += 4) spans.push([at(all[i + 2]), at(all[i + 3]), all[i], all[i + 1]]);
-    const updates = (stretch.updates || []).map((update) => {
-      for (let i = 2; i < update.length; i += 2) marks.push([at(update[1]), update[i], update[0], update[i + 1]]);
-      return [at(update[1]), update[0]];
-    });
-    const messages = (stretch.messages || [])
-      .map(([from, to, what, sent, left, arrived, size, version, lost]) => ({ from, to, what, size, version, lost, sent: at(sent), left: at(left), arrived: at(arrived) }))
-      .sort((a, b) => a.sent - b.sent);
-    const collectives = (stretch.collectives || []).map(([what, piece, pieces, members, size, start, end, waited]) => ({
-      what, piece, pieces, members, size, waited, start: at(start), end: at(end) }));
-    const served = (stretch.served || []).map(([lane, what, start, end]) => ({ lane, what, start: at(start), end: at(end) }));
-    const links = [];
-    for (const [lane, points] of stretch.links || [])
-      for (let i = 0; i < points.length; i += 3) links.push([at(points[i]), at(points[i + 1]), lane, points[i + 2] / 1000]);
-    return (stretch.unfolded = { spans, marks, updates, messages, collectives, served, links });
-  }
+/// What a stretch holds, with times in seconds of the run.
+function unfolded(spec, stretch) {
+  if (stretch.unfolded) return stretch.unfolded;
+  const at = (time) => stretch.from + (time / parts) * stretch.seconds;
+  const spans = [], marks = [], all = stretch.spans || [];
+  for (let i = 0; i < all.length; i += 4) spans.push([at(all[i + 2]), at(all[i + 3]), all[i], all[i + 1]]);
+  const updates = (stretch.updates || []).map((update) => {
+    for (let i = 2; i < update.length; i += 2) marks.push([at(update[1]), update[i], update[0], update[i + 1]]);
+    return [at(update[1]), update[0]];
+  });
+  const messages = (stretch.messages || [])
+                       .map(([from, to, what, sent, left, arrived, size, version,
+                              lost]) => ({from, to, what, size, version, lost, sent: at(sent), left: at(left), arrived: at(arrived)}))
+                       .sort((a, b) => a.sent - b.sent);
+  const collectives =
+      (stretch.collectives || []).map(([what, piece, pieces, members, size, start, end,
+                                        waited]) => ({what, piece, pieces, members, size, waited, start: at(start), end: at(end)}));
+  const served = (stretch.served || []).map(([lane, what, start, end]) => ({lane, what, start: at(start), end: at(end)}));
+  const links = [];
+  for (const [lane, points] of stretch.links || [])
+    for (let i = 0; i < points.length; i += 3) links.push([at(points[i]), at(points[i + 1]), lane, points[i + 2] / 1000]);
+  return (stretch.unfolded = {spans, marks, updates, messages, collectives, served, links});
+}
 
-  const rect = (x, y, width, height, style, r) => ({ type: 'rect', shape: { x, y, width: Math.max(width, 0.6), height, r: r || 0 }, style });
+const rect = (x, y, width, height, style, r) => ({type: 'rect', shape: {x, y, width: Math.max(width, 0.6), height, r: r || 0}, style});
 
-  /// The part of [from, to] that lies in the window, as pixels; null: none does.
-  function clipped(params, api, from, to, lane) {
-    const area = params.coordSys, [x1, y] = api.coord([from, lane]), x2 = api.coord([to, lane])[0];
-    const left = Math.max(x1, area.x), right = Math.min(x2, area.x + area.width);
-    return right < area.x || left > area.x + area.width ? null : { left, width: right - left, y };
-  }
+/// The part of [from, to] that lies in the window, as pixels; null: none does.
+function clipped(params, api, from, to, lane) {
+  const area = params.coordSys, [x1, y] = api.coord([from, lane]), x2 = api.coord([to, lane])[0];
+  const left = Math.max(x1, area.x), right = Math.min(x2, area.x + area.width);
+  return right < area.x || left > area.x + area.width ? null : {left, width: right - left, y};
+}
 
-  /// Shapes tell phases apart without colours, too: blocks, outlines, thick and thin lines.
-  function phaseShape(phase, { left, width, y }, colours, ground) {
-    const colour = colours[phase], gap = width > 3 ? 0.8 : 0;
-    if (phase === 3) return rect(left, y - 4, width - gap, 8, { fill: colour });
-    if (phase === 4) return rect(left, y - 1.5, width - gap, 3, { fill: colour });
-    if (phase === 1) return rect(left + 1, y - 9, width - 2, 18, { fill: ground, stroke: colour, lineWidth: 2 }, 2);
-    if (phase === 5) return rect(left + 0.5, y - 9.5, width - 1, 19, { fill: 'transparent', stroke: colour, lineDash: [3, 3] });
-    return rect(left, y - 10, width - gap, 20, { fill: colour }, width > 6 ? 2 : 0);
-  }
+/// Shapes tell phases apart without colours, too: blocks, outlines, thick and thin lines.
+function phaseShape(phase, {left, width, y}, colours, ground) {
+  const colour = colours[phase], gap = width > 3 ? 0.8 : 0;
+  if (phase === 3) return rect(left, y - 4, width - gap, 8, {fill: colour});
+  if (phase === 4) return rect(left, y - 1.5, width - gap, 3, {fill: colour});
+  if (phase === 1) return rect(left + 1, y - 9, width - 2, 18, {fill: ground, stroke: colour, lineWidth: 2}, 2);
+  if (phase === 5) return rect(left + 0.5, y - 9.5, width - 1, 19, {fill: 'transparent', stroke: colour, lineDash: [3, 3]});
+  return rect(left, y - 10, width - gap, 20, {fill: colour}, width > 6 ? 2 : 0);
+}
 
-  function arrow(x1, y1, x2, y2, style) {
-    const angle = Math.atan2(y2 - y1, x2 - x1), wing = (turn) => [x2 - 7 * Math.cos(angle + turn), y2 - 7 * Math.sin(angle + turn)];
-    return {
-      type: 'group',
-      children: [
-        { type: 'line', shape: { x1, y1, x2, y2 }, style },
-        { type: 'polygon', shape: { points: [[x2, y2], wing(0.42), wing(-0.42)] }, style: { fill: style.stroke, opacity: style.opacity } },
-      ],
-    };
-  }
+function arrow(x1, y1, x2, y2, style) {
+  const angle = Math.atan2(y2 - y1, x2 - x1), wing = (turn) => [x2 - 7 * Math.cos(angle + turn), y2 - 7 * Math.sin(angle + turn)];
+  return {
+    type: 'group',
+    children: [
+      {type: 'line', shape: {x1, y1, x2, y2}, style},
+      {type: 'polygon', shape: {points: [[x2, y2], wing(0.42), wing(-0.42)]}, style: {fill: style.stroke, opacity: style.opacity}},
+    ],
+  };
+}
 
-  /// How many of `times` (ascending) are in the window.
-  function inWindow(params, api, times) {
-    const area = params.coordSys, [x0, x1] = [api.coord([times.low, 0])[0], api.coord([times.high, 0])[0]];
-    const perPixel = (times.high - times.low) / Math.max(1e-9, x1 - x0);
-    const from = times.low + (area.x - x0) * perPixel, to = from + area.width * perPixel;
-    const below = (value) => {
-      let low = 0, high = times.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (times[middle] < value) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
-    return below(to) - below(from);
-  }
-
-  kinds.timeline = function (spec, view, palette) {
-    const stretch = spec.stretches[Math.min(view.mode, spec.stretches.length - 1)], data = unfolded(spec, stretch), lanes = spec.lanes;
-    const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width);
-    const colours = phases.map((phase) => look(palette, phase).colour), ground = palette('bg');
-    const from = stretch.from, to = stretch.from + stretch.seconds;
-    const present = phases.map((_, phase) => (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % 6 === phase && value > 0)) : data.spans.some((span) => span[3] === phase)));
-    const items = phases.map((name, phase) => ({ name, look: name, phase })).filter((item) => present[item.phase]);
-    if (data.messages.length) items.push({ name: 'messages', look: 'fg', what: 'messages' });
-    if (data.updates.length) items.push({ name: 'updates', look: 's3', what: 'updates' });
-    if (data.links.length) items.push({ name: 'use of links', look: 's5', what: 'links' });
-    const hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
-    const common = { clip: true, animation: false }, series = [], hints = {};
-    const add = (id, list, renderItem, said, z) => {
-      if (!list.length) return;
-      hints[id] = said;
-      series.push(Object.assign({ type: 'custom', id, data: list, renderItem, z, encode: { x: [0, 1], y: 2 } }, common));
-    };
-
-    if (stretch.bins) {
-      const wide = stretch.seconds / 120, cells = [];
-      stretch.bins.forEach((row, lane) => {
-        for (let bin = 0; bin * 6 < row.length; ++bin) cells.push([from + bin * wide, from + (bin + 1) * wide, lane, bin]);
-      });
-      add('bins', cells, (params, api) => binShape(params, api, stretch.bins, cells[params.dataIndex], colours, hidden), (i) => binHint(names, stretch.bins, cells[i], colours), 2);
+/// How many of `times` (ascending) are in the window.
+function inWindow(params, api, times) {
+  const area = params.coordSys, [x0, x1] = [api.coord([times.low, 0])[0], api.coord([times.high, 0])[0]];
+  const perPixel = (times.high - times.low) / Math.max(1e-9, x1 - x0);
+  const from = times.low + (area.x - x0) * perPixel, to = from + area.width * perPixel;
+  const below = (value) => {
+    let low = 0, high = times.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (times[middle] < value)
+        low = middle + 1;
+      else
+        high = middle;
     }
-    const spans = data.spans.filter((span) => !hidden.has(span[3]));
-    add('spans', spans, (params, api) => {
-      const span = spans[params.dataIndex], place = clipped(params, api, span[0], span[1], span[2]);
-      return place && phaseShape(span[3], place, colours, ground);
-    }, (i) => {
-      const span = spans[i];
-      return [[null, names[span[2]], true], [colours[span[3]], phases[span[3]] + ', ' + seconds(span[1] - span[0])], [null, 'from ' + seconds(span[0]) + ' to ' + seconds(span[1])]];
-    }, 2);
-    const served = data.served.map((each) => [each.start, each.end, each.lane, each.what]);
-    add('served', served, (params, api) => {
-      const each = served[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]);
-      return place && phaseShape(each[3] === 'updates weights' ? 0 : 3, place, colours, ground);
-    }, (i) => [[null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])], [null, 'from ' + seconds(served[i][0])]], 2);
-    const row = lanes.findIndex((lane) => lane.kind === 'collective'), joint = data.collectives;
-    add('collectives', joint.map((each) => [each.start, each.end, row]), (params, api) => {
-      const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, row);
-      return place && phaseShape(3, place, colours, ground);
-    }, (i) => {
-      const each = joint[i], waited = each.waited < 0 ? 'began when the one before it was through' : 'waited for ' + workerName(spec, each.waited);
-      return [[null, each.what + (each.pieces > 1 ? ', piece ' + (each.piece + 1) + ' of ' + each.pieces : ''), true],
-        [colours[3], bytes(each.size) + ' of each of ' + each.members + ' workers, ' + seconds(each.end - each.start)], [null, waited]];
-    }, 2);
-    if (!hidden.has('links'))
-      add('links', data.links, (params, api) => {
-        const each = data.links[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]), high = 22 * Math.min(1, each[3]);
-        return place && high > 0.2 ? rect(place.left, place.y + 11 - high, place.width + 0.3, high, { fill: palette('s5'), opacity: 0.8 }) : null;
-      }, (i) => [[null, names[data.links[i][2]], true], [palette('s5'), share(data.links[i][3]) + ' of what it can carry'], [null, 'from ' + seconds(data.links[i][0]) + ' to ' + seconds(data.links[i][1])]], 1);
-    if (!hidden.has('updates')) addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to);
-    if (!hidden.has('messages')) addMessages(add, data, names, palette, from, to);
+    return low;
+  };
+  return below(to) - below(from);
+}
 
-    return {
-      height: 78 + 30 * lanes.length, legend: items, zoom: ['x'],
-      modes: spec.stretches.length > 1 ? spec.stretches.map((each) => each.name) : null, modesLabel: 'Stretch',
-      stops: data.marks.length ? data.marks.length : 0,
-      stop: (k) => ({ series: series.findIndex((each) => each.id === 'marks'), index: k, text: markText(names, data.marks[k]) }),
-      option: {
-        grid: { left: room + 18, right: 24, top: 26, bottom: 50 },
-        xAxis: valueAxis(palette, 'simulated time', 'seconds', false, { nameGap: 28, min: from, max: to, axisLabel: { color: palette('fg'), fontSize: 12, hideOverlap: true, formatter: (value) => seconds(Number(value.toPrecision(9))) } }),
-        yAxis: axis,
-        tooltip: { trigger: 'item', formatter: (point) => (hints[point.seriesId] ? hint(hints[point.seriesId](point.dataIndex)) : '') },
-        series,
-      },
-      csv: () => csvRows(data, names, stretch),
-    };
+kinds.timeline = function(spec, view, palette) {
+  const stretch = spec.stretches[Math.min(view.mode, spec.stretches.length - 1)], data = unfolded(spec, stretch), lanes = spec.lanes;
+  const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width);
+  const colours = phases.map((phase) => look(palette, phase).colour), ground = palette('bg');
+  const from = stretch.from, to = stretch.from + stretch.seconds;
+  const present = phases.map(
+      (_, phase) =>
+          (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % 6 === phase && value > 0)) :
+                          data.spans.some((span) => span[3] === phase)));
+  const items = phases.map((name, phase) => ({name, look: name, phase})).filter((item) => present[item.phase]);
+  if (data.messages.length) items.push({name: 'messages', look: 'fg', what: 'messages'});
+  if (data.updates.length) items.push({name: 'updates', look: 's3', what: 'updates'});
+  if (data.links.length) items.push({name: 'use of links', look: 's5', what: 'links'});
+  const hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
+  const common = {clip: true, animation: false}, series = [], hints = {};
+  const add = (id, list, renderItem, said, z) => {
+    if (!list.length) return;
+    hints[id] = said;
+    series.push(Object.assign(
+        {type: 'custom', id, data: list, renderItem, z, encode: {x: [0, 1], y: 2}}, common, id === 'updates' ? {clip: false} : {}));
   };
 
-  function workerName(spec, rank) {
-    const lane = spec.lanes.find((each) => each.kind === 'worker' && new RegExp('^worker ' + rank + '( |$)').test(each.name));
-    return lane ? lane.name : 'worker ' + rank;
+  if (stretch.bins) {
+    const wide = stretch.seconds / 120, cells = [];
+    stretch.bins.forEach((row, lane) => {
+      for (let bin = 0; bin * 6 < row.length; ++bin) cells.push([from + bin * wide, from + (bin + 1) * wide, lane, bin]);
+    });
+    add('bins', cells, (params, api) => binShape(params, api, stretch.bins, cells[params.dataIndex], colours, hidden),
+        (i) => binHint(names, stretch.bins, cells[i], colours), 2);
   }
+  const spans = data.spans.filter((span) => !hidden.has(span[3]));
+  add('spans', spans,
+      (params, api) => {
+        const span = spans[params.dataIndex], place = clipped(params, api, span[0], span[1], span[2]);
+        return place && phaseShape(span[3], place, colours, ground);
+      },
+      (i) => {
+        const span = spans[i];
+        return [
+          [null, names[span[2]], true], [colours[span[3]], phases[span[3]] + ', ' + seconds(span[1] - span[0])],
+          [null, 'from ' + seconds(span[0]) + ' to ' + seconds(span[1])]
+        ];
+      },
+      2);
+  const served = data.served.map((each) => [each.start, each.end, each.lane, each.what]);
+  add('served', served,
+      (params, api) => {
+        const each = served[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]);
+        return place && phaseShape(each[3] === 'updates weights' ? 0 : 3, place, colours, ground);
+      },
+      (i) => [
+          [null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])],
+          [null, 'from ' + seconds(served[i][0])]],
+      2);
+  const row = lanes.findIndex((lane) => lane.kind === 'collective'), joint = data.collectives;
+  add('collectives', joint.map((each) => [each.start, each.end, row]),
+      (params, api) => {
+        const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, row);
+        return place && phaseShape(3, place, colours, ground);
+      },
+      (i) => {
+        const each = joint[i],
+              waited = each.waited < 0 ? 'began when the one before it was through' : 'waited for ' + workerName(spec, each.waited);
+        return [
+          [null, each.what + (each.pieces > 1 ? ', piece ' + (each.piece + 1) + ' of ' + each.pieces : ''), true],
+          [colours[3], bytes(each.size) + ' of each of ' + each.members + ' workers, ' + seconds(each.end - each.start)], [null, waited]
+        ];
+      },
+      2);
+  if (!hidden.has('links'))
+    add('links', data.links,
+        (params, api) => {
+          const each = data.links[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]),
+                high = 22 * Math.min(1, each[3]);
+          return place && high > 0.2 ? rect(place.left, place.y + 11 - high, place.width + 0.3, high, {fill: palette('s5'), opacity: 0.8}) :
+                                       null;
+        },
+        (i) => [
+            [null, names[data.links[i][2]], true], [palette('s5'), share(data.links[i][3]) + ' of what it can carry'],
+            [null, 'from ' + seconds(data.links[i][0]) + ' to ' + seconds(data.links[i][1])]],
+        1);
+  if (!hidden.has('updates')) addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to);
+  if (!hidden.has('messages')) addMessages(add, data, names, palette, from, to);
 
-  const markText = (names, mark) => names[mark[1]] + ' contributes to update ' + mark[2] + ' at ' + seconds(mark[0]) + ', staleness ' + mark[3];
+  return {
+    height: 78 + 30 * lanes.length,
+    legend: items,
+    zoom: ['x'],
+    modes: spec.stretches.length > 1 ? spec.stretches.map((each) => each.name) : null,
+    modesLabel: 'Stretch',
+    stops: data.marks.length ? data.marks.length : 0,
+    stop: (k) => ({series: series.findIndex((each) => each.id === 'marks'), index: k, text: markText(names, data.marks[k])}),
+    option: {
+      grid: {left: room + 18, right: 24, top: 26, bottom: 50},
+      xAxis: valueAxis(palette, 'simulated time', 'seconds', false, {
+        nameGap: 28,
+        min: from,
+        max: to,
+        axisLabel: {color: palette('fg'), fontSize: 12, hideOverlap: true, formatter: (value) => seconds(Number(value.toPrecision(9)))}
+      }),
+      yAxis: axis,
+      tooltip: {trigger: 'item', formatter: (point) => (hints[point.seriesId] ? hint(hints[point.seriesId](point.dataIndex)) : '')},
+      series,
+    },
+    csv: () => csvRows(data, names, stretch),
+  };
+};
 
-  function addUpdates(add, data, names, rows, palette, from, to) {
-    const times = Object.assign(data.updates.map((update) => update[0]), { low: from, high: to });
-    let shown = 0, last = -100;
-    add('updates', data.updates.map((update) => [update[0], update[0], 0]), (params, api) => {
-      if (params.dataIndexInside === 0) {
-        shown = inWindow(params, api, times);
-        last = -100;
-      }
-      const [time, version] = data.updates[params.dataIndex], area = params.coordSys, x = api.coord([time, 0])[0];
-      if (shown > mostLines || x < area.x || x > area.x + area.width) return null;
-      const bottom = area.y + (area.height * rows) / names.length;
-      const children = [{ type: 'line', shape: { x1: x, y1: area.y, x2: x, y2: bottom }, style: { stroke: palette('fg'), opacity: 0.3 } }];
-      if (x - last > 12 + 7 * String(version).length) {
-        last = x;
-        children.push({ type: 'text', style: { text: String(version), x, y: area.y - 5, align: 'center', verticalAlign: 'bottom', fill: palette('dim'), font: '11px sans-serif' } });
-      }
-      return { type: 'group', children };
-    }, (i) => [[null, 'update ' + data.updates[i][1] + ' at ' + seconds(data.updates[i][0]), true]].concat(
-      data.marks.filter((mark) => mark[2] === data.updates[i][1]).slice(0, 12).map((mark) => [null, names[mark[1]] + ', staleness ' + mark[3]])), 3);
-    const marks = Object.assign(data.marks.map((mark) => mark[0]), { low: from, high: to });
-    let drawn = 0;
-    add('marks', data.marks.map((mark) => [mark[0], mark[0], mark[1]]), (params, api) => {
-      if (params.dataIndexInside === 0) drawn = inWindow(params, api, marks);
-      const mark = data.marks[params.dataIndex], area = params.coordSys, [x, y] = api.coord([mark[0], mark[1]]);
-      if (drawn > mostMarks || x < area.x || x > area.x + area.width) return null;
-      return { type: 'circle', shape: { cx: x, cy: y, r: drawn > 400 ? 2.5 : 4.5 }, style: { fill: palette('s3'), stroke: palette('bg'), lineWidth: drawn > 400 ? 0 : 1 } };
-    }, (i) => {
-      const mark = data.marks[i];
-      return [[null, names[mark[1]], true], [palette('s3'), 'contributes to update ' + mark[2] + ', at ' + seconds(mark[0])],
-        [null, 'staleness ' + mark[3] + ': its weights were version ' + (mark[2] - 1 - mark[3])]];
-    }, 5);
+function workerName(spec, rank) {
+  const lane = spec.lanes.find((each) => each.kind === 'worker' && new RegExp('^worker ' + rank + '( |$)').test(each.name));
+  return lane ? lane.name : 'worker ' + rank;
+}
+
+const markText = (names, mark) =>
+    names[mark[1]] + ' contributes to update ' + mark[2] + ' at ' + seconds(mark[0]) + ', staleness ' + mark[3];
+
+function addUpdates(add, data, names, rows, palette, from, to) {
+  const times = Object.assign(data.updates.map((update) => update[0]), {low: from, high: to});
+  let shown = 0, last = -100;
+  add('updates', data.updates.map((update) => [update[0], update[0], 0]),
+      (params, api) => {
+        if (params.dataIndexInside === 0) {
+          shown = inWindow(params, api, times);
+          last = -100;
+        }
+        const [time, version] = data.updates[params.dataIndex], area = params.coordSys, x = api.coord([time, 0])[0];
+        if (shown > mostLines || x < area.x || x > area.x + area.width) return null;
+        const bottom = area.y + (area.height * rows) / names.length;
+        const children = [
+          {type: 'line', shape: {x1: x, y1: area.y, x2: x, y2: bottom}, style: {stroke: palette('fg'), opacity: shown > 40 ? 0.16 : 0.32}}
+        ];
+        if (x - last > 12 + 7 * String(version).length) {
+          last = x;
+          children.push({
+            type: 'text',
+            style: {
+              text: String(version),
+              x,
+              y: area.y - 5,
+              align: 'center',
+              verticalAlign: 'bottom',
+              fill: palette('dim'),
+              font: '11px sans-serif'
+            }
+          });
+        }
+        return {type: 'group', children};
+      },
+      (i) => [[null, 'update ' + data.updates[i][1] + ' at ' + seconds(data.updates[i][0]), true]].concat(
+          data.marks.filter((mark) => mark[2] === data.updates[i][1])
+              .slice(0, 12)
+              .map((mark) => [null, names[mark[1]] + ', staleness ' + mark[3]])),
+      3);
+  const marks = Object.assign(data.marks.map((mark) => mark[0]), {low: from, high: to});
+  let drawn = 0;
+  add('marks', data.marks.map((mark) => [mark[0], mark[0], mark[1]]),
+      (params, api) => {
+        if (params.dataIndexInside === 0) drawn = inWindow(params, api, marks);
+        const mark = data.marks[params.dataIndex], area = params.coordSys, [x, y] = api.coord([mark[0], mark[1]]);
+        if (drawn > mostMarks || x < area.x || x > area.x + area.width) return null;
+        return {
+          type: 'circle',
+          shape:
+              {cx: x,
+               cy: y,
+               r: drawn > 400 ? 2 :
+                   drawn > 60 ? 3.2 :
+                                4.5},
+          style: {fill: palette('s3'), stroke: palette('bg'), lineWidth: drawn > 400 ? 0 : 1}
+        };
+      },
+      (i) => {
+        const mark = data.marks[i];
+        return [
+          [null, names[mark[1]], true], [palette('s3'), 'contributes to update ' + mark[2] + ', at ' + seconds(mark[0])],
+          [null, 'staleness ' + mark[3] + ': its weights were version ' + (mark[2] - 1 - mark[3])]
+        ];
+      },
+      5);
+}
+
+function addMessages(add, data, names, palette, from, to) {
+  const times = Object.assign(data.messages.map((message) => message.sent), {low: from, high: to});
+  let shown = 0;
+  add('messages', data.messages.map((message) => [message.sent, message.arrived, message.from]),
+      (params, api) => {
+        if (params.dataIndexInside === 0) shown = inWindow(params, api, times);
+        if (shown > mostArrows) return null;
+        const message = data.messages[params.dataIndex], area = params.coordSys;
+        const [x1, y1] = api.coord([message.sent, message.from]), [x2, y2] = api.coord([message.arrived, message.to]);
+        if (x2 < area.x || x1 > area.x + area.width) return null;
+        const style = {
+          stroke: message.lost ? palette('wasted') : palette('fg'),
+          opacity: shown > 120 ? 0.35 : 0.65,
+          lineWidth: 1.2,
+          lineDash: message.what === 'weights' ? [4, 3] : null
+        };
+        return arrow(x1, y1 + (y2 > y1 ? 9 : -9), x2, y2 - (y2 > y1 ? 9 : -9), style);
+      },
+      (i) => {
+        const message = data.messages[i];
+        const version = message.version < 0 ?
+            [] :
+            [[null, message.what === 'weights' ? 'version ' + message.version : 'computed at version ' + message.version]];
+        return [[null, message.what + ', ' + bytes(message.size), true], [null, names[message.from] + ' to ' + names[message.to]]].concat(
+            version, [[null, 'leaves ' + seconds(message.sent) + ', there after ' + seconds(message.arrived - message.sent)]],
+            message.lost ? [[null, 'lost on its way']] : []);
+      },
+      4);
+}
+
+function binShape(params, api, bins, cell, colours, hidden) {
+  const place = clipped(params, api, cell[0], cell[1], cell[2]), row = bins[cell[2]];
+  if (!place) return null;
+  const children = [];
+  let y = place.y + 11;
+  for (let phase = 0; phase < 6; ++phase) {
+    const high = 22 * Math.min(1, row[6 * cell[3] + phase] / 100);
+    if (high > 0.2 && !hidden.has(phase)) children.push(rect(place.left, y - high, place.width + 0.4, high, {fill: colours[phase]}));
+    y -= high;
   }
+  return {type: 'group', children};
+}
 
-  function addMessages(add, data, names, palette, from, to) {
-    const times = Object.assign(data.messages.map((message) => message.sent), { low: from, high: to });
-    let shown = 0;
-    add('messages', data.messages.map((message) => [message.sent, message.arrived, message.from]), (params, api) => {
-      if (params.dataIndexInside === 0) shown = inWindow(params, api, times);
-      if (shown > mostArrows) return null;
-      const message = data.messages[params.dataIndex], area = params.coordSys;
-      const [x1, y1] = api.coord([message.sent, message.from]), [x2, y2] = api.coord([message.arrived, message.to]);
-      if (x2 < area.x || x1 > area.x + area.width) return null;
-      const style = { stroke: message.lost ? palette('wasted') : palette('fg'), opacity: shown > 120 ? 0.35 : 0.65, lineWidth: 1.2, lineDash: message.what === 'weights' ? [4, 3] : null };
-      return arrow(x1, y1 + (y2 > y1 ? 9 : -9), x2, y2 - (y2 > y1 ? 9 : -9), style);
-    }, (i) => {
-      const message = data.messages[i];
-      const version = message.version < 0 ? [] : [[null, message.what === 'weights' ? 'version ' + message.version : 'computed at version ' + message.version]];
-      return [[null, message.what + ', ' + bytes(message.size), true], [null, names[message.from] + ' to ' + names[message.to]]].concat(version, [
-        [null, 'leaves ' + seconds(message.sent) + ', there after ' + seconds(message.arrived - message.sent)]], message.lost ? [[null, 'lost on its way']] : []);
-    }, 4);
-  }
+function binHint(names, bins, cell, colours) {
+  const row = bins[cell[2]];
+  return [[null, names[cell[2]], true], [null, 'from ' + seconds(cell[0]) + ' to ' + seconds(cell[1])]].concat(
+      phases.map((name, phase) => [colours[phase], name + ' ' + row[6 * cell[3] + phase] + ' %', row[6 * cell[3] + phase]])
+          .filter((line) => line[2] > 0)
+          .map(([colour, text]) => [colour, text]));
+}
 
-  function binShape(params, api, bins, cell, colours, hidden) {
-    const place = clipped(params, api, cell[0], cell[1], cell[2]), row = bins[cell[2]];
-    if (!place) return null;
-    const children = [];
-    let y = place.y + 11;
-    for (let phase = 0; phase < 6; ++phase) {
-      const high = 22 * Math.min(1, row[6 * cell[3] + phase] / 100);
-      if (high > 0.2 && !hidden.has(phase)) children.push(rect(place.left, y - high, place.width + 0.4, high, { fill: colours[phase] }));
-      y -= high;
-    }
-    return { type: 'group', children };
-  }
-
-  function binHint(names, bins, cell, colours) {
-    const row = bins[cell[2]];
-    return [[null, names[cell[2]], true], [null, 'from ' + seconds(cell[0]) + ' to ' + seconds(cell[1])]].concat(
-      phases.map((name, phase) => [colours[phase], name + ' ' + row[6 * cell[3] + phase] + ' %', row[6 * cell[3] + phase]]).filter((line) => line[2] > 0).map(([colour, text]) => [colour, text]));
-  }
-
-  function csvRows(data, names, stretch) {
-    const rows = [['what', 'lane', 'start_s', 'end_s', 'to', 'bytes', 'version', 'staleness', 'share']];
-    for (const [start, end, lane, phase] of data.spans) rows.push([phases[phase], names[lane], start, end]);
-    for (const each of data.served) rows.push([each.what, names[each.lane], each.start, each.end]);
-    for (const each of data.messages) rows.push([each.what, names[each.from], each.sent, each.arrived, names[each.to], each.size, each.version < 0 ? null : each.version]);
-    for (const each of data.collectives) rows.push([each.what, null, each.start, each.end, null, each.size]);
-    for (const [time, lane, version, staleness] of data.marks) rows.push(['contribution', names[lane], time, time, null, null, version, staleness]);
-    for (const [start, end, lane, part] of data.links) rows.push(['link', names[lane], start, end, null, null, null, null, part]);
-    (stretch.bins || []).forEach((row, lane) =>
-      row.forEach((value, i) => {
-        const wide = stretch.seconds / 120, bin = Math.floor(i / 6);
-        if (value > 0) rows.push([phases[i % 6], names[lane], stretch.from + bin * wide, stretch.from + (bin + 1) * wide, null, null, null, null, value / 100]);
-      }));
-    return rows;
-  }
+function csvRows(data, names, stretch) {
+  const rows = [['what', 'lane', 'start_s', 'end_s', 'to', 'bytes', 'version', 'staleness', 'share']];
+  for (const [start, end, lane, phase] of data.spans) rows.push([phases[phase], names[lane], start, end]);
+  for (const each of data.served) rows.push([each.what, names[each.lane], each.start, each.end]);
+  for (const each of data.messages)
+    rows.push([each.what, names[each.from], each.sent, each.arrived, names[each.to], each.size, each.version < 0 ? null : each.version]);
+  for (const each of data.collectives) rows.push([each.what, null, each.start, each.end, null, each.size]);
+  for (const [time, lane, version, staleness] of data.marks)
+    rows.push(['contribution', names[lane], time, time, null, null, version, staleness]);
+  for (const [start, end, lane, part] of data.links) rows.push(['link', names[lane], start, end, null, null, null, null, part]);
+  (stretch.bins || []).forEach((row, lane) => row.forEach((value, i) => {
+    const wide = stretch.seconds / 120, bin = Math.floor(i / 6);
+    if (value > 0)
+      rows.push(
+          [phases[i % 6], names[lane], stretch.from + bin * wide, stretch.from + (bin + 1) * wide, null, null, null, null, value / 100]);
+  }));
+  return rows;
+}
 })();

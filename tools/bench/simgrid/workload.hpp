@@ -27,7 +27,7 @@ struct Case {
   std::uint32_t workers = 64;  // ring: ranks
   std::uint32_t servers = 1;   // a message goes to all of them in equal parts
   std::uint32_t rounds = 1;    // on average, of a worker; ring: steps, or whole all-reduces; fat_tree: flows of a host
-  std::uint32_t warmup = 0;    // so many of these are not measured
+  std::uint32_t warmup = 0;    // how many of these are not measured
   bool jitter = false;         // compute drawn anew each round, else a worker's is always the same
   bool unequal = false;        // NICs of one to five fifths
   bool waiting = true;         // a server takes the next message when its answer has arrived

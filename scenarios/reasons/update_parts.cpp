@@ -1,0 +1,132 @@
+#include "scenarios/reasons/update_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/update_times.hpp"
+#include "scenarios/reasons/explain.hpp"
+#include "scenarios/results/summary.hpp"
+#include "scenarios/schema/worker_names.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/training/scheme.hpp"
+
+namespace straggler {
+
+namespace {
+
+constexpr double most_wall_seconds = 0.5;
+
+double phase_seconds(const TimedUpdates& runs, std::size_t worker, std::size_t phase) {
+  const Time before = runs.in_step() ? runs.begun.workers[worker].split.parts[phase] : Time();
+  return (runs.gone_on.workers[worker].split.parts[phase] - before).seconds();
+}
+
+std::uint64_t contributions(const TimedUpdates& runs, std::size_t worker) {
+  return runs.gone_on.workers[worker].updates - (runs.in_step() ? runs.begun.workers[worker].updates : 0);
+}
+
+/// The place of the median; of an even number the first of the two.
+std::size_t median_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  return order[(order.size() - 1) / 2];
+}
+
+void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
+  const std::size_t workers = runs.gone_on.workers.size();
+  std::vector<double> computing(workers), rounds(workers);
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    computing[worker] = phase_seconds(runs, worker, static_cast<std::size_t>(Phase::compute));
+    rounds[worker] = static_cast<double>(contributions(runs, worker));
+  }
+  std::size_t chosen = static_cast<std::size_t>(std::max_element(computing.begin(), computing.end()) - computing.begin());
+  if (asynchronous) chosen = median_of(rounds);
+  out.own_cycle = asynchronous && rounds[chosen] > 0;
+  out.worker = static_cast<Rank>(chosen);
+  const double times = out.own_cycle ? rounds[chosen] : runs.updates();
+  for (std::size_t phase = 0; phase < phase_count; ++phase) out.phases[phase] = phase_seconds(runs, chosen, phase) / times;
+}
+
+/// Staleness, faults and compression are questions about whole runs; `explain` answers them.
+bool binds_updates(Cause cause) {
+  return cause == Cause::jitter || cause == Cause::slow_workers || cause == Cause::bandwidth || cause == Cause::latency ||
+         cause == Cause::contention || cause == Cause::server;
+}
+
+/// The causes' savings an update, as `explain` has those of a run.
+Explained savings(const Scenario& scenario, const Blueprint& blueprint, double seconds) {
+  Explained out;
+  out.timing_only = true;
+  for (const Intervention& each : interventions(scenario, blueprint, true)) {
+    CauseRow row;
+    row.cause = each.cause;
+    row.absent = !each.absent.empty();
+    std::optional<TimedUpdates> runs;
+    if (each.cause == Cause::nothing)
+      row.figures = Figures{.simulated_seconds = seconds};
+    else if (binds_updates(each.cause) && each.absent.empty() && each.refused.empty())
+      runs = timed_updates(each.setting.scenario, each.setting.what_if, most_wall_seconds);
+    if (runs && runs->seconds() > 0) {
+      row.figures = Figures{.simulated_seconds = runs->seconds()};
+      row.seconds_saved = seconds - runs->seconds();
+      row.share = *row.seconds_saved / seconds;
+    }
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<UpdateParts> update_parts(const Scenario& scenario) {
+  const std::optional<TimedUpdates> runs = timed_updates(scenario, {}, most_wall_seconds);
+  if (!runs || runs->seconds() <= 0 || runs->gone_on.workers.empty()) return std::nullopt;
+  UpdateParts out;
+  out.seconds = runs->seconds();
+  const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
+  set_phases(*runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), out);
+  const Blueprint blueprint(scenario, "auto");
+  const std::vector<double> batches = batch_seconds(scenario, blueprint);
+  const double median = batches[median_of(batches)];
+  for (std::size_t group = 0; group < blueprint.first_of_group.size(); ++group)
+    if (batches[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
+  const Explained explained = savings(scenario, blueprint, out.seconds);
+  if (const CauseRow* const first = bottleneck(explained)) {
+    out.bound = first->cause;
+    out.without = first->figures->simulated_seconds;
+  }
+  return out;
+}
+
+std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
+  std::string text = fmt::format("about {}", readable_seconds(parts.seconds));
+  if (parts.own_cycle)
+    text += fmt::format("; a contribution of worker {} takes {}", parts.worker,
+                        readable_seconds(std::accumulate(parts.phases.begin(), parts.phases.end(), 0.0)));
+  std::string each;
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    const bool computes = phase == static_cast<std::size_t>(Phase::compute);
+    if (parts.phases[phase] < 0.0005 * parts.seconds && !computes) continue;
+    each += fmt::format("{}{} {}", each.empty() ? ": " : ", ", readable_seconds(parts.phases[phase]),
+                        readable_phase(static_cast<Phase>(phase)));
+    if (computes && !parts.own_cycle && scenario.workers() > 1)
+      each += fmt::format(" ({}, the slowest of {})", worker_name(scenario, parts.worker), scenario.workers());
+  }
+  return text + each;
+}
+
+std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
+  if (parts.bound == Cause::nothing) return "computing: no other cause costs 1 % of an update";
+  std::string who;
+  if (parts.bound == Cause::slow_workers)
+    for (const std::size_t group : parts.slow_groups) who += (who.empty() ? ": " : ", ") + workers_of_group(scenario, group);
+  return fmt::format("{}{}; an update would take {} {}", label_of(parts.bound), who, readable_seconds(parts.without), words_of(parts.bound));
+}
+
+}  // namespace straggler

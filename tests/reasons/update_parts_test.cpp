@@ -1,0 +1,76 @@
+// What `check` says of one update: its parts by closed forms, and the cause that was put into the scenario.
+#include "scenarios/reasons/update_parts.hpp"
+
+#include <doctest/doctest.h>
+
+#include "scenarios/schema/reader.hpp"
+#include "support/run.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+constexpr double batch = 0.1, model = 464;  // seconds; bytes of mlp 2-16-4
+
+UpdateParts parts_of(const std::vector<std::string>& sets, int workers = 4) {
+  const auto parts = update_parts(read_scenario_text(cluster(workers), "test.yaml", sets));
+  REQUIRE(parts);
+  return *parts;
+}
+
+double phase(const UpdateParts& parts, Phase which) { return parts.phases[static_cast<std::size_t>(which)]; }
+
+std::string bound_of(const std::vector<std::string>& sets, int workers = 4) {
+  const Scenario scenario = read_scenario_text(cluster(workers), "test.yaml", sets);
+  return bound_text(scenario, *update_parts(scenario));
+}
+
+const std::string by_ring = "training.scheme={kind: ssgd, via: all_reduce}";
+const std::string ring = "cluster.network.collective={algorithm: ring}";
+
+}  // namespace
+
+TEST_CASE("a synchronous update is the slowest worker's batch and a ring, to the microsecond") {
+  const double bandwidth = 10e3, latency = 2 * 1e-3;
+  const int p = 4;
+  const double reduce = 2 * (p - 1) * (latency + model / p / bandwidth);
+  const std::string link = "cluster.network.link={bandwidth: 10kB/s, latency: 1ms}";
+  const UpdateParts even = parts_of({by_ring, ring, link});
+  CHECK(even.seconds == doctest::Approx(batch + reduce).epsilon(1e-5));
+  CHECK(phase(even, Phase::compute) == doctest::Approx(batch).epsilon(1e-6));
+  CHECK(phase(even, Phase::communication) == doctest::Approx(reduce).epsilon(1e-5));
+  CHECK(even.bound == Cause::bandwidth);
+  CHECK(even.without == doctest::Approx(batch + 2 * (p - 1) * latency).epsilon(1e-5));
+  const std::string slow = "cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]";
+  const UpdateParts uneven = parts_of({by_ring, ring, link, slow});
+  CHECK(uneven.seconds == doctest::Approx(3 * batch + reduce).epsilon(1e-5));
+  CHECK(uneven.worker == 3);
+  CHECK(uneven.bound == Cause::slow_workers);
+  CHECK(uneven.without == doctest::Approx(batch + reduce).epsilon(1e-5));
+  CHECK(bound_of({by_ring, ring, link, slow}).starts_with("slow workers: worker 3 (3x slower); an update would take "));
+}
+
+TEST_CASE("an asynchronous update of one worker is its cycle") {
+  // One worker: its gradient goes up, the weights come down, and the next batch begins.
+  const double cycle = batch + 2 * model / 1e6;
+  const UpdateParts parts = parts_of({"training.scheme=asgd", "cluster.network.link={bandwidth: 1MB/s, latency: 0s}",
+                                      "cluster.workers=[{count: 1, device: node}]"});
+  CHECK(parts.own_cycle);
+  CHECK(parts.seconds == doctest::Approx(cycle).epsilon(1e-5));
+  CHECK(phase(parts, Phase::compute) == doctest::Approx(batch).epsilon(1e-6));
+  CHECK(phase(parts, Phase::communication) == doctest::Approx(2 * model / 1e6).epsilon(1e-4));
+  CHECK(parts.bound == Cause::nothing);
+}
+
+TEST_CASE("each planted cause is the one that is named") {
+  const std::string fast = "cluster.network.link={bandwidth: 1GB/s, latency: 0s}";
+  CHECK(bound_of({by_ring, ring, fast}).starts_with("computing"));
+  CHECK(bound_of({by_ring, ring, fast, "devices.node.jitter={kind: exponential}"}).starts_with("jitter"));
+  CHECK(bound_of({by_ring, ring, "cluster.network.link={bandwidth: 1GB/s, latency: 20ms}"}).starts_with("latency"));
+  CHECK(bound_of({"training.scheme={kind: ssgd, via: server}", fast, "cluster.servers={count: 1, per_message: 50ms}"}).starts_with("the server"));
+}
+
+TEST_CASE("no update, no parts") {
+  CHECK(!update_parts(read_scenario_text(cluster(5000), "test.yaml", {by_ring})));
+}
