@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 constexpr double rates_share = 0.6;  // of the budget
+constexpr int most_budgets = 10;     // that the first update may take: a late answer says more than none
 constexpr double drawn_batches = 4;  // of a worker
 constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
 constexpr std::int64_t most_still_workers = 16;
@@ -133,7 +134,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   options.timing_only = options.trace = true;
   Preview out;
   LastUpdate last;
-  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), start + budget, superseded);
+  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), start + most_budgets * budget, superseded);
   Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
   const RunRecord record = experiment.run(&last, &cut);
   out.superseded = cut.over();

@@ -25,10 +25,10 @@ def chromium(width=1400, height=1000):
 
 
 def requests_of(driver):
-    """Addresses that pages have asked for since the last call; those that hold their data themselves are left out."""
+    """Addresses that pages have asked for since the last call; what holds its data itself, or is the browser's own, is left out."""
     events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    return [url for url in sent if not url.startswith(("data:", "blob:"))]
+    return [url for url in sent if not url.startswith(("data:", "blob:", "chrome:"))]
 
 
 def complaints_of(driver):
