@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "validation/compare/rows.hpp"
+#include "validation/compare/claim_row.hpp"
 
 namespace straggler {
 
