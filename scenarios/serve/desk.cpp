@@ -26,11 +26,13 @@ constexpr const char* page_policy =
     "form-action 'none'; frame-ancestors 'none'";
 /// Results are whole in themselves. They run as a page of nobody's: they reach neither this server nor any other.
 constexpr const char* result_policy =
-    "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src "
+    "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src "
     "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 WebAnswer problem(unsigned status, const std::string& text) {
-  return {.status = status, .body = nlohmann::ordered_json{{"problem", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  return {.status = status,
+          .body = nlohmann::ordered_json{{"problem", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 WebAnswer json_answer(const nlohmann::ordered_json& json) {
@@ -38,7 +40,8 @@ WebAnswer json_answer(const nlohmann::ordered_json& json) {
 }
 
 std::string replaced(std::string text, std::string_view mark, std::string_view with) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) text.replace(at, mark.size(), with);
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size()))
+    text.replace(at, mark.size(), with);
   return text;
 }
 
@@ -177,8 +180,9 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
   }
   if (path == "/charts.js") {
     std::string all;
-    for (const std::string_view each : {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(),
-                                        resources::kinds_script(), resources::cells_script(), resources::timeline_script(), resources::page_script()})
+    for (const std::string_view each :
+         {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
+          resources::cells_script(), resources::timeline_script(), resources::page_script()})
       (all += each) += '\n';
     return WebAnswer{.type = script_type, .body = std::move(all)};
   }

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
-#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -34,7 +34,9 @@ std::string text_of(beast::string_view text) { return {text.data(), text.size()}
 /// One connection; it lives as long as one of its handlers.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, Desk& desk, std::atomic<int>& sessions) : stream_(std::move(socket)), desk_(desk), sessions_(sessions) { ++sessions_; }
+  Session(tcp::socket socket, Desk& desk, std::atomic<int>& sessions) : stream_(std::move(socket)), desk_(desk), sessions_(sessions) {
+    ++sessions_;
+  }
   ~Session() { --sessions_; }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -293,7 +293,8 @@ Value value_of(const Parameter& parameter, const Json& given) {
 
 double number_within(const std::string& name, ValueType type, const Json& given, double low, double high) {
   const double value = number_of(value_of({.name = name, .type = type}, given));
-  if (value < low || value > high) throw std::invalid_argument(fmt::format("{} is {:g}; it must be between {:g} and {:g}", name, value, low, high));
+  if (value < low || value > high)
+    throw std::invalid_argument(fmt::format("{} is {:g}; it must be between {:g} and {:g}", name, value, low, high));
   return value;
 }
 
@@ -400,7 +401,8 @@ std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base) {
   number("workers", "workers", ValueType::count, static_cast<double>(now.workers()), 1, static_cast<double>(most_workers(base)), true);
   if (!has_rows(base)) {
     const Slow slow = slow_of(now);
-    number("slow_workers", "slow workers", ValueType::count, static_cast<double>(slow.workers), 0, static_cast<double>(now.workers()), false);
+    number("slow_workers", "slow workers", ValueType::count, static_cast<double>(slow.workers), 0, static_cast<double>(now.workers()),
+           false);
     number("times_slower", "times slower", ValueType::number, slow.times, 1, most_times_slower(base), true);
   }
   if (links_are_given(base)) {
@@ -430,13 +432,16 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
   const auto number = [&](const char* key, ValueType type, double low, double high) {
     return number_within(key, type, settings.at(key), low, high);
   };
-  if (given("workers")) set_workers(scenario, std::llround(number("workers", ValueType::count, 1, static_cast<double>(most_workers(base)))));
+  if (given("workers"))
+    set_workers(scenario, std::llround(number("workers", ValueType::count, 1, static_cast<double>(most_workers(base)))));
   if (given("slow_workers") || given("times_slower")) {
-    if (has_rows(base)) throw std::invalid_argument("the workers of this scenario come from a population file, which says how slow each is");
+    if (has_rows(base))
+      throw std::invalid_argument("the workers of this scenario come from a population file, which says how slow each is");
     const Slow own = slow_of(scenario);
     const std::int64_t all = scenario.workers();
-    const std::int64_t slow = given("slow_workers") ? std::llround(number("slow_workers", ValueType::count, 0, static_cast<double>(most_workers(base))))
-                                                    : own.workers;
+    const std::int64_t slow = given("slow_workers")
+                                  ? std::llround(number("slow_workers", ValueType::count, 0, static_cast<double>(most_workers(base))))
+                                  : own.workers;
     const double times = given("times_slower") ? number("times_slower", ValueType::number, 1, most_times_slower(base)) : own.times;
     set_slow_workers(scenario, std::min(slow, all), times);
   }
@@ -444,7 +449,8 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
     throw std::invalid_argument("the topology of this scenario comes from a file, which brings bandwidth and latency of every cable");
   if (given("bandwidth")) set_bandwidth(scenario, number("bandwidth", ValueType::rate, 1, 1e15));
   if (given("latency")) set_latency(scenario, number("latency", ValueType::time, 0, 1e6));
-  if (given("batch")) batch_of(scenario.training.batch) = std::llround(number("batch", ValueType::count, 1, static_cast<double>(most_batch(base))));
+  if (given("batch"))
+    batch_of(scenario.training.batch) = std::llround(number("batch", ValueType::count, 1, static_cast<double>(most_batch(base))));
   set_jitter(scenario, settings);
   set_scheme(scenario, settings, notes);
   std::vector<std::string> known;

@@ -25,8 +25,8 @@ struct Knob {
 nlohmann::ordered_json json_of(const Knob& knob);
 
 /// The knobs of `now`, which is `base` after changed(): workers, slow workers, bandwidth, latency, jitter, scheme, their parameters, batch.
-/// A knob that the scenario leaves no room for (a topology from a file brings its own links) is left out. Ranges follow from `base` and from
-/// the parameters' declarations, so that they stay while a slider moves.
+/// A knob that the scenario leaves no room for (a topology from a file brings its own links) is left out. Ranges follow from `base` and
+/// from the parameters' declarations, so that they stay while a slider moves.
 std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base);
 
 /// `base` with `settings` {key: value}: only knobs, within their ranges; nothing else of a scenario can be changed this way, and no path.

@@ -33,8 +33,8 @@ class MathJob {
   void cancel() { stop_ = true; }
 
   /// `state` ("idle", "running", "done", "failed", "cancelled"). Running: `step`, `fraction`, `test_accuracy`, `simulated_seconds`. Failed:
-  /// `problem`. Done: `verdict`, `notes`, `table` (as `compare` prints it), `page` and `folders` as seen from `root`; and `winner`, the label
-  /// of the run that wins, null if none does.
+  /// `problem`. Done: `verdict`, `notes`, `table` (as `compare` prints it), `page` and `folders` as seen from `root`; and `winner`, the
+  /// label of the run that wins, null if none does.
   nlohmann::ordered_json state() const;
 
  private:

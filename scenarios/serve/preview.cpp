@@ -71,8 +71,8 @@ class LastUpdate final : public RecordSink {
 };
 
 /// The run again, up to `until`: all that happens between some workers of each group, or a picture of the first workers.
-void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& record, Experiment& experiment, Time until, Clock::time_point end,
-                  const std::function<bool()>& superseded) {
+void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& record, Experiment& experiment, Time until,
+                  Clock::time_point end, const std::function<bool()>& superseded) {
   Cut cut(end, end, superseded, until + until);
   std::vector<std::string> names;
   if (charts_move()) {
@@ -184,7 +184,8 @@ std::string extent_sentence(const Preview& preview) {
   const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
   if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
   if (preview.updates == 0) return fmt::format("A preview, cut by wall time after {}: no update was made by then.", wall);
-  return fmt::format("A preview, cut by wall time after {}: it shows the first {}, {} of the run.", wall, updates, share_text(preview.fraction));
+  return fmt::format("A preview, cut by wall time after {}: it shows the first {}, {} of the run.", wall, updates,
+                     share_text(preview.fraction));
 }
 
 Json figures_of(const Preview& preview) {
@@ -204,7 +205,8 @@ Json figures_of(const Preview& preview) {
   }
   add("staleness_mean", "staleness, mean", preview.staleness_mean, readable_number(preview.staleness_mean));
   if (!preview.busiest_link.empty())
-    add("busiest_link", "use of the busiest link", preview.busiest_use, fmt::format("{} ({})", share_text(preview.busiest_use), preview.busiest_link));
+    add("busiest_link", "use of the busiest link", preview.busiest_use,
+        fmt::format("{} ({})", share_text(preview.busiest_use), preview.busiest_link));
   return rows;
 }
 

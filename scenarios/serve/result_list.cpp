@@ -20,8 +20,15 @@ namespace {
 
 constexpr int deepest = 4;
 constexpr std::size_t most_results = 2000, most_rows = 2000, most_summary_bytes = 1 << 20;
-constexpr std::array shown = {"name",           "scheme", "workers", "outcome", "simulated_seconds", "samples_per_second", "time_to_target_s",
-                              "target_accuracy", "final_test_accuracy"};
+constexpr std::array shown = {"name",
+                              "scheme",
+                              "workers",
+                              "outcome",
+                              "simulated_seconds",
+                              "samples_per_second",
+                              "time_to_target_s",
+                              "target_accuracy",
+                              "final_test_accuracy"};
 constexpr std::array<std::string_view, 6> endings = {".html", ".csv", ".json", ".yaml", ".svg", ".txt"};
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
@@ -82,13 +89,15 @@ Json list_results(const fs::path& root) {
     const std::string shown_path = path.lexically_relative(root).generic_string();
     if (!folder) {
       if (path.extension() != ".yaml" || has(path.parent_path(), "summary.json") || !is_scenario(path)) return;
-      found.push_back({{"path", shown_path}, {"kind", "scenario"}, {"page", false}, {"scenario", shown_path}, {"name", path.stem().string()}});
+      found.push_back(
+          {{"path", shown_path}, {"kind", "scenario"}, {"page", false}, {"scenario", shown_path}, {"name", path.stem().string()}});
       return;
     }
     const bool page = has(path, "report.html"), run = has(path, "summary.json");
     if (!page && !run) return;
     Json one = {{"path", shown_path}, {"kind", kind_of(path)}, {"page", page}, {"scenario", nullptr}};
-    if (run && has(path, "scenario.yaml")) one["scenario"] = (path.lexically_relative(root) / "scenario.yaml").lexically_normal().generic_string();
+    if (run && has(path, "scenario.yaml"))
+      one["scenario"] = (path.lexically_relative(root) / "scenario.yaml").lexically_normal().generic_string();
     if (run) one.update(summary_of(path));
     found.push_back(std::move(one));
   });

@@ -23,9 +23,9 @@ nlohmann::ordered_json list_running(const std::filesystem::path& root);
 /// The accuracies of such rows over simulated time; none if there are fewer than two.
 std::optional<LineChart> live_chart(const std::string& name, const nlohmann::ordered_json& rows);
 
-/// The regular file at `relative` below `root`, if it is one that a page may link to: a table, a page, a picture or a text that this program
-/// writes. None: there is no such file, it is hidden, it lies outside of `root` (by "..", an absolute path or a symbolic link), or is of
-/// another kind.
+/// The regular file at `relative` below `root`, if it is one that a page may link to: a table, a page, a picture or a text that this
+/// program writes. None: there is no such file, it is hidden, it lies outside of `root` (by "..", an absolute path or a symbolic link), or
+/// is of another kind.
 std::optional<std::filesystem::path> served_file(const std::filesystem::path& root, std::string_view relative);
 
 }  // namespace straggler

@@ -26,9 +26,11 @@ TEST_CASE("a request needs the token, this machine's name and no foreign page") 
     CHECK(refused({"127.0.0.1:8123", other, "", ""}));
   }
   // DNS rebinding: another name that leads here, another port, no name.
-  for (const char* host : {"evil.example:8123", "127.0.0.1", "127.0.0.1:81234", "127.0.0.1:812", "127.0.0.1:8123.evil.example", "", "[::1]:8123"})
+  for (const char* host :
+       {"evil.example:8123", "127.0.0.1", "127.0.0.1:81234", "127.0.0.1:812", "127.0.0.1:8123.evil.example", "", "[::1]:8123"})
     CHECK(refused({host, token, "", ""}));
-  for (const char* origin : {"null", "http://evil.example", "https://127.0.0.1:8123", "http://127.0.0.1:8124", "http://127.0.0.1", "127.0.0.1:8123"})
+  for (const char* origin :
+       {"null", "http://evil.example", "https://127.0.0.1:8123", "http://127.0.0.1:8124", "http://127.0.0.1", "127.0.0.1:8123"})
     CHECK(refused({"127.0.0.1:8123", token, origin, ""}));
   for (const char* site : {"cross-site", "same-site", "?"}) CHECK(refused({"127.0.0.1:8123", token, "", site}));
 }
@@ -48,7 +50,8 @@ TEST_CASE("addresses are taken apart") {
   CHECK(address->query.at("q").empty());
   CHECK(parse_address("/")->path == "/");
   CHECK(parse_address("/?")->query.empty());
-  for (const char* bad : {"", "a", "http://127.0.0.1/", "*", "/%", "/%2", "/%zz", "/a%00", "/%0d%0aSet-Cookie:x", "/?a=%1"}) CHECK_FALSE(parse_address(bad));
+  for (const char* bad : {"", "a", "http://127.0.0.1/", "*", "/%", "/%2", "/%zz", "/a%00", "/%0d%0aSet-Cookie:x", "/?a=%1"})
+    CHECK_FALSE(parse_address(bad));
 }
 
 }  // namespace

@@ -33,10 +33,32 @@ TEST_CASE("files of the folder are served, and no other") {
   CHECK(served_file(root, "run/report.html") == fs::canonical(root / "run/report.html"));
   CHECK(served_file(root, "run/curve.csv"));
   CHECK(served_file(root, "within.csv") == fs::canonical(root / "run/curve.csv"));
-  for (const char* refused :
-       {"", "/", ".", "..", "../secret.csv", "run/../../secret.csv", "run/../run/curve.csv", "./run/curve.csv", "/etc/passwd", "run", "run/", "out.csv", "up.csv",
-        "above/secret.csv", "above/root/run/curve.csv", "run/tool.sh", "run/model.safetensors", ".hidden.csv", ".small.straggler-1-0/live.csv", "pipe.csv",
-        "run/none.csv", "run/curve.csv/", "run/curve.csv/x.csv", "../rootless/curve.csv", "..\\secret.csv", "run//../../secret.csv"}) {
+  for (const char* refused : {"",
+                              "/",
+                              ".",
+                              "..",
+                              "../secret.csv",
+                              "run/../../secret.csv",
+                              "run/../run/curve.csv",
+                              "./run/curve.csv",
+                              "/etc/passwd",
+                              "run",
+                              "run/",
+                              "out.csv",
+                              "up.csv",
+                              "above/secret.csv",
+                              "above/root/run/curve.csv",
+                              "run/tool.sh",
+                              "run/model.safetensors",
+                              ".hidden.csv",
+                              ".small.straggler-1-0/live.csv",
+                              "pipe.csv",
+                              "run/none.csv",
+                              "run/curve.csv/",
+                              "run/curve.csv/x.csv",
+                              "../rootless/curve.csv",
+                              "..\\secret.csv",
+                              "run//../../secret.csv"}) {
     CAPTURE(refused);
     const auto file = served_file(root, refused);
     // "above/root/..." leads back into the folder, and is then one of its files.

@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
-constexpr double batch_seconds = 0.1;            // of 100 samples of 1 ms
-constexpr double bytes = 8e6, rate = 1e8;        // of a message; of a link
+constexpr double batch_seconds = 0.1;      // of 100 samples of 1 ms
+constexpr double bytes = 8e6, rate = 1e8;  // of a message; of a link
 constexpr milliseconds no_hurry{600'000};
 
 constexpr const char* four_workers = R"(straggler: 1
@@ -100,7 +100,8 @@ TEST_CASE("groups keep their shares when the number of workers moves, and hosts 
   CHECK(counts({{"workers", 1}}) == Counts{{1, 1}});
   CHECK(counts({{"slow_workers", 1}}) == Counts{{6, 1}, {1, 1}, {1, 3}});
   CHECK(counts({{"times_slower", 2}}) == Counts{{6, 1}, {2, 2}});
-  const Scenario hosts = turned(base({"cluster.workers=[{count: 4, device: node, per_host: 4}]"}), {{"slow_workers", 1}, {"times_slower", 2}});
+  const Scenario hosts =
+      turned(base({"cluster.workers=[{count: 4, device: node, per_host: 4}]"}), {{"slow_workers", 1}, {"times_slower", 2}});
   CHECK(hosts.cluster.workers.at(1).same_host);
   CHECK(hosts.cluster.seats_taken() == std::vector<std::int64_t>{0, 3});
 }
@@ -185,8 +186,8 @@ class Asked {
     place_.write("root/run/report.html", "<h1>page</h1>");
     place_.write("secret.csv", "secret");
   }
-  WebAnswer operator()(const std::string& method, const std::string& target, const std::string& body = {}, const std::string& token = "good",
-                       const std::string& type = "application/json") {
+  WebAnswer operator()(const std::string& method, const std::string& target, const std::string& body = {},
+                       const std::string& token = "good", const std::string& type = "application/json") {
     std::mutex mutex;
     std::condition_variable came;
     std::optional<WebAnswer> answer;
@@ -207,8 +208,9 @@ class Asked {
 
 TEST_CASE("without the token nothing is answered") {
   Asked ask;
-  for (const char* target : {"/", "/page.js", "/page.css", "/api/results", "/api/running", "/api/math", "/files/good2/run/report.html", "/files/", "/files/run/report.html",
-                             "/nothing", "/?token=", "/?token=bad", "/api/results?token=bad&token=good"})
+  for (const char* target :
+       {"/", "/page.js", "/page.css", "/api/results", "/api/running", "/api/math", "/files/good2/run/report.html", "/files/",
+        "/files/run/report.html", "/nothing", "/?token=", "/?token=bad", "/api/results?token=bad&token=good"})
     for (const char* method : {"GET", "POST", "PUT", "DELETE", "OPTIONS"}) {
       CAPTURE(target);
       CHECK(ask(method, target, "{}", "").status == 403);
@@ -225,8 +227,8 @@ TEST_CASE("what is answered, and what not") {
   CHECK(page.body.find("/page.js?token=good") != std::string::npos);
   for (const char* filled : {"%TOKEN%", "%FOLDER%", "%LICENCES%"}) CHECK(page.body.find(filled) == std::string::npos);
   CHECK(ask("GET", "/files/good/run/report.html").policy.find("sandbox ") == 0);
-  for (const char* hidden : {"/files/good/../secret.csv", "/files/good/%2e%2e/secret.csv", "/files/good/run/..%2f..%2fsecret.csv", "/files/good//etc/passwd",
-                             "/files/good/", "/files/good", "/nothing", "/api/preview"})
+  for (const char* hidden : {"/files/good/../secret.csv", "/files/good/%2e%2e/secret.csv", "/files/good/run/..%2f..%2fsecret.csv",
+                             "/files/good//etc/passwd", "/files/good/", "/files/good", "/nothing", "/api/preview"})
     CHECK(ask("GET", hidden).status == 404);
   CHECK(ask("PUT", "/").status == 405);
   CHECK(ask("POST", "/api/preview", "{}", "good", "text/plain").status == 415);

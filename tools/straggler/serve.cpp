@@ -42,7 +42,8 @@ int execute_serve(const std::vector<std::string>& given) {
     Desk desk(folder, Gate(server.port(), token), arguments.common().threads);
     fmt::print("http://127.0.0.1:{}/?token={}\n", server.port(), token);
     std::fflush(stdout);
-    if (!arguments.common().quiet) fmt::print(stderr, "serves {}; open the address in a browser of this machine, Ctrl-C ends\n", folder.string());
+    if (!arguments.common().quiet)
+      fmt::print(stderr, "serves {}; open the address in a browser of this machine, Ctrl-C ends\n", folder.string());
     server.run(desk, interrupt_requested);
   } catch (const PortTaken& problem) {
     throw UsageError(fmt::format("--port: {}; choose another, or 0 for one that is free", problem.what()));
@@ -52,11 +53,14 @@ int execute_serve(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command serve_command{"serve", "[DIR]", "a local page of a folder's results: follows running ones, and answers what-if at once",
-                            "  straggler serve\n"
-                            "  straggler serve results --port 8080\n"
-                            "  straggler serve scenarios        # what-if alone, before anything was run\n",
-                            execute_serve,
-                            "\nThe page is at 127.0.0.1 and needs the token of the address that is printed; without DIR it is about results/.\n"};
+const Command serve_command{
+    "serve",
+    "[DIR]",
+    "a local page of a folder's results: follows running ones, and answers what-if at once",
+    "  straggler serve\n"
+    "  straggler serve results --port 8080\n"
+    "  straggler serve scenarios        # what-if alone, before anything was run\n",
+    execute_serve,
+    "\nThe page is at 127.0.0.1 and needs the token of the address that is printed; without DIR it is about results/.\n"};
 
 }  // namespace straggler::cli
