@@ -36,7 +36,8 @@ std::size_t Blueprint::timing_bytes() const {
   std::size_t active = workers;
   if (const std::size_t invited = plan.invited ? static_cast<std::size_t>(*plan.invited) : workers; stop.updates && invited < workers)
     active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *stop.updates) * invited);
-  return 14'000'000 + scheme_entry->worker_bytes * active + scheme_entry->idle_bytes * (workers - active);
+  const std::size_t known = compression && compression->differences() ? 1'000 : 0;  // of the weights that others hold
+  return 14'000'000 + (scheme_entry->worker_bytes + known) * active + scheme_entry->idle_bytes * (workers - active);
 }
 
 std::size_t Blueprint::math_bytes() const {

@@ -157,7 +157,7 @@ training: {scheme: ssgd, batch: {per_worker: 20}, optimizer: {kind: sgd, learnin
     ++libraries;
     if (each["name"] == "nccl") CHECK("nccl: " + each["choice"].get<std::string>() == told);
   }
-  CHECK(libraries == 3);
+  CHECK(libraries == 4);
   const auto wrong = place.shell("straggler check small.yaml --set cluster.network.collective.algorithm=ncl");
   CHECK(wrong.code == 2);
   CHECK(has(wrong.err, "did you mean 'nccl'?"));

@@ -157,7 +157,9 @@ TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   double sum = 0;
   for (const json& seconds : parts) sum += seconds.get<double>();
   CHECK(parts["compute_s"].get<double>() == doctest::Approx(0.020).epsilon(1e-3));
-  CHECK(sum == doctest::Approx(all["update_s"].get<double>()).epsilon(1e-6));
+  // asgd on three equal workers: of three updates each worker makes one.
+  CHECK(all["update_parts"]["of_own_contributions"] == true);
+  CHECK(sum == doctest::Approx(3 * all["update_s"].get<double>()).epsilon(0.05));
   CHECK(has(lines.out, "\nbound by          "));
   CHECK(all["precision"] == "fp32");
   std::size_t warnings = 0;

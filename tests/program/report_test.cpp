@@ -43,7 +43,8 @@ TEST_CASE("a run leaves a page, and `report` makes the same one again") {
   for (const char* const part : {"<h1>small</h1>", "asgd on 3 workers, seed 1.", "Test and train accuracy over simulated time",
                                  "Where the time of each worker went", "worker 2, node", "Staleness", "Links by use", "name: small"})
     CHECK_MESSAGE(has(page, part), part);
-  CHECK_FALSE(has(shown(page), "http"));
+  CHECK_FALSE(has(shown(page), "http://"));
+  CHECK_FALSE(has(shown(page), "https://"));
   CHECK(has(page, "default-src 'none'"));  // the browser tests look at what it asks for
   CHECK(has(page, "Who computes, sends and waits"));
   // What its first sentences say is what summary.json says.

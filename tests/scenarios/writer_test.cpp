@@ -52,7 +52,7 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
            {"cluster.network.link={bandwidth: 1Gbps, latency: 1us, burst: 1B}", "cluster.workers[0].link={peak: 5Gbps}"},
            {"cluster.workers[1].link={bandwidth: 1Gbps}", "cluster.network.link.duplex=half"},
            {"cluster.servers={count: 1000000, host: {worker: 0}}"},
-           {"cluster.servers={count: 2, host: {each: true}}"},
+           {"cluster.servers={count: 3, host: {each: true}}"},
            {"cluster.network.intra={bandwidth: 1GB/s, latency: 0s, while_computing: 0.3, switch: {workers: 2, bandwidth: 2GB/s, latency: "
             "1us}, socket: {workers: 4, bandwidth: 3GB/s}, nvlink: {workers: 2, bandwidth: 50GB/s, latency: 1us}}"},
            {"cluster.network.collective={overlap: true, merge: time, cycle: 2ms}"},

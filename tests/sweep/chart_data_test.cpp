@@ -66,7 +66,7 @@ TEST_CASE("a scheme has its colour whatever it stands beside, and no two curves 
 TEST_CASE("a page forbids every request, and holds scripts only where it has charts") {
   const std::string bare = html_page("t", "<p>x</p>"), charted = html_page("t", html_of(figure_of("t", "", bars("a"))));
   for (const std::string& page : {bare, charted}) CHECK(page.find("default-src 'none'") != std::string::npos);
-  CHECK(bare.find("echarts") == std::string::npos);
+  CHECK(bare.size() < 100'000);  // ECharts alone has ten times that
   CHECK((charted.find("Apache License") != std::string::npos) == charts_move());
   CHECK((charted.find("charts of this page stand still") == std::string::npos) == charts_move());
   CHECK(charted.size() < 2'000'000);

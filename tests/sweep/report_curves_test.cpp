@@ -10,6 +10,7 @@
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "sweep/made_up_sweep.hpp"
+#include "support/text.hpp"
 #include "validation/files.hpp"
 
 using namespace straggler;
@@ -50,8 +51,8 @@ TEST_CASE("workers by bandwidth: a map, then curves over each, at the smallest, 
   CHECK(titles(outcome, columns) == expected);
   // One line a scheme; the marks say what they are worth: 16 workers are 16 times as fast with ssgd, 4 times with asgd.
   const std::string page = sweep_report_files({}, columns, outcome)[0].second;
-  CHECK(count(page, "workers 16, bandwidth 8MB/s, scheme ssgd: 16x") == 2);
-  CHECK(count(page, "workers 16, bandwidth 8MB/s, scheme asgd: 4x") == 2);
+  CHECK(count(test::shown(page), "workers 16, bandwidth 8MB/s, scheme ssgd: 16x") == 2);
+  CHECK(count(test::shown(page), "workers 16, bandwidth 8MB/s, scheme asgd: 4x") == 2);
   CHECK(has(page, "Of the 5 values of workers the smallest, the middle and the largest are drawn."));
 }
 
