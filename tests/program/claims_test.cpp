@@ -73,8 +73,8 @@ TEST_CASE("validate: 0 when every bound holds, 1 when one is missed") {
   const std::string page = place.read("v/report.html");
   CHECK(has(page, "<svg"));
   CHECK(has(page, "loose &lt;bound&gt;"));
-  CHECK_FALSE(has(shown(page), "http://"));
-  CHECK_FALSE(has(shown(page), "https://"));
+  CHECK_FALSE(has(straggler::test::shown(page), "http://"));
+  CHECK_FALSE(has(straggler::test::shown(page), "https://"));
   CHECK(place.files("v").size() == 2);
   const auto again = place.shell("straggler validate loose.yaml tight.yaml --quiet --out w");
   CHECK(place.files("v") == place.files("w"));
