@@ -30,12 +30,14 @@ std::vector<std::size_t> scheme_looks(const std::vector<std::string>& names) {
   std::set<std::size_t> taken;
   std::vector<std::size_t> looks(names.size());
   const auto take = [&](std::size_t i, std::size_t first) {
-    std::size_t look = first;
-    // Eight colours; then the same ones with other dashes.
-    for (std::size_t tries = 0; taken.contains(look); ++tries)
-      look = (tries + 1) % series_colours == 0 ? look + 1 : look / series_colours * series_colours + (look + 1) % series_colours;
-    taken.insert(look);
-    looks[i] = look;
+    // Eight colours from the first one on, around; then the same ones with other dashes.
+    const auto look = [first](std::size_t tries) {
+      return tries / series_colours * series_colours + (first + tries) % series_colours;
+    };
+    std::size_t tries = 0;
+    while (taken.contains(look(tries))) ++tries;
+    taken.insert(look(tries));
+    looks[i] = look(tries);
   };
   for (const bool schemes : {true, false})
     for (std::size_t i = 0; i < names.size(); ++i)

@@ -1,11 +1,9 @@
 // What a first-time user of compression found: learning that prices changed, times that start-up changed, and input that nobody doubted.
 #include <doctest/doctest.h>
 
-#include <functional>
+#include <algorithm>
 
 #include "scenarios/experiment/update_times.hpp"
-#include "scenarios/race/race.hpp"
-#include "scenarios/race/race_run.hpp"
 #include "schemes/compressed_runs.hpp"
 
 using namespace straggler;
@@ -24,17 +22,6 @@ std::vector<std::string> warnings_of(const Sets& sets, const std::string& yaml =
 
 bool any_says(const std::vector<std::string>& warnings, const std::string& text) {
   return std::ranges::any_of(warnings, [&](const std::string& warning) { return says(warning, text); });
-}
-
-std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& wrong) {
-    return wrong.what();
-  } catch (const ScenarioErrors& errors) {
-    return errors.lines().size() == 1 ? errors.lines().front() : "several lines";
-  }
-  return "";
 }
 
 }  // namespace
@@ -79,18 +66,4 @@ TEST_CASE("check says where compression saves nothing, and where feedback is not
   CHECK(any_says(warnings_of(with(gossip, {top_k_of("0.1", false)}), cluster(3)), "error_feedback has no effect: dpsgd sends"));
   CHECK(!any_says(warnings_of(with(gossip, {"training.compression=top_k"}), cluster(3)), "error_feedback"));
   CHECK(any_says(warnings_of({"training.scheme={kind: ssgd, via: all_reduce}", top_k_of("0.1")}, cluster(1)), "one worker alone sends nothing"));
-}
-
-TEST_CASE("a race names a misspelt compressor, and refuses what cannot run before it runs anything") {
-  CHECK(says(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
-  CHECK(says(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
-  CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so
-  const TemporaryFolder folder;
-  Race race;
-  race.scenario = folder.write("race.yaml", cluster(3));
-  race.timing_only = true;
-  race.entrants = entrants_of_schemes("ssgd,{kind: sgp, compression: top_k}");
-  const RaceReader reader(race);
-  const std::string line = refusal([&] { check_runs(race, reader); });
-  CHECK(says(line, "--schemes {kind: sgp, compression: top_k}: training.compression: sgp"));
 }

@@ -9,6 +9,8 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace chart_data_test {
 namespace {
@@ -61,6 +63,13 @@ TEST_CASE("a scheme has its colour whatever it stands beside, and no two curves 
   CHECK(looks[20] == scheme_looks({"asgd"}).front());
   CHECK(looks[21] == scheme_looks({"ssgd"}).front());
   CHECK(scheme_looks({"asgd", "ssgd"}).front() == scheme_looks({"asgd"}).front());
+  // More schemes than colours, of which each begins at a colour of its own.
+  const std::vector<SchemeEntry>& schemes = Registry<SchemeEntry>::instance().entries();
+  std::vector<std::string> all;
+  for (int copy = 0; copy < 3; ++copy)
+    for (const SchemeEntry& each : schemes) all.push_back(each.name);
+  const std::vector<std::size_t> many = scheme_looks(all);
+  CHECK(std::set<std::size_t>(many.begin(), many.end()).size() == all.size());
 }
 
 TEST_CASE("a page forbids every request, and holds scripts only where it has charts") {

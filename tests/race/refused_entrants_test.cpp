@@ -1,0 +1,48 @@
+// Entrants that cannot run are refused before anything runs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "scenarios/race/race.hpp"
+#include "scenarios/race/race_run.hpp"
+#include "support/folder.hpp"
+#include "support/run.hpp"
+
+namespace refused_entrants_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& wrong) {
+    return wrong.what();
+  } catch (const ScenarioErrors& errors) {
+    return errors.lines().size() == 1 ? errors.lines().front() : "several lines";
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a race names a misspelt compressor, and refuses what cannot run before it runs anything") {
+  CHECK(says(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
+  CHECK(says(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
+  CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so
+  const TemporaryFolder folder;
+  Race race;
+  race.scenario = folder.write("race.yaml", cluster(3));
+  race.timing_only = true;
+  race.entrants = entrants_of_schemes("ssgd,{kind: sgp, compression: top_k}");
+  const RaceReader reader(race);
+  const std::string line = refusal([&] { check_runs(race, reader); });
+  CHECK(says(line, "--schemes {kind: sgp, compression: top_k}: training.compression: sgp"));
+}
+
+}  // namespace refused_entrants_test
