@@ -102,8 +102,8 @@ std::vector<std::int64_t> drawn_workers(const Scenario& scenario, std::size_t mo
 }
 
 /// Updates [first, first + count) by number, from 0: the stretch from the one before to the last of them.
-Stretch stretch_of(const std::vector<Time>& times, std::string name, std::size_t first, std::size_t count) {
-  Stretch stretch;
+TimelineStretch stretch_of(const std::vector<Time>& times, std::string name, std::size_t first, std::size_t count) {
+  TimelineStretch stretch;
   stretch.name = std::move(name);
   stretch.from = first == 0 ? Time() : times[first - 1];
   stretch.to = times[std::min(first + count, times.size()) - 1];
@@ -111,8 +111,8 @@ Stretch stretch_of(const std::vector<Time>& times, std::string name, std::size_t
 }
 
 /// The first, the typical and the worst stretch of `count` updates each, by how long they take.
-std::vector<Stretch> chosen_stretches(const std::vector<Time>& times, std::size_t count) {
-  std::vector<Stretch> chosen{stretch_of(times, "first", 0, count)};
+std::vector<TimelineStretch> chosen_stretches(const std::vector<Time>& times, std::size_t count) {
+  std::vector<TimelineStretch> chosen{stretch_of(times, "first", 0, count)};
   std::vector<std::pair<Time, std::size_t>> lengths;
   for (std::size_t first = count; first + count <= times.size(); first += count)
     lengths.emplace_back(times[first + count - 1] - times[first - 1], first);
@@ -190,14 +190,14 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
       std::max(1.0, static_cast<double>(updates.contributions()) / static_cast<double>(std::max<std::size_t>(1, times.size())));
   const double workers = static_cast<double>(first.record.workers.size());
   const auto count = static_cast<std::size_t>(std::clamp(std::ceil(3 * workers / each), 3.0, 400.0));
-  std::vector<std::pair<Stretch, std::size_t>> stretches;
-  Stretch whole;
+  std::vector<std::pair<TimelineStretch, std::size_t>> stretches;
+  TimelineStretch whole;
   whole.name = cut ? "first" : "whole run";
   whole.whole = !cut;
   whole.to = end;
   stretches.emplace_back(whole, cut ? stretch_events : whole_events);
   if (!cut && !times.empty())
-    for (Stretch& stretch : chosen_stretches(times, count)) stretches.emplace_back(std::move(stretch), stretch_events);
+    for (TimelineStretch& stretch : chosen_stretches(times, count)) stretches.emplace_back(std::move(stretch), stretch_events);
   StretchSink sink(timeline_lanes(scenario, first.record), std::move(stretches), end);
   const Time still_end =
       times.empty() ? end : std::min(end, times[std::min<std::size_t>(times.size(), std::max<std::size_t>(1, count)) - 1]);

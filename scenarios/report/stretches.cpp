@@ -10,7 +10,7 @@ constexpr std::size_t nowhere = ~std::size_t{0}, most_computed = 16;
 
 }  // namespace
 
-StretchSink::StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<Stretch, std::size_t>> stretches, Time end)
+StretchSink::StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<TimelineStretch, std::size_t>> stretches, Time end)
     : lanes_(std::move(lanes)), end_(end), bins_(lanes_.size()), computed_(lanes_.size()) {
   std::vector<std::size_t> links;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -34,7 +34,7 @@ std::size_t StretchSink::lane_of(Rank rank) const {
 template <class Add>
 void StretchSink::in_stretches(Time start, Time end, const Add& add) {
   for (std::size_t i = 0; i < stretches_.size(); ++i) {
-    Stretch& stretch = stretches_[i];
+    TimelineStretch& stretch = stretches_[i];
     if (stretch.full || end <= stretch.from || start >= stretch.to) continue;
     if (stretch.events == most_[i]) {  // things are told when they end: all that ended before `end` is there
       stretch.full = true;
@@ -61,7 +61,7 @@ void StretchSink::contribution(std::uint64_t update, Time time, Rank worker, std
   const std::size_t lane = lane_of(worker);
   const std::uint64_t staleness = update - 1 - std::min(read_version, update - 1);
   for (std::size_t i = 0; i < stretches_.size(); ++i) {
-    Stretch& stretch = stretches_[i];
+    TimelineStretch& stretch = stretches_[i];
     if (stretch.full || time < stretch.from || time > stretch.to) continue;
     if (stretch.updates.empty() || stretch.updates.back().version != update) {
       stretch.updates.push_back({update, time, {}});
@@ -124,16 +124,16 @@ void StretchSink::served(Rank rank, const char* what, Time start, Time end) {
 }
 
 void StretchSink::links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) {
-  for (Stretch& stretch : stretches_)
+  for (TimelineStretch& stretch : stretches_)
     if (stretch.whole || (!stretch.full && now >= stretch.from && now <= stretch.to)) stretch.links.add(now, count, bytes_of);
 }
 
 void StretchSink::drop_empty_lanes() {
   std::set<Rank> heard;
   bool joint = false;
-  for (const Stretch& stretch : stretches_) {
+  for (const TimelineStretch& stretch : stretches_) {
     for (const MessageTrace& message : stretch.messages) heard.insert({message.from, message.to});
-    for (const Stretch::Served& each : stretch.served) heard.insert(lanes_[each.lane].rank);
+    for (const TimelineStretch::Served& each : stretch.served) heard.insert(lanes_[each.lane].rank);
     joint = joint || !stretch.collectives.empty();
   }
   std::vector<std::size_t> place(lanes_.size());
@@ -151,20 +151,20 @@ void StretchSink::drop_empty_lanes() {
   }
   lanes_.resize(kept);
   bins_.resize(kept);
-  for (Stretch& stretch : stretches_)
-    for (Stretch::Served& each : stretch.served) each.lane = place[each.lane];
+  for (TimelineStretch& stretch : stretches_)
+    for (TimelineStretch::Served& each : stretch.served) each.lane = place[each.lane];
 }
 
 void StretchSink::finish() {
   drop_empty_lanes();
-  for (Stretch& stretch : stretches_) {
+  for (TimelineStretch& stretch : stretches_) {
     const auto beyond = [&](const auto& each) { return each.start >= stretch.to || each.end <= stretch.from; };
     std::erase_if(stretch.served, beyond);
     std::erase_if(stretch.collectives, beyond);
     std::erase_if(stretch.spans, beyond);
     std::erase_if(stretch.messages, [&](const MessageTrace& each) { return each.sent >= stretch.to; });
-    std::erase_if(stretch.updates, [&](const Stretch::Update& each) { return each.time > stretch.to; });
-    for (Stretch::Span& span : stretch.spans) {
+    std::erase_if(stretch.updates, [&](const TimelineStretch::Update& each) { return each.time > stretch.to; });
+    for (TimelineStretch::Span& span : stretch.spans) {
       span.start = std::max(span.start, stretch.from);
       span.end = std::min(span.end, stretch.to);
     }

@@ -24,7 +24,7 @@ struct TimelineLane {
   double bytes_per_second = 0;  // of a link
 };
 
-struct Stretch {
+struct TimelineStretch {
   std::string name;  // "first", "worst"
   Time from, to;
   bool whole = false;  // of the run: what links carry is kept to its end, though other things are not
@@ -60,12 +60,12 @@ class StretchSink final : public RecordSink {
  public:
   static constexpr std::size_t bin_count = 120;
   /// `stretches`: names, `from` and `to`; they may overlap. `end`: of the run.
-  StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<Stretch, std::size_t>> stretches, Time end);
+  StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<TimelineStretch, std::size_t>> stretches, Time end);
 
   /// After the run: spans are clipped to their stretch, which ends where it was full; lanes of servers and collectives without an event go.
   void finish();
   const std::vector<TimelineLane>& lanes() const { return lanes_; }
-  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::vector<TimelineStretch>& stretches() const { return stretches_; }
   Time end() const { return end_; }
   /// [lanes][bin_count][phase_count], in ticks; 0 for lanes of no worker.
   const std::vector<std::vector<double>>& bins() const { return bins_; }
@@ -94,7 +94,7 @@ class StretchSink final : public RecordSink {
   void drop_empty_lanes();
 
   std::vector<TimelineLane> lanes_;
-  std::vector<Stretch> stretches_;
+  std::vector<TimelineStretch> stretches_;
   std::vector<std::size_t> most_;  // [stretches_]
   Time end_;
   std::unordered_map<Rank, std::size_t> lane_of_;

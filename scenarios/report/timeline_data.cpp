@@ -16,7 +16,7 @@ constexpr std::size_t most_link_points = 400;
 class StretchJson {
  public:
   /// `end`: of the stretch, or of the run where it stands for all of it.
-  StretchJson(const StretchSink& sink, const Stretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
+  StretchJson(const StretchSink& sink, const TimelineStretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
     for (std::size_t lane = 0; lane < sink.lanes().size(); ++lane)
       if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server) lane_of_[sink.lanes()[lane].rank] = lane;
   }
@@ -25,15 +25,15 @@ class StretchJson {
     // Of ordered JSON a reference ends with the next key: each list is made apart.
     ChartJson json = head(), spans = ChartJson::array(), served = ChartJson::array(), messages = ChartJson::array(),
               collectives = ChartJson::array(), updates = ChartJson::array();
-    for (const Stretch::Span& span : stretch_.spans)
+    for (const TimelineStretch::Span& span : stretch_.spans)
       append(spans, {number(span.lane), static_cast<std::int64_t>(span.phase), at(span.start), at(span.end)});
-    for (const Stretch::Served& each : stretch_.served)
+    for (const TimelineStretch::Served& each : stretch_.served)
       served.push_back(ChartJson::array({each.lane, each.what, at(each.start), at(each.end)}));
     for (const MessageTrace& each : stretch_.messages) messages.push_back(message(each));
     for (const CollectiveTrace& each : stretch_.collectives)
       collectives.push_back(ChartJson::array({each.what, each.piece, each.pieces, each.members, each.bytes, at(each.start), at(each.end),
                                               each.waited_for ? static_cast<std::int64_t>(*each.waited_for) : std::int64_t{-1}}));
-    for (const Stretch::Update& update : stretch_.updates) {
+    for (const TimelineStretch::Update& update : stretch_.updates) {
       ChartJson one = ChartJson::array({update.version, at(update.time)});
       for (const auto& [lane, staleness] : update.contributions) append(one, {number(lane), number(staleness)});
       updates.push_back(std::move(one));
@@ -105,7 +105,7 @@ class StretchJson {
   }
 
   const StretchSink& sink_;
-  const Stretch& stretch_;
+  const TimelineStretch& stretch_;
   Time end_;
   std::map<Rank, std::size_t> lane_of_;
 };
@@ -119,7 +119,7 @@ std::string timeline_data(const StretchSink& sink, const std::string& label, boo
     json["lanes"].push_back({{"name", lane.name}, {"kind", kinds[static_cast<std::size_t>(lane.kind)]}});
   json["stretches"] = ChartJson::array();
   for (std::size_t i = 0; i < sink.stretches().size(); ++i) {
-    const Stretch& stretch = sink.stretches()[i];
+    const TimelineStretch& stretch = sink.stretches()[i];
     if (stretch.to <= stretch.from) continue;
     const StretchJson one(sink, stretch, i == 0 && !exact ? sink.end() : stretch.to);
     if (i == 0 && exact) {

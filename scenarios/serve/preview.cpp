@@ -76,7 +76,7 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
   Cut cut(end, end, superseded, until + until);
   std::vector<std::string> names;
   if (charts_move()) {
-    Stretch stretch;
+    TimelineStretch stretch;
     stretch.name = "first batches";
     stretch.to = until;
     StretchSink sink(timeline_lanes(scenario, record), {{stretch, most_drawn_events}}, until);

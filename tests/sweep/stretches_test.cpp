@@ -16,8 +16,8 @@ using Kind = TimelineLane::Kind;
 
 constexpr Time at(double seconds) { return Time::from_ticks(static_cast<std::int64_t>(seconds * 1e12)); }
 
-std::pair<Stretch, std::size_t> wanted(const char* name, double from, double to, std::size_t most) {
-  Stretch stretch;
+std::pair<TimelineStretch, std::size_t> wanted(const char* name, double from, double to, std::size_t most) {
+  TimelineStretch stretch;
   stretch.name = name;
   stretch.from = at(from);
   stretch.to = at(to);
@@ -115,7 +115,7 @@ TEST_CASE("the schematic of non-blocking SGD: what each worker did up to the fir
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 0.3, 1000)}, at(0.3));
   traced(schematic, {}, stretches);
   stretches.finish();
-  const Stretch& stretch = stretches.stretches()[0];
+  const TimelineStretch& stretch = stretches.stretches()[0];
   const double minibatch[] = {0.0468, 0.0315, 0.058, 0.0466};
   const std::size_t done[] = {5, 8, 4, 5};
   REQUIRE(!stretch.updates.empty());
@@ -124,7 +124,7 @@ TEST_CASE("the schematic of non-blocking SGD: what each worker did up to the fir
   for (std::size_t worker = 0; worker < 4; ++worker) {
     CAPTURE(worker);
     double computed = 0, wasted = 0;
-    for (const Stretch::Span& span : stretch.spans) {
+    for (const TimelineStretch::Span& span : stretch.spans) {
       if (span.lane != worker || span.start.seconds() > 0.2519) continue;
       if (span.phase == Phase::compute) computed += (span.end - span.start).seconds();
       if (span.phase == Phase::wasted) wasted += (span.end - span.start).seconds();
@@ -141,7 +141,7 @@ TEST_CASE("messages are told with their way: bytes over bandwidth, then latency"
       yaml, {"training.scheme=asgd", "training.stop.updates=3", "cluster.network.link.bandwidth=1MB/s", "cluster.network.link.latency=2ms"},
       stretches);
   stretches.finish();
-  const Stretch& stretch = stretches.stretches()[0];
+  const TimelineStretch& stretch = stretches.stretches()[0];
   std::size_t gradients = 0;
   for (const MessageTrace& message : stretch.messages) {
     CHECK((message.left - message.sent).seconds() == doctest::Approx(static_cast<double>(message.bytes) / 1e6));
@@ -160,7 +160,7 @@ TEST_CASE("an all-reduce is told with its pieces, and whom it waited for") {
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 100, 10'000)}, at(100));
   traced(straggler::test::cluster(4), sets, stretches);
   stretches.finish();
-  const Stretch& stretch = stretches.stretches()[0];
+  const TimelineStretch& stretch = stretches.stretches()[0];
   REQUIRE(stretch.collectives.size() >= 2);
   for (const CollectiveTrace& collective : stretch.collectives) {
     CHECK(std::string(collective.what) == "all-reduce");
