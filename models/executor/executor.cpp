@@ -43,7 +43,7 @@ struct Executor::Implementation {
     return *handle.node();
   }
 
-  /// Where memory is short, values that can be made again make room, one after the other; none of them is needed for `node`, so that this
+  /// Where memory is short, values that can be made again make room, one after another; none of them is needed for `node`, so that this
   /// ends.
   void force(LineageNode& node) {
     for (;;) {

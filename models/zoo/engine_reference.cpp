@@ -47,7 +47,7 @@ class ReferenceModel final : public Model {
 
 const Register<NetworkEngine> entry({
     .name = "reference",
-    .summary = "every layer, plainly: convolutions as matrix products; slow",
+    .summary = "every layer in plain code, convolutions as matrix products; slow",
     .suits = [](const Architecture& architecture,
                 const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty() ? 0.01 : 0.0; },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {

@@ -1,4 +1,4 @@
-"""Many runs: sweeps, searches and races; and what a scenario is."""
+"""Many runs: sweeps, searches and races; and checks of a scenario."""
 import io
 import json
 import os
@@ -55,7 +55,7 @@ def _free(out: Optional[PathLike]) -> Optional[str]:
 
 
 class _Files:
-    """What came of many runs: tables, a page, words."""
+    """Results of many runs: tables, a page, text."""
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         self._files: Dict[str, str] = done["files"]
@@ -83,7 +83,7 @@ class _Files:
 
 
 class Sweep(_Files):
-    """One scenario in many settings."""
+    """One scenario with many settings."""
     points = property(lambda self: self._table("points"), doc="A row for each finished point: swept paths, repeat, seed, all scalars.")
     groups = property(lambda self: self._table("groups"), doc="Mean, standard deviation, interval and count over repeats.")
     find = property(lambda self: self._table("find"), doc="Of a search for the best setting: a row for each that was tried.")
@@ -125,7 +125,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
          progress: Union[bool, Callable[..., None]] = False, threads: int = 0, kernels: str = "auto") -> Race:
-    """A fair fight: which scheme is first at every threshold, and is that sure?
+    """A fair race: which scheme is first at each threshold, and is that significant?
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.
@@ -140,7 +140,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
 
 
 class Check:
-    """What a scenario is: workers, routes, bytes, memory."""
+    """Facts about a scenario: workers, routes, bytes, memory."""
 
     def __init__(self, done: Dict[str, Any]):
         self.text: str = done["text"]                #: what `straggler check` prints
@@ -170,7 +170,7 @@ class Explained:
 
 def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False, *, threads: int = 0,
             progress: Optional[Callable[[int, int], None]] = None) -> Explained:
-    """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …"""
+    """Runs the same work with one cause of delay removed at a time: jitter, slow workers, bandwidth, latency, the server, …"""
     return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": threads}, progress))
 
 
@@ -180,7 +180,7 @@ _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topo
 
 
 def list(group: Optional[str] = None) -> Any:
-    """What may be named in a scenario: [{name, summary, parameters, …}] of a group such as "schemes", or {group: [...]} of all."""
+    """The kinds that a scenario can name: [{name, summary, parameters, …}] of a group such as "schemes", or {group: [...]} of all."""
     everything = _straggler.list_all()
     if group is None:
         return {name: everything[word] for name, word in _groups.items()}

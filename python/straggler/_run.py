@@ -1,4 +1,4 @@
-"""A run of a scenario, and runs side by side."""
+"""A run of a scenario, and comparisons of runs."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ Progress = Union[bool, Callable[..., None]]
 
 
 def progress_teller(progress: Progress) -> Optional[Callable[..., None]]:
-    """A function of (simulated seconds, epochs, updates, fraction done, test accuracy or None); None: nobody is told."""
+    """A function of (simulated seconds, epochs, updates, fraction done, test accuracy or None); None: no progress."""
     if callable(progress):
         return progress
     if not progress:
@@ -31,7 +31,7 @@ def progress_teller(progress: Progress) -> Optional[Callable[..., None]]:
 
 
 class Run:
-    """What a run has left: its summary, its tables, its weights. Shows itself as a page in a notebook."""
+    """Results of a run: its summary, its tables, its weights. In a notebook it shows its page."""
 
     def __init__(self, folder: Union[str, "os.PathLike[str]"], weights: Optional[Dict[str, numpy.ndarray]] = None,
                  warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None):
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def scenario(self) -> str:
-        """The scenario as understood, every default written out: YAML."""
+        """The scenario as read, with every default: YAML."""
         return (self.folder / "scenario.yaml").read_text()
 
     def page(self) -> str:
@@ -97,7 +97,7 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
         force: bool = False) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
-    set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: in place of the scenario's.
+    set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: overrides the scenario's.
     timing_only: when things happen, without the math.  out: a folder for the results; else they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
@@ -123,7 +123,7 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
 
 
 class Comparison:
-    """Runs side by side. `table` has a row for each run; `verdict` says which wins and why."""
+    """A comparison of runs. `table` has a row for each run; `verdict` says which wins and why."""
 
     def __init__(self, folders: Sequence[str], runs: Sequence[Run]):
         self._folders = list(folders)
@@ -149,7 +149,7 @@ class Comparison:
 
 
 def compare(runs: Sequence[Union[Run, str, "os.PathLike[str]"]]) -> Comparison:
-    """Runs, or result folders, side by side: time to accuracy, speed-ups, where the time went, and which wins and why."""
+    """Compares runs, or result folders: time to accuracy, speed-ups, where the time went, and which wins and why."""
     runs = list(runs)
     if not runs:
         raise ValueError("there is nothing to compare; give runs or result folders")

@@ -34,7 +34,7 @@ def read_csv(source: Union[str, "io.TextIOBase"]) -> Table:
 
 
 def of_rows(rows: List[Dict[str, Any]], columns: Iterable[str]) -> Table:
-    """A table of dicts; what a row lacks is None."""
+    """A table of dicts; missing cells are None."""
     columns = list(columns)
     if pandas is not None:
         return pandas.DataFrame([[row.get(column) for column in columns] for row in rows], columns=columns)

@@ -170,7 +170,7 @@ void Blueprint::resolve_workload(const Scenario& scenario) {
       if (!has_data())
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
-                                    "or a model that is known by its layers, such as resnet50_imagenet");
+                                    "or a model with a list of layers, such as resnet50_imagenet");
       cost = cost_table(*make_model(kind));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }
@@ -190,7 +190,7 @@ PartitionRequest Blueprint::partition_request(const Scenario& scenario) const {
   return request;
 }
 
-/// What only a known number of samples gives a meaning to.
+/// Settings that need a known number of samples.
 void Blueprint::refuse_epochs(const Scenario& scenario) const {
   const TrainingSpec& training = scenario.training;
   const auto starts_anew = [&](const WorkerGroup& group) {
@@ -209,8 +209,8 @@ void Blueprint::refuse_epochs(const Scenario& scenario) const {
   for (const auto& [used, path] : in_epochs)
     if (used)
       throw_error(scenario, path,
-                  "counts in epochs, and without data nobody knows how many samples one has; write workload.data: {kind: none, samples: "
-                  "50000}, or do without epochs");
+                  "counts in epochs, and without data an epoch has no known number of samples; write workload.data: {kind: none, samples: "
+                  "50000}, or avoid epochs");
 }
 
 /// [workers]: samples of a pass without data: the worker's part of an epoch in whole batches.
@@ -275,7 +275,7 @@ void Blueprint::resolve_training(const Scenario& scenario) {
     if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
-                      " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
+                      " samples, is less than one batch, so no batch would be left; take a smaller batch or drop_last: false");
   }
   plan.epoch_samples = plan.endless ? data.train : 0;
   if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);

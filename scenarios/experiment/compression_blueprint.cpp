@@ -1,4 +1,4 @@
-// The blueprint's part that compresses: what a message does to gradients and weights, and whose.
+// The compression part of a blueprint: how messages compress gradients and weights, and which messages.
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
@@ -7,7 +7,7 @@ namespace straggler {
 
 namespace {
 
-/// What a scheme needs where messages are compressed, it has there and only there.
+/// Parameters that a scheme needs with compression are required with it and refused without.
 void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool compresses) {
   for (const auto& [name, value] : entry.with_compression) {
     if (scenario.training.scheme.parameters.has(name) == compresses) continue;

@@ -76,7 +76,7 @@ void Experiment::Implementation::follow(const RealRun& real) {
   blueprint.plan.ring_sums = true;
   if (real.updates == 0)
     throw DataError((*options.replay / "summary.json").string() +
-                    ": the real run ended before its first update, so that there is nothing to replay; let it run for longer");
+                    ": the real run ended before its first update, so there is nothing to replay; let it run for longer");
   blueprint.stop.simulated_time.reset();  // time passes differently here
   // It may have been interrupted: after its last update there is nothing to follow.
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
@@ -131,7 +131,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   } catch (const UnsupportedOperation& refused) {
     throw_error(scenario, "training.scheme", refused.what());
   } catch (const TimeOverflow& overflow) {
-    throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
+    throw RunFailed(std::string(overflow.what()) + "; set an earlier stop, or look for a device or link that is far too slow");
   }
   describe(recorder.record(), backend.network());
 }
@@ -223,8 +223,8 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
   if (const auto& end = replay.simulated;
       end && end->timing_only == options.timing_only && record.updates == end->updates && record.weights_key != end->weights_key)
     record.warnings.push_back(
-        "the replay ends with other weights than the run that it follows: its choices do not fit this cluster and its faults; replay "
-        "it with its own cluster and faults");
+        "the replay ends with other weights than the original run: its choices do not fit this cluster and its faults; replay it with the "
+        "cluster and faults of that run");
   if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
     return;
   record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +
@@ -405,7 +405,7 @@ Explanation Experiment::explain() const {
   if (blueprint.plan.epoch_samples > 0)
     out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
-    out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
+    out.warnings.push_back("batch_norm.exchange has no effect: the model whose messages are sent has no running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   add_precision_warnings(scenario, out.warnings);
   if (blueprint.model) out.layers = blueprint.model->cost();
@@ -423,7 +423,7 @@ Explanation Experiment::explain() const {
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                                     [](const WorkerGroup& group) { return group.link.has_value(); })))
-    out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
+    out.warnings.push_back("topology file gives the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
@@ -435,7 +435,7 @@ Explanation Experiment::explain() const {
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
-                           ": their batches are all they have");
+                           ": each of their batches is their whole part of the data");
   const EvaluateSpec& evaluate = scenario.training.evaluate;
   const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))

@@ -46,7 +46,7 @@ struct CollectiveTime {
   std::string choice;  // of a library: what it takes for this message ("tree, LL128"); else empty
 };
 
-/// What `straggler check` prints.
+/// The facts that `straggler check` prints.
 struct Explanation {
   struct Group {
     std::int64_t count = 0;
@@ -57,7 +57,7 @@ struct Explanation {
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;
     bool counts_activations = true;  // in these two; `workload.cost.bytes` tells of none
-    std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
+    std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are equal
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;

@@ -1,4 +1,4 @@
-// What training takes of a device's memory, and what fits; what a run takes of this machine's.
+// Device memory that training takes, the batch that fits, and memory of this machine that a run takes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -93,10 +93,10 @@ void Blueprint::check_memory(const Scenario& scenario) const {
           "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
       if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(plan.workers));
     }
-    const std::string counted = counts_activations()
-                                    ? "weights, gradient, optimizer state and the activations of a batch"
-                                    : "weights, gradient, optimizer state and the inputs of a batch; workload.cost.bytes tells "
-                                      "of no activations, which come on top";
+    const std::string counted =
+        counts_activations()
+            ? "weights, gradient, optimizer state and the activations of a batch"
+            : "weights, gradient, optimizer state and the inputs of a batch, without activations, which workload.cost.bytes does not give";
     throw_error(scenario,
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"

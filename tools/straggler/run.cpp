@@ -52,7 +52,7 @@ po::options_description run_options() {
   add("keep", po::value<std::string>()->value_name("TABLES"),
       "large tables to write, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness; or all, or none "
       "(default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run, and so its weights, whatever the times");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
       "(5000). It is removed when the run ends");
@@ -142,13 +142,14 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   const bool every = arguments.has("checkpoint-every");
   if (!every && !arguments.flag("resume")) return std::nullopt;
   if (arguments.flag("timing-only"))
-    throw UsageError(fmt::format("{} is about what the math has computed, and --timing-only computes nothing; leave one of them out",
-                                 every ? "--checkpoint-every" : "--resume"));
+    throw UsageError(
+        fmt::format("{} needs the math, which --timing-only leaves out; remove one of them", every ? "--checkpoint-every" : "--resume"));
   CheckpointRequest request;
   request.file = checkpoint_file(out);
   std::error_code ignored;
   if (fs::exists(request.file, ignored) && !fs::is_regular_file(request.file, ignored))
-    throw UsageError(fmt::format("{}: is where checkpoints go, but no file; move it away, or use another --out", request.file.string()));
+    throw UsageError(
+        fmt::format("{}: is the place of the checkpoint, but not a file; move it away, or use another --out", request.file.string()));
   if (every) request.interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
   request.resume = arguments.flag("resume");
   request.build = fmt::format("straggler {} ({}, math {:08x})", version(), compiler(), math_stamp().low >> 32);
@@ -160,13 +161,13 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
   using What = CheckpointNote::What;
   switch (note.what) {
     case What::found:
-      return fmt::format("continues from {} ({}, update {}); the times up to there are computed again", file.string(), size, update);
+      return fmt::format("continues from {} ({}, update {}); the timing up to there is computed again", file.string(), size, update);
     case What::none:
-      return fmt::format("there is no {} to continue from: starts from the beginning", file.string());
+      return fmt::format("there is no {}: the run starts from the beginning", file.string());
     case What::reached:
       return fmt::format("has caught up with update {}", update);
     case What::replaced:
-      return fmt::format("{} of an earlier run will be replaced; with --resume it would have been gone on from", file.string());
+      return fmt::format("{} of an earlier run will be replaced; --resume would have continued from it", file.string());
     case What::failed:
       return note.problem;
     case What::written:
@@ -229,9 +230,8 @@ class Run {
   }
 
   void open_store(const fs::path& file) {
-    if (options_.checkpoint) throw UsageError("--store and checkpoints both say what a run continues from; leave one of them out");
-    if (options_.timing_only)
-      throw UsageError("--store is about what the math has computed, and --timing-only computes nothing; leave one of them out");
+    if (options_.checkpoint) throw UsageError("--store and checkpoints both determine where a run continues; leave one of them out");
+    if (options_.timing_only) throw UsageError("--store needs the math, which --timing-only leaves out; remove one of them");
     store_ = std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
       fmt::print(stderr, "warning: {}; this run continues without it\n", why);
     });

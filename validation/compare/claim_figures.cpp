@@ -54,7 +54,7 @@ Figure agreement(const ClaimResult& result) {
   chart.y_text = readable_number;
   chart.from_zero = chart.x_from_zero = false;
   chart.linear_x = chart.linear_y = !logs;
-  return figure_of(chart.label, "No value was fitted to the rows that are held out. The grey band is 5 % to either side.", chart);
+  return figure_of(chart.label, "No value was fitted to the held-out rows. The grey band is ±5 %.", chart);
 }
 
 Figure errors(const ClaimResult& result) {
@@ -72,7 +72,7 @@ Figure errors(const ClaimResult& result) {
     if (!group.rows.empty()) chart.groups.push_back(std::move(group));
   }
   chart.label = "Error of each row";
-  return figure_of(chart.label, "Hollow marks are rows to which values were fitted.", chart);
+  return figure_of(chart.label, "Hollow marks are fitted rows.", chart);
 }
 
 }  // namespace
