@@ -161,11 +161,6 @@ struct Kernels {
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
   /// The same in place for `count` rows of n floats each, anywhere in memory.
   void (*descend_rows)(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w);
-
-  // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
-  /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
-  void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
-                           std::int32_t* y);
   /// out = keep m + share d with d = g + decay w. m null: share d; w null: d = g.
   void (*moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out);
   /// out = keep v + share d², likewise.
@@ -175,6 +170,8 @@ struct Kernels {
   double (*squared_norm)(std::size_t n, const float* x);
   /// out = factor * (the number of that format nearest to x), bit for bit as round_to has it, and whether all of out is finite.
   bool (*round)(Precision precision, std::size_t n, const float* x, float factor, float* out);
+
+  // Rows of embeddings.
   /// Σ scale (log(1 + e^-(u · v of the context)) + Σ log(1 + e^(u · v of a negative))), and its gradient: pair after pair, and of a pair
   /// target after target.
   double (*negative_sampling)(const PairBlock& block);
@@ -182,6 +179,11 @@ struct Kernels {
   void (*sum_terms)(std::size_t count, const RowTerms& terms, std::size_t first, float* out);
   /// The same as `descend_rows` along these.
   void (*descend_terms)(std::size_t count, float rate, const RowTerms& terms, std::size_t first, float* const* w);
+
+  // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
+  /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
+  void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
+                           std::int32_t* y);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

@@ -316,6 +316,15 @@ void max_pool_backward(const Maps& maps, const PoolWindows& windows, const float
 }  // namespace
 
 extern const MapKernels table;
-const MapKernels table = {STRAGGLER_KERNELS_NAME, statistics, normalize,        arrivals, norm_backward, add,
-                          relu_backward,          max_pool,   max_pool_backward};
+const MapKernels table = {
+    .name = STRAGGLER_KERNELS_NAME,
+    .statistics = statistics,
+    .normalize = normalize,
+    .arrivals = arrivals,
+    .norm_backward = norm_backward,
+    .add = add,
+    .relu_backward = relu_backward,
+    .max_pool = max_pool,
+    .max_pool_backward = max_pool_backward,
+};
 }  // namespace straggler::onednn::STRAGGLER_KERNELS
