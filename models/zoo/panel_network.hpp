@@ -25,10 +25,10 @@ struct PanelStep {
   Convolution conv;
   bool pooled = false;       // conv: a max pool follows
   std::size_t channels = 0;  // of a pool
-  PlaneWindow pool;
+  SlidingWindow pool;
 
   /// Floats of a sample of a convolution's own output.
-  std::size_t conv_out() const { return conv.out_channels * conv.slide.out_plane(); }
+  std::size_t conv_out() const { return conv.out_channels * conv.slide.outputs(); }
 };
 
 /// Empty where the architecture is no chain of such layers.
