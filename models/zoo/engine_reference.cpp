@@ -1,4 +1,4 @@
-// The engine "reference": every layer that learns, on any processor, plainly. Slow, and suits whatever it can compute a little.
+// The engine "reference": every layer that learns, on any processor, plainly and slowly.
 #include <stdexcept>
 
 #include "models/zoo/reference_network.hpp"
@@ -48,8 +48,7 @@ class ReferenceModel final : public Model {
 const Register<NetworkEngine> entry({
     .name = "reference",
     .summary = "every layer, plainly: convolutions as matrix products; slow",
-    .suits = [](const Architecture& architecture,
-                const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty() ? 0.01 : 0.0; },
+    .computes = [](const Architecture& architecture, const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty(); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<ReferenceModel>(std::move(architecture), setting.precision);
     },

@@ -132,11 +132,9 @@ class OneDnnNetwork final : public Model {
 const Register<NetworkEngine> engine({
     .name = "onednn",
     .summary = "convolutional networks on oneDNN, batch norms and what follows them in one pass",
-    .suits =
+    .computes =
         [](const Architecture& architecture, const ModelSetting& setting) {
-          const bool able =
-              onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
-          return able ? 1.0 : 0.0;
+          return onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
         },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       const onednn::MapKernels* const maps = onednn::map_kernels(setting.kernels.name);

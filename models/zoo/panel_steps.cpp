@@ -109,18 +109,10 @@ class Steps {
   bool rectified_ = false;  // what the last step gives
 };
 
-/// Lanes full of samples make up for everything but the arithmetic that Winograd's convolutions save where channels are many.
-double suits(const Architecture& architecture, const ModelSetting&) {
-  if (panel_steps(architecture).empty()) return 0;
-  for (const LayerSpec& layer : architecture.layers)
-    if (layer.kind == LayerKind::conv && layer.in.channels > 64) return 0.5;
-  return 10;
-}
-
 const Register<NetworkEngine> engine({
     .name = "panels",
     .summary = "own kernels, 32 samples side by side: chains of convolutions, ReLUs, pools and linear layers",
-    .suits = suits,
+    .computes = [](const Architecture& architecture, const ModelSetting&) { return !panel_steps(architecture).empty(); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<PanelNetwork>(std::move(architecture), setting);
     },
