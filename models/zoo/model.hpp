@@ -86,12 +86,7 @@ class Model {
   /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
   /// What it computes, layer by layer, with its tensors in the order of `tensors`; null where it is no such network, or does not say.
-  virtual const Architecture* architecture() const { return described_.get(); }
-  /// Tells the architecture of a model that does not keep it by itself; before anybody else sees the model.
-  void describe(std::shared_ptr<const Architecture> architecture) { described_ = std::move(architecture); }
-
- private:
-  std::shared_ptr<const Architecture> described_;
+  virtual const Architecture* architecture() const { return nullptr; }
 };
 
 /// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).

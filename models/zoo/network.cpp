@@ -115,10 +115,7 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
 
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine) {
   const NetworkEngine& chosen = choose_engine(architecture, setting, engine);
-  auto described = std::make_shared<const Architecture>(architecture);
-  std::unique_ptr<Model> model = chosen.make(std::move(architecture), setting);
-  model->describe(std::move(described));
-  return model;
+  return chosen.make(std::move(architecture), setting);
 }
 
 }  // namespace straggler

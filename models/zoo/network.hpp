@@ -31,7 +31,7 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
 /// Rows of LayerCost by the definitions of cost_model.hpp.
 std::vector<LayerCost> cost_of(const Architecture& architecture);
 
-/// Somebody who can compute an architecture forward and backward.
+/// Computes architectures forward and backward. The models that it makes tell their architecture.
 struct NetworkEngine {
   std::string name, summary;
   /// Whether it has all layers of the architecture, with these kernels on this processor.
