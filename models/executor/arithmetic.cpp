@@ -22,6 +22,7 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
                       : 0),
       tensors_(model.tensors()),
       draws_(model.draws()),
+      panels_(model.takes_panels() && !data.augment.any()),
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
@@ -89,9 +90,9 @@ std::size_t Arithmetic::largest_part(const Formula& formula) const {
 }
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
-  return model_.workspace_bytes(rows) +
-         rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
-                 (draws_ ? sizeof(std::uint64_t) : 0)) +
+  return model_.workspace_bytes(rows) + gathered_floats(rows) * sizeof(float) +
+         rows * (sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0) +
+                 (panels_ ? sizeof(const float*) : 0)) +
          (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
@@ -230,9 +231,7 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
   const std::size_t block = couples_ ? to - from : rows_at_once;
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
-    gather(formula, at, end, scratch);
-    const Rows block_of{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data(),
-                        draws_ ? scratch.draws.data() : nullptr};
+    const Rows block_of = gather(formula, at, end, scratch);
     const float* const weights = scratch.operands.front();
     if (rows)
       model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
@@ -243,12 +242,13 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
 
 /// Rows [from, to) of the formula's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch
 /// alike in the batch's own.
-void Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const {
+Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const {
   const std::size_t count = to - from;
-  if (scratch.gathered < count * features_) {
-    scratch.inputs = allocate_aligned(count * features_);
-    scratch.gathered = count * features_;
+  if (scratch.gathered < gathered_floats(count)) {
+    scratch.gathered = gathered_floats(count);
+    scratch.inputs = allocate_aligned(scratch.gathered);
   }
+  if (panels_) scratch.samples.resize(count);
   scratch.labels.resize(count);
   scratch.scale.resize(count);
   if (draws_) scratch.draws.resize(count);
@@ -271,11 +271,12 @@ void Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
         }
         const std::uint32_t index = scratch.indices[i];
         const float* const sample = train_.inputs.data() + index * features_;
-        float* const input = scratch.inputs.get() + row * features_;
-        if (augmenter_)
-          augmenter_->copy(sample, draw(piece.stream, piece.position + i), input);
+        if (panels_)
+          scratch.samples[row] = sample;
+        else if (augmenter_)
+          augmenter_->copy(sample, draw(piece.stream, piece.position + i), scratch.inputs.get() + row * features_);
         else
-          std::copy_n(sample, features_, input);
+          std::copy_n(sample, features_, scratch.inputs.get() + row * features_);
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }
@@ -283,6 +284,14 @@ void Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
     begin = end;
   }
   if (row != count) throw std::logic_error("a partition gave fewer samples than it was asked for");
+  Rows rows;
+  rows.count = count;
+  rows.labels = scratch.labels.data();
+  rows.scale = scratch.scale.data();
+  if (draws_) rows.draws = scratch.draws.data();
+  if (panels_) kernels_.gather_panels(count, features_, scratch.samples.data(), scratch.inputs.get());
+  (panels_ ? rows.panels : rows.inputs) = scratch.inputs.get();
+  return rows;
 }
 
 std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {

@@ -29,7 +29,8 @@ struct Scratch {
   std::unique_ptr<Workspace> workspace;
   std::size_t rows = 0;      // largest number of samples at a time that memory has been counted for
   std::size_t gathered = 0;  // floats that `inputs` has room for
-  AlignedFloats inputs;
+  AlignedFloats inputs;      // row-major, or in panels
+  std::vector<const float*> samples;
   std::vector<std::int32_t> labels;
   std::vector<float> scale;
   std::vector<std::uint32_t> indices;
@@ -146,7 +147,10 @@ class Arithmetic {
   void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
-  void gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const;
+  /// Into `scratch`: as the model's Rows.
+  Rows gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const;
+  /// Floats of the inputs of so many samples.
+  std::size_t gathered_floats(std::size_t rows) const { return panels_ ? panel_floats(rows, features_) : rows * features_; }
 
   const Model& model_;
   const DataSplit& train_;
@@ -154,6 +158,7 @@ class Arithmetic {
   const std::size_t row_floats_;  // of sparse gradients; 0: there are none
   const std::vector<TensorInfo> tensors_;
   const bool draws_;
+  const bool panels_;  // gradients read their inputs in panels
   const Partition& partition_;
   std::optional<Augmenter> augmenter_;
   const Kernels& kernels_;

@@ -53,6 +53,11 @@ void to_panels(std::size_t rows, std::size_t features, const float* x, float* pa
   }
 }
 
+void gather_panels(std::size_t rows, std::size_t features, const float* const* x, float* panels) {
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = 0; i < features; ++i) panels[(row / panel_rows * features + i) * panel_rows + row % panel_rows] = x[row][i];
+}
+
 void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
   for (std::size_t p = 0; p < panels_of(rows); ++p) {
     const Index samples = samples_in(p, rows);
@@ -370,6 +375,7 @@ extern const Kernels table;
 const Kernels table = {
     .name = "generic",
     .to_panels = to_panels,
+    .gather_panels = gather_panels,
     .from_panels = from_panels,
     .dense_forward = dense_forward,
     .dense_backward_weights = dense_backward_weights,

@@ -106,6 +106,8 @@ struct Kernels {
 
   // Layouts: x[rows][features] to panels and back.
   void (*to_panels)(std::size_t rows, std::size_t features, const float* x, float* panels);
+  /// Rows from anywhere in memory to panels; x[rows].
+  void (*gather_panels)(std::size_t rows, std::size_t features, const float* const* x, float* panels);
   void (*from_panels)(std::size_t rows, std::size_t features, const float* panels, float* x);
 
   // Layers. x, y, dx, dy, scores: panels.

@@ -33,6 +33,7 @@ extern const Kernels table;
 const Kernels table = {
     .name = STRAGGLER_KERNELS_NAME,
     .to_panels = to_panels,
+    .gather_panels = gather_panels,
     .from_panels = from_panels,
     .dense_forward = dense_forward,
     .dense_backward_weights = dense_backward_weights,

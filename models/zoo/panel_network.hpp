@@ -45,6 +45,7 @@ class PanelNetwork final : public Model {
   std::size_t workspace_bytes(std::size_t rows) const override;
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }
   std::unique_ptr<Workspace> workspace() const override;
+  bool takes_panels() const override { return true; }
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override;
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override;
 
@@ -54,6 +55,8 @@ class PanelNetwork final : public Model {
   /// The weights as the layers read them.
   const float* rounded(const float* weights, Scratch& scratch) const;
   void round(std::size_t count, float* x) const;
+  /// Of `count` rows from row `at` on, as the first step reads them: in panels, rounded.
+  const float* inputs_of(const Rows& rows, std::size_t at, std::size_t count, Scratch& scratch) const;
   void forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
   void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,
                     Scratch& scratch) const;
