@@ -50,8 +50,8 @@ po::options_description run_options() {
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
-      "large tables to write, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness; or all, or none "
-      "(default: all)");
+      "what to write beside the summary, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness, page "
+      "(report.html, which straggler report makes later, too); or all, or none (default: all)");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run, and so its weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
@@ -81,10 +81,10 @@ KeptTables kept_tables(const Arguments& arguments) {
   if (!arguments.has("keep")) return {};
   const auto given = arguments.get<std::string>("keep");
   if (given == "all") return {};
-  KeptTables kept{false, false, false, false};
+  KeptTables kept{false, false, false, false, false};
   if (given == "none") return kept;
   const std::vector<std::pair<std::string, bool*>> tables = {
-      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}};
+      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}, {"page", &kept.page}};
   std::vector<std::string> names;
   for (const auto& [name, keep] : tables) names.push_back(name);
   for (const std::string& part : split_at_commas(given)) {
