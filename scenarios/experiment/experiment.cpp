@@ -10,6 +10,7 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/simulated/simulated_backend.hpp"
+#include "sim/training/late_schemes.hpp"
 
 namespace straggler {
 
@@ -87,6 +88,7 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   for (const std::vector<std::int32_t>& choices : replay.choices)
     hasher.add(std::uint64_t{choices.size()}).add_bytes(choices.data(), choices.size() * sizeof(std::int32_t));
   if (!replay.makers.empty()) hasher.add_bytes(replay.makers.data(), replay.makers.size() * sizeof(Rank));
+  if (const std::string code = late_code(scenario.training.scheme.name); !code.empty()) hasher.add(std::string_view(code));
   CheckpointOptions settings;
   settings.file = request.file;
   settings.interval = request.interval;
