@@ -186,7 +186,8 @@ TEST_CASE("a page shows the last run, or there is none") {
   state.keep_answer(write_answer(answer_of(search, FindOutcome(), Description::of_lines({"sweep: before"}))));
   CHECK(refused(state) == "here: the search was changed and has not finished since; run the search again: finished points are kept");
   state.keep_answer("{}");
-  CHECK(refused(state).find("here: the answer of the search was stored by another version") == 0);
+  CHECK(refused(state).find(
+            "here: another version of straggler wrote the answer of this search; run the same straggler sweep command again") == 0);
 }
 
 TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {
