@@ -21,8 +21,7 @@ struct Figures {
 struct CauseRow {
   Cause cause = Cause::nothing;
   std::optional<Figures> figures;       // none: there is no answer
-  std::optional<double>
-      seconds_saved;  // path of the two values to compare (Explained::by_target); none: no answer, or the target was missed
+  std::optional<double> seconds_saved;  // of the compared time (Explained::by_target); none: no answer, or the target was missed
   std::optional<double> share;          // of the run's own seconds
   std::string note;                     // why there is nothing to save, or no answer; empty: an answer like any
   bool absent = false;                  // the cause is not there

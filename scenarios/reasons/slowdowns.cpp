@@ -152,7 +152,9 @@ class Comparison {
     std::ranges::sort(order);
     out_.some = looked_at < workers;
     for (const Rank rank : order) out_.workers.push_back({rank, worker_name(scenario_, rank), 1, {}});
-    for (const WorkKind kind : all_work_kinds) out_.kinds.push_back({kind, 1, is_even(kind, scenario_, blueprint_)});
+    const bool links_are_given = scenario_.cluster.network.topology.name != "file";  // else cables are not those of workers
+    for (const WorkKind kind : all_work_kinds)
+      if (kind != WorkKind::communicating || links_are_given) out_.kinds.push_back({kind, 1, is_even(kind, scenario_, blueprint_)});
     each(out_.kinds.size() + out_.workers.size(), [&](std::size_t i) {
       if (i < out_.kinds.size()) {
         Slowdowns::Kind& kind = out_.kinds[i];

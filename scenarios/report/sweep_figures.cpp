@@ -86,7 +86,7 @@ class Figures {
     return curve;
   }
 
-  /// One for each path of the two values to compare: all words, or some of many numbers.
+  /// One for each compared value: all words, or some of many numbers.
   std::vector<Curve> curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) const {
     if (!plan.series) return {curve(plan, facet, shown, {})};
     const ReportAxis& compared = axis(*plan.series);
