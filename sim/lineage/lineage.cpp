@@ -136,7 +136,11 @@ Handle Lineage::mean_gradient(const Handle& weights, std::span<const Batch> batc
 }
 
 Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, std::span<const double> scalars) {
-  return make(View{Formula::Kind::elementwise, &rule, {}, scalars}, inputs);
+  const View formula{Formula::Kind::elementwise, &rule, {}, scalars};
+  if (math_ == Math::lazy) return make(formula, inputs);
+  Hasher hasher = beginning(formula);  // as key() has it
+  for (const Handle& input : inputs) hasher.add(input.key());
+  return Handle(odd_key(hasher));
 }
 
 void Lineage::evaluated(LineageNode& node) noexcept {

@@ -54,10 +54,24 @@ zip:
   CHECK(groups[0].labels == std::vector<std::string>{"ssgd", "1", "10"});
   CHECK(groups[1].labels == std::vector<std::string>{"ssgd", "2", "20"});
   CHECK(groups[4].labels == std::vector<std::string>{"adapted", "1", "10"});
-  const Scenario scenario = PointReader(sweep, {"training.batch.per_worker=7"}).read(groups[4], 3);
+  const Scenario scenario = PointReader(sweep, {"training.stop.epochs=7"}).read(groups[4], 3);
   CHECK(scenario.seed == 4);  // 1, and three repeats on
   CHECK(scenario.training.scheme.name == "asgd");
-  CHECK(scenario.training.batch.per_worker == 7);  // the command line comes last
+  CHECK(scenario.training.batch.per_worker == 10);
+  CHECK(scenario.training.stop.epochs == 7.0);  // the command line comes last
+}
+
+TEST_CASE("the command line cannot replace what a sweep varies, which would make all points alike") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "set: {training.scheme: asgd}\naxes: {training.scheme.max_delay: [1, 9]}\n");
+  const SweepGroup group = groups_of(sweep)[0];
+  for (const std::string set : {"training.scheme.max_delay=3", "training.scheme={kind: asgd}", "training={}"}) {
+    CAPTURE(set);
+    const std::string text = said(files, [&] { PointReader(sweep, {set}).read(group, 0); });
+    const std::string path = set.substr(0, set.find('='));
+    CHECK(text.starts_with("--set " + set + ": " + path + ": would replace what the sweep varies, training.scheme.max_delay; write it as"));
+  }
+  CHECK(PointReader(sweep, {"training.scheme.on_failure=drop"}).read(group, 0).training.scheme.name == "asgd");
 }
 
 TEST_CASE("two blocks of one kind are called by all that they are") {
@@ -80,7 +94,7 @@ TEST_CASE("errors of a sweep name their place") {
   CHECK(wrong("axes: {x: []}\n").find("is an empty list") != std::string::npos);
   CHECK(wrong("axes: {x: [1, 1]}\n").find("1 stands there twice") != std::string::npos);
   CHECK(wrong("axes: {x: [1]}\nzip: [{x: [2]}]\n").find("x is varied twice") != std::string::npos);
-  CHECK(wrong("zip: [{x: [1, 2], y: [1]}]\n").find("has 1 values, the list before it 2") != std::string::npos);
+  CHECK(wrong("zip: [{x: [1, 2], y: [1]}]\n").find("has 1 values, the previous list 2") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1, to: 64}}\n").find("needs one of times") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1, to: 64, times: 0.5}}\n").find("never gets from `from` to `to`") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1s, to: 64, times: 2}}\n").find("another unit") != std::string::npos);
