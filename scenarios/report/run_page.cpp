@@ -264,6 +264,7 @@ class RunPage {
     FinishedRun run;
     run.seconds = summary_.number("simulated_seconds").value_or(0);
     run.updates = summary_.count("updates").value_or(0);
+    run.events = summary_.count("events").value_or(0);
     // Evaluations that are due by time, and the one at the stop, are of an update that came before.
     const bool by_time = scenario_->training.evaluate.every_simulated_time.has_value();
     for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)

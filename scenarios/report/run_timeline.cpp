@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t most_drawn_workers = 24, most_drawn_links = 4, most_still_workers = 16;
 constexpr std::size_t whole_events = 6'000, stretch_events = 2'000;  // of the 20,000 points of a page
 constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
-constexpr std::uint64_t most_simulated_events = 600'000;  // less than a second
+constexpr std::uint64_t most_simulated_events = 200'000;                       // of a run that is simulated to its end: less than 0.1 s
+constexpr std::uint64_t first_events = 60'000, first_events_of_a_worker = 12;  // of a longer one
 
 /// When each version was published.
 class PublishingTimes final : public RecordSink {
@@ -236,7 +237,10 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   try {
     const Time end = Time::from_seconds(run.seconds);
     PublishingTimes updates;
-    const Pass first = simulate(scenario, updates, false, end, after(most_simulated_events, 256));
+    const std::uint64_t most = run.events <= most_simulated_events
+                                   ? most_simulated_events
+                                   : std::max(first_events, first_events_of_a_worker * static_cast<std::uint64_t>(workers));
+    const Pass first = simulate(scenario, updates, false, end, after(most, 256));
     FinishedRun known = run;
     if (first.cut) {
       known.updates = updates.times().size();
@@ -244,7 +248,7 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
     }
     if (!fits(known, updates)) return {{}, "There is no timeline: simulated again, the run comes out otherwise, as replays do."};
     const Time until = first.cut && !updates.times().empty() ? std::min(end, updates.times().back()) : end;
-    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most_simulated_events, 16)).figure, {}};
+    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most, 16)).figure, {}};
   } catch (const std::exception& error) {
     return {{}, fmt::format("There is no timeline: {}.", error.what())};
   }

@@ -14,7 +14,7 @@ class Star final : public SwitchedTopology {
 
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     check_route(from, to);
-    out.links.resize(2);
+    if (out.links.size() != 2) out.links.resize(2);
     out.links[0] = 2 * from;
     out.links[1] = 2 * to + 1;
     out.latency = nics_[from].latency + nics_[to].latency;

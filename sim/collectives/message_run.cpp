@@ -317,7 +317,7 @@ struct MessageRun::Inside {
     if (!plain) return let_shaped_flow(message);
     if (!connection.routed) route(connection, message);
     message.latency = connection.latency;
-    message.flow = network.start({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
+    message.flow = network.start_on_route({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
   }
   void let_shaped_flow(Message& message) {
     plan(message);
