@@ -48,7 +48,7 @@ class ReferenceModel final : public Model {
 
 const Register<NetworkEngine> entry({
     .name = "reference",
-    .summary = "every layer, plainly: convolutions as matrix products; slow",
+    .summary = "every layer in plain code, convolutions as matrix products; slow",
     .computes = [](const Architecture& architecture, const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty(); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<ReferenceModel>(std::move(architecture), setting.precision);

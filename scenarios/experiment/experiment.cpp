@@ -75,7 +75,7 @@ void Experiment::Implementation::follow(const RealRun& real) {
   blueprint.plan.ring_sums = true;
   if (real.updates == 0)
     throw DataError((*options.replay / "summary.json").string() +
-                    ": the real run ended before its first update, so that there is nothing to replay; let it run for longer");
+                    ": the real run ended before its first update, so there is nothing to replay; let it run for longer");
   blueprint.stop.simulated_time.reset();  // time passes differently here
   // It may have been interrupted: after its last update there is nothing to follow.
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
@@ -131,7 +131,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   } catch (const UnsupportedOperation& refused) {
     throw_error(scenario, "training.scheme", refused.what());
   } catch (const TimeOverflow& overflow) {
-    throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
+    throw RunFailed(std::string(overflow.what()) + "; set an earlier stop, or look for a device or link that is far too slow");
   }
   describe(recorder.record(), backend.network());
 }
@@ -223,8 +223,8 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
   if (const auto& end = replay.simulated;
       end && end->timing_only == options.timing_only && record.updates == end->updates && record.weights_key != end->weights_key)
     record.warnings.push_back(
-        "the replay ends with other weights than the run that it follows: its choices do not fit this cluster and its faults; replay "
-        "it with its own cluster and faults");
+        "the replay ends with other weights than the original run: its choices do not fit this cluster and its faults; replay it with the "
+        "cluster and faults of that run");
   if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
     return;
   record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +

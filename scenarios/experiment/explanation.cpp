@@ -99,7 +99,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (blueprint.plan.epoch_samples > 0)
     out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
-    out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
+    out.warnings.push_back("batch_norm.exchange has no effect: the model whose messages are sent has no running statistics");
   if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
   add_precision_warnings(scenario, out.warnings);
   if (blueprint.model) out.layers = blueprint.model->cost();
@@ -117,7 +117,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                                     [](const WorkerGroup& group) { return group.link.has_value(); })))
-    out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
+    out.warnings.push_back("topology file gives the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
@@ -129,7 +129,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
   if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
-                           ": their batches are all they have");
+                           ": each of their batches is their whole part of the data");
   const EvaluateSpec& evaluate = scenario.training.evaluate;
   const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
   if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))

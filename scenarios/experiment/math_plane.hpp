@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-inline constexpr const char* files_changed = "its files were changed while they were read; start again once nobody writes to them";
+inline constexpr const char* files_changed = "its files were changed while they were read; start again when they no longer change";
 
 /// Its parts refer to those above them. The blueprint outlives it.
 struct MathPlane {

@@ -99,8 +99,8 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) 
     }
     const std::string counted = counts_activations(blueprint)
                                     ? "weights, gradient, optimizer state and the activations of a batch"
-                                    : "weights, gradient, optimizer state and the inputs of a batch; workload.cost.bytes tells "
-                                      "of no activations, which come on top";
+                                    : "weights, gradient, optimizer state and the inputs of a batch, without activations, which "
+                                      "workload.cost.bytes does not give";
     throw_error(scenario,
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"

@@ -45,8 +45,8 @@ void TrainingBlueprint::refuse_epochs(const Scenario& scenario) const {
   for (const auto& [used, path] : in_epochs)
     if (used)
       throw_error(scenario, path,
-                  "counts in epochs, and without data nobody knows how many samples one has; write workload.data: {kind: none, samples: "
-                  "50000}, or do without epochs");
+                  "counts in epochs, and without data an epoch has no known number of samples; write workload.data: {kind: none, samples: "
+                  "50000}, or avoid epochs");
 }
 
 /// [workers]: samples of a pass without data: the worker's part of an epoch in whole batches.
@@ -110,7 +110,7 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
     if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
-                      " samples, is less than one batch: nothing would be left; take a smaller batch or drop_last: false");
+                      " samples, is less than one batch, so no batch would be left; take a smaller batch or drop_last: false");
   }
   plan.epoch_samples = plan.endless ? data.train : 0;
   if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);

@@ -7,7 +7,7 @@ namespace straggler {
 
 namespace {
 
-/// What a scheme needs where messages are compressed, it has there and only there.
+/// Parameters that a scheme needs with compression are required with it and refused without.
 void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool compresses) {
   for (const auto& [name, value] : entry.with_compression) {
     if (scenario.training.scheme.parameters.has(name) == compresses) continue;

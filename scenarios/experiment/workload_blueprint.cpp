@@ -157,7 +157,7 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
       if (!has_data())
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
-                                    "or a model that is known by its layers, such as resnet50_imagenet");
+                                    "or a model with a list of layers, such as resnet50_imagenet");
       cost = cost_table(*make_model(kind));
       cost.input_bytes = 4 * static_cast<double>(data.features);
     }

@@ -77,7 +77,7 @@ std::string counted(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : "s");
 }
 
-/// Bounds that are left when the target has no say: "20 epochs or 400 updates, whichever comes first".
+/// The bounds without the target: "20 epochs or 400 updates, whichever comes first".
 std::string bounds_text(const StopSpec& stop) {
   std::vector<std::string> bounds;
   if (stop.epochs) bounds.push_back(fmt::format("{} epoch{}", format_number(*stop.epochs), *stop.epochs == 1 ? "" : "s"));
@@ -100,12 +100,12 @@ class Work {
  public:
   Work(const Scenario& scenario, bool timing_only) : scenario_(scenario), timing_only_(timing_only) {}
 
-  /// The run itself, whose end says what the work is.
+  /// The unchanged run, whose end defines the work.
   RunRecord measure(Runner& runner) {
     StopSpec& stop = scenario_.training.stop;
     const std::optional<double> target = stop.target_accuracy;
     RunRecord record = runner.run({scenario_, {}});
-    if (record.updates == 0) throw RunFailed("the run makes no update, so that there is nothing to explain; let it run for longer");
+    if (record.updates == 0) throw RunFailed("the run makes no update, so there is nothing to explain; let it run for longer");
     by_target_ = target && !timing_only_ && stop.on_target == StopSpec::OnTarget::stop && record.outcome == Outcome::target_reached;
     if (target && !by_target_) stop.on_target = StopSpec::OnTarget::go_on;
     const bool timed_out = stop.simulated_time && record.end >= Time::from_seconds(*stop.simulated_time);

@@ -1,4 +1,4 @@
-// Why a run takes as long as it does: the run, and the same work with one cause after the other removed.
+// Why a run takes as long as it does: the run, and the same work with one cause of delay removed at a time.
 #pragma once
 #include <functional>
 #include <optional>
@@ -21,7 +21,8 @@ struct Figures {
 struct CauseRow {
   Cause cause = Cause::nothing;
   std::optional<Figures> figures;       // none: there is no answer
-  std::optional<double> seconds_saved;  // of what is compared (Explained::by_target); none: no answer, or the target was missed
+  std::optional<double>
+      seconds_saved;  // path of the two values to compare (Explained::by_target); none: no answer, or the target was missed
   std::optional<double> share;          // of the run's own seconds
   std::string note;                     // why there is nothing to save, or no answer; empty: an answer like any
   bool absent = false;                  // the cause is not there

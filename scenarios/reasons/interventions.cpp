@@ -111,7 +111,7 @@ constexpr Row rows[] = {
     {Cause::latency, "latency", "latency", "without latency", remove_latency},
     {Cause::contention, "contention", "contention", "if no two messages shared a link", remove_contention},
     {Cause::server, "server", "the server", "with a server that takes no time", free_server},
-    {Cause::staleness, "staleness", "staleness", "with every gradient taken at the newest weights", take_newest},
+    {Cause::staleness, "staleness", "staleness", "with every gradient computed at the newest weights", take_newest},
     {Cause::faults, "faults", "faults", "without faults", remove_faults},
     {Cause::compression, "compression", "compression", "without compression", remove_compression},
 };
@@ -161,15 +161,15 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
 
 std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
   if (cause == Cause::contention && has_bursts(scenario.cluster))
-    return "links with a burst have no bandwidth of their own without it; remove burst to ask this";
+    return "contention cannot be removed from links with a burst; remove burst first";
   if (cause != Cause::staleness) return {};
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;
   if (!scheme.sends_gradients(parameters))
-    return "what workers of " + scheme.name + " contribute is not gradients, so none can be taken at newer weights";
+    return "contributions of workers of " + scheme.name + " are not gradients, so they cannot be recomputed at newer weights";
   if (!scheme.asynchronous(parameters)) return {};
   if (timing_only) return "needs the math, which --timing-only leaves out";
-  if (blueprint.compression) return "messages are compressed: what arrives cannot be taken again at newer weights";
+  if (blueprint.compression) return "messages are compressed, so gradients cannot be recomputed at newer weights";
   return {};
 }
 

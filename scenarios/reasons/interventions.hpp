@@ -26,9 +26,9 @@ struct Counterfactual {
 struct Intervention {
   Cause cause = Cause::nothing;
   Counterfactual setting;
-  /// Why the cause is not there to be removed: the run would be the same. Empty: it is there, or may be.
+  /// Why the cause is absent, so that its removal changes nothing. Empty: it is there, or may be.
   std::string absent;
-  /// Why the question has no answer for this scenario. Empty: it has one.
+  /// Why there is no answer for this scenario. Empty: there is one.
   std::string refused;
 };
 

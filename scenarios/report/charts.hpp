@@ -78,7 +78,7 @@ struct MapChart {
 };
 SvgPicture draw(const MapChart& chart);
 
-/// What becomes of what is learnt, over several axes: time, epochs, updates, bytes.
+/// Learning curves over several axes: time, epochs, updates, bytes.
 struct LearningPoint {
   std::vector<double> x;  // [axes]
   double value = 0;

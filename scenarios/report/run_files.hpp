@@ -1,4 +1,4 @@
-// Everything that a run leaves in its folder, beside what was streamed while it went on.
+// All files of a run's folder except those streamed during the run.
 #pragma once
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/run_options.hpp"

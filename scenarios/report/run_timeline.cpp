@@ -158,8 +158,8 @@ std::function<bool()> after(std::uint64_t events, std::uint64_t each) {
 
 std::string caption_of(const Scenario& scenario, const StretchSink& sink, bool exact, bool cut) {
   std::string text =
-      exact ? "The whole run." : "Of the whole run the page has shares of each worker's time, and all that happened in the stretches.";
-  if (cut) text = "The run is long: the page has what happened in its first stretch.";
+      exact ? "The whole run." : "For the whole run the page has shares of each worker's time; for the stretches it has every event.";
+  if (cut) text = "The run is long: the page shows its first stretch.";
   std::int64_t workers = 0;
   for (const WorkerGroup& group : scenario.cluster.workers) workers += group.count;
   const auto drawn = std::count_if(sink.lanes().begin(), sink.lanes().end(),
@@ -246,7 +246,7 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
       known.updates = updates.times().size();
       std::erase_if(known.times, [&](const auto& time) { return time.first > known.updates; });
     }
-    if (!fits(known, updates)) return {{}, "There is no timeline: simulated again, the run comes out otherwise, as replays do."};
+    if (!fits(known, updates)) return {{}, "There is no timeline: simulating the run again gives another result, as with replays."};
     const Time until = first.cut && !updates.times().empty() ? std::min(end, updates.times().back()) : end;
     return {second_pass(scenario, first, updates, until, first.cut, after(2 * most, 16)).figure, {}};
   } catch (const std::exception& error) {

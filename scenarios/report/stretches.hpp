@@ -1,4 +1,4 @@
-// What happened in chosen stretches of a run, lane by lane: the data of the timeline that a page can zoom into.
+// Events of chosen stretches of a run, lane by lane: the data of a page's zoomable timeline.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -27,7 +27,7 @@ struct WebRequest {
 struct WebAnswer {
   unsigned status = 200;
   std::string type = "application/json", body = {};
-  std::optional<std::filesystem::path> file = {};  // sent in place of `body`
+  std::optional<std::filesystem::path> file = {};  // sent instead of `body`
   std::string policy = {};                         // Content-Security-Policy
 };
 

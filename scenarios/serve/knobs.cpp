@@ -247,7 +247,7 @@ void set_scheme(Scenario& scenario, const Json& settings, std::vector<std::strin
   set_parameters(scheme, "scheme.", entry.parameters, settings);
   if (entry.needs_server(scheme.parameters) && scenario.cluster.servers.count == 0) {
     scenario.cluster.servers.count = 1;
-    notes.push_back(fmt::format("{} needs a server, which the scenario has not: one is added, on a host of its own.", scheme.name));
+    notes.push_back(fmt::format("{} needs a server, and the scenario has none: one is added, on a host of its own.", scheme.name));
   }
   if (entry.cell_chunks(scheme.parameters))
     for (WorkerGroup& group : scenario.cluster.workers) {
@@ -352,8 +352,7 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
   if (given("workers"))
     set_workers(scenario, std::llround(number("workers", ValueType::count, 1, static_cast<double>(most_workers(base)))));
   if (given("slow_workers") || given("times_slower")) {
-    if (has_rows(base))
-      throw std::invalid_argument("the workers of this scenario come from a population file, which says how slow each is");
+    if (has_rows(base)) throw std::invalid_argument("the workers of this scenario come from a population file, which gives their speeds");
     const Slow own = slow_of(scenario);
     const std::int64_t all = scenario.workers();
     const std::int64_t slow = given("slow_workers")
@@ -363,7 +362,7 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
     set_slow_workers(scenario, std::min(slow, all), times);
   }
   if ((given("bandwidth") || given("latency")) && !links_are_given(base))
-    throw std::invalid_argument("the topology of this scenario comes from a file, which brings bandwidth and latency of every cable");
+    throw std::invalid_argument("the topology of this scenario comes from a file, which gives bandwidth and latency of every cable");
   if (given("bandwidth")) set_bandwidth(scenario, number("bandwidth", ValueType::rate, 1, 1e15));
   if (given("latency")) set_latency(scenario, number("latency", ValueType::time, 0, 1e6));
   if (given("batch"))

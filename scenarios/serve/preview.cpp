@@ -186,8 +186,8 @@ std::string extent_sentence(const Preview& preview) {
   const std::string updates = fmt::format("{} update{}", readable_count(preview.updates), preview.updates == 1 ? "" : "s");
   const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
   if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
-  if (preview.updates == 0) return fmt::format("A preview, cut by wall time after {}: no update was made by then.", wall);
-  return fmt::format("A preview, cut by wall time after {}: it shows the first {}, {} of the run.", wall, updates,
+  if (preview.updates == 0) return fmt::format("A preview, stopped after {} of wall time, before the first update.", wall);
+  return fmt::format("A preview, stopped after {} of wall time: it shows the first {}, {} of the run.", wall, updates,
                      share_text(preview.fraction));
 }
 

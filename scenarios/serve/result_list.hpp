@@ -1,4 +1,4 @@
-// What a folder of results holds, and which of its files may be read.
+// The results in a folder, and which of its files may be read.
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -9,9 +9,9 @@
 namespace straggler {
 namespace {
 
-/// Rounding runs on within so many samples: far enough that its error vanishes, and so near that sums stay exact in a double.
+/// Rounding is cumulative over this many samples: enough to make its error vanish, few enough for sums to stay exact in a double.
 constexpr std::uint64_t rounding_block = 65'536;
-/// One call may cross so many windows of simulated time; more is a slip in the scenario, and would look like a hang.
+/// Most windows of simulated time that one call may cross; more is an error in the scenario, and would look like a hang.
 constexpr std::int64_t most_windows = 10'000'000;
 
 /// Nearest whole tick; a sum of durations beyond the limit is caught by the callers.

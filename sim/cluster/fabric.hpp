@@ -12,7 +12,7 @@
 
 namespace straggler {
 
-/// Which rank lives where. Ranks: workers 0 .. p-1, then servers, then aggregators.
+/// The host of each rank. Ranks: workers 0 .. p-1, then servers, then aggregators.
 struct Placement {
   /// Groups of `workers` neighbouring workers of a host; 0: there is no such level.
   struct Level {
@@ -20,10 +20,10 @@ struct Placement {
     double bytes_per_second = 0;
     Time latency;
   };
-  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole way.
+  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole path.
   /// With `pcie_switch` the bus is that of a switch, which has a way up and one down; a message between two switches crosses both, and
-  /// `latency` of that level comes on top. Several switches hang on a `socket` likewise. Members of one `nvlink` group have ways of their
-  /// own to each other. Ranks that are no workers sit above all switches.
+  /// `latency` of that level comes on top. Several switches are attached to a `socket` likewise. Members of one `nvlink` group have ways of
+  /// their own to each other. Ranks that are no workers sit above all switches.
   ///
   /// `card.workers` neighbours have a network card of their own, each like the host's `nics`; 0: the host has one. A rank's messages leave
   /// and come by its card; ranks that are no workers use the first. Where a card sits on a switch or on the bus, messages of workers cross

@@ -190,7 +190,7 @@ double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& l
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "byteps";
-  made.summary = "BytePS: partitions, pushed to S servers and pulled side by side; hosts add up first";
+  made.summary = "BytePS: partitions, pushed to S servers and pulled at the same time; hosts sum first";
   made.reference = "Jiang et al. 2020";
   made.parameters = {{.name = "partition",
                       .type = ValueType::bytes,

@@ -132,7 +132,7 @@ bool Sharing::exit(Link& link, double weight, double unsent) {
   return true;
 }
 
-// Sums up the weights afresh while at it: adding and taking away in turn would pile up rounding errors for ever.
+// Sums up the weights afresh while at it: adding and taking away in turn would pile up rounding errors forever.
 void Sharing::clean_roster(LinkId l) {
   Link& link = links_[l];
   std::uint32_t kept = 0;
@@ -198,7 +198,7 @@ void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
 }
 
-/// done_at(), without its division where the last one was of the same numbers: messages of a collective are alike.
+/// done_at(), without its division where the last one was of the same numbers: messages of a collective are equal.
 Time Sharing::solo_done(double bytes, double rate) {
   if (bytes != last_bytes_ || rate != last_rate_) {
     last_span_ = done_at(Time(), bytes, rate);

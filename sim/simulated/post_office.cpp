@@ -99,7 +99,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
-    if (operation) operation->complete();  // nobody to take it: nothing is sent
+    if (operation) operation->complete();  // no receiver: nothing is sent
     return;
   }
   if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
@@ -360,7 +360,7 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
   }
   for (Delivery* delivery : lost) lose(*delivery);
   coding_.forget(worker);
-  // Nor does anybody look at what it sent before: the answer would find another life of it.
+  // Messages that it sent before are not read any more: an answer would reach another life of it.
   if (crashed) forget_mail_from(worker);
 }
 

@@ -216,7 +216,7 @@ TEST_CASE("an evaluated node lets go of its inputs, and its value goes when it d
   CHECK(lineage.live() == 0);
 }
 
-TEST_CASE("a value that was released and is asked for again is a new node") {
+TEST_CASE("a value that was released and is computed again is a new node") {
   Lineage lineage(Math::lazy, Key{1, 2});
   Owner owner(lineage);
   const Handle w = lineage.initial();

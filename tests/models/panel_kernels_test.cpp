@@ -171,7 +171,7 @@ TEST_CASE("convolution backward by the input equals plain loops, whatever the pa
   });
 }
 
-TEST_CASE("Winograd's convolutions are as exact as direct ones but for a small factor") {
+TEST_CASE("Winograd's convolutions are as exact as direct ones up to a small factor") {
   // The widths of the FedAvg CNN's second layer and of a residual network's: sums of 800 and 576 products.
   for (const Case& one : {Case{2, {window(14, 14, 5, 5, 1, 2, 2), 32, 24, 1}}, Case{2, {window(8, 8, 3, 3, 1, 1, 1), 64, 24, 1}}}) {
     REQUIRE(one.conv.winograd());

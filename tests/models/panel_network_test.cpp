@@ -188,7 +188,7 @@ TEST_CASE("losses equal plain loops, and gradients central differences of them, 
   }
 }
 
-TEST_CASE("long calls are sums of shorter ones, and neither a workspace's history nor a call called off leaves a trace") {
+TEST_CASE("long calls are sums of shorter ones, and neither a workspace's history nor a cancelled call changes them") {
   const Problem large(all_layers(), 300), small(all_layers(), 37);
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);

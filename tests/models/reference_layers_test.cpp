@@ -67,7 +67,7 @@ double convolved(const reference::Convolution& layer, const Doubles& x, const Do
 
 }  // namespace
 
-TEST_CASE("a convolution is what its definition says, place by place") {
+TEST_CASE("a convolution equals its definition, position by position") {
   for (const Shapes& shapes : convolutions) {
     CAPTURE(shapes.what);
     const reference::Convolution& layer = shapes.layer;

@@ -38,7 +38,7 @@ struct Problem {
       : architecture(std::move(network)), weights(recipe_weights(architecture, seed)), batch(recipe_batch(architecture, seed, 0, rows)) {
     for (std::size_t row = 0; row < rows; ++row) {
       draws.push_back(Hasher().add(std::uint64_t{row}).key().low);
-      batch.scale[row] *= 1 + 0.25f * static_cast<float>(row % 3);  // not all alike
+      batch.scale[row] *= 1 + 0.25f * static_cast<float>(row % 3);  // not all equal
     }
   }
   Rows rows() const {
@@ -285,7 +285,7 @@ TEST_CASE("in FP16 and bfloat16 a dense layer is what one gets by rounding input
   }
 }
 
-TEST_CASE("rounding leaves a network near what it was, by the format's steps") {
+TEST_CASE("rounding changes a network by no more than the format's steps") {
   // 2^-11 and 2^-8 of each number, some tens of times over, in a random direction.
   const Problem problem(resnet8(), 8);
   std::vector<float> exact(problem.weights.size()), gradient(exact.size());

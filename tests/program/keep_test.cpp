@@ -15,15 +15,7 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 1000, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 30}
-)";
+const std::string scenario = straggler::test::on_small_cluster(8, 1000, 100, "  stop: {updates: 30}\n");
 
 const std::map<std::string, std::set<std::string>> files_of = {
     {"order", {"order.csv", "choices.csv"}}, {"workers", {"workers.csv"}}, {"links", {"links.csv"}}, {"staleness", {"staleness.csv"}}, {"page", {"report.html"}}};

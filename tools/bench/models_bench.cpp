@@ -77,7 +77,7 @@ std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
   return entry.make(complete(entry.parameters, model_parameters(one)), one.data, ModelSetting{kernels});
 }
 
-/// Forward, and backward by the weights and the inputs but for the inputs of the first layer, which nobody asks for.
+/// Forward, then backward to the weights and the inputs; the first layer's inputs need no gradient.
 double training_flops(const Model& model) {
   double all = 0, first = 0;
   for (const LayerCost& layer : model.cost()) {
@@ -120,7 +120,7 @@ void peak(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(flops));
 }
 
-/// But for the reference, whose speed nobody asks for.
+/// All but the reference: its speed does not matter.
 std::vector<std::string> able_engines(Case one) {
   std::vector<std::string> able;
   for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries()) {

@@ -27,11 +27,11 @@ po::options_description explain_options() {
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
   add_scenario_options(add);
   add("json", "prints the tables and sentences as one JSON object, times in seconds");
-  add("force", "writes into the folder even if something else is in it");
+  add("force", "writes into the folder even if it holds something else");
   return options;
 }
 
-/// A folder is new, empty, or holds what this command wrote.
+/// A folder must be new, empty, or hold files of this command.
 void refuse_foreign_folder(const fs::path& out, bool force) {
   if (out.empty()) throw UsageError("--out is empty; name a folder");
   std::error_code error;
@@ -44,7 +44,7 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
                                    out.string(), free_neighbour(out)));
 }
 
-/// Which run is next, on standard error, once it has taken two seconds.
+/// Prints the next run on standard error once two seconds have passed.
 std::function<void(std::size_t, std::size_t, const std::string&)> teller(const Common& common) {
   if (common.quiet || common.progress == ProgressStyle::none) return {};
   using Clock = std::chrono::steady_clock;
@@ -95,7 +95,7 @@ int execute_explain(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command explain_command{"explain", "SCENARIO.yaml",
-                              "why a run takes as long as it does: the same work with one cause after the other removed",
+                              "why a run takes as long as it does: the same work with one cause of delay removed at a time",
                               "  straggler explain scenario.yaml\n"
                               "  straggler explain scenario.yaml --timing-only --out results/why\n"
                               "  straggler explain scenario.yaml --set training.scheme=asgd --seed 2 --json\n",

@@ -77,7 +77,7 @@ Figure agreement(const ClaimResult& result) {
   chart.from_zero = chart.x_from_zero = false;
   chart.linear_x = chart.linear_y = !logs;
   return figure_of(chart.label,
-                   "No value was fitted to the rows that are held out. The grey band is 5 % to either side." + bands_text(result), chart);
+                   "No value was fitted to the held-out rows. The grey band is ±5 %." + bands_text(result), chart);
 }
 
 Figure errors(const ClaimResult& result) {
@@ -96,7 +96,7 @@ Figure errors(const ClaimResult& result) {
   }
   chart.label = "Error of each row";
   chart.interval = interval_name;
-  return figure_of(chart.label, "Hollow marks are rows to which values were fitted." + bands_text(result), chart);
+  return figure_of(chart.label, "Hollow marks are fitted rows." + bands_text(result), chart);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ std::string section(const ClaimResult& result) {
 
 std::string validation_html(const std::vector<ClaimResult>& results) {
   std::string body = "<h1>Predicted against measured</h1>\n" +
-                     html_paragraph(claims_summary(results) + ". A claim is about rows that are held out: no value was fitted to them.");
+                     html_paragraph(claims_summary(results) + ". A claim is about held-out rows: no value was fitted to them.");
   for (const ClaimResult& result : results) body += section(result);
   return html_page("Predicted against measured", body);
 }
