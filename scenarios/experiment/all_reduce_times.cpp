@@ -17,7 +17,8 @@ namespace {
 class Alone final : private Arrival {
  public:
   explicit Alone(const SimulatedCluster& cluster)
-      : network_(simulation_.queue()), transport_(*cluster.fabric, network_, *cluster.sharing, cluster.segments) {
+      : network_(simulation_.queue()),
+        transport_(*cluster.fabric, network_, *cluster.sharing, cluster.segments, cluster.connection_bytes_per_second) {
     build_links(*cluster.fabric, network_);
     simulation_.attach(network_);
     for (const TokenBucket& bucket : cluster.token_buckets)

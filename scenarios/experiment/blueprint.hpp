@@ -43,6 +43,8 @@ struct Blueprint : TrainingBlueprint {
   std::string described_collective(const Scenario& scenario) const;
   /// As Experiment::collective_times.
   std::vector<CollectiveTime> collective_times(const Scenario& scenario) const;
+  /// Bytes per second of one message between two hosts at most; infinite if there is no such limit.
+  double connection(const Scenario& scenario) const;
   /// Settings of the back end.
   SimulatedCluster cluster(const Scenario& scenario) const;
 

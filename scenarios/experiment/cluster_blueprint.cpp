@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "scenarios/experiment/at_place.hpp"
@@ -40,8 +41,17 @@ std::optional<Placement::Intra> Blueprint::intra(const Scenario& scenario) const
     return Placement::Level{static_cast<std::size_t>(spec->workers), what_if.links.bandwidth(spec->bandwidth),
                             what_if.links.latency(Time::from_seconds(spec->latency))};
   };
-  return Placement::Intra{what_if.links.bandwidth(given->up), what_if.links.latency(Time::from_seconds(given->latency)),
-                          level(given->pcie_switch), level(given->socket), level(given->nvlink)};
+  Placement::Cards cards;
+  if (given->card) {
+    static constexpr std::array places = {CardPlace::beside, CardPlace::pcie_switch, CardPlace::bus};
+    cards = {static_cast<std::size_t>(given->card->workers), places[static_cast<std::size_t>(given->card->at)]};
+  }
+  return Placement::Intra{what_if.links.bandwidth(given->up),
+                          what_if.links.latency(Time::from_seconds(given->latency)),
+                          level(given->pcie_switch),
+                          level(given->socket),
+                          level(given->nvlink),
+                          cards};
 }
 
 namespace {
@@ -53,6 +63,11 @@ double intra_share(const Scenario& scenario) {
 }
 
 }  // namespace
+
+double Blueprint::connection(const Scenario& scenario) const {
+  const auto& given = scenario.cluster.network.protocol.connection;
+  return given ? what_if.links.bandwidth(*given) : std::numeric_limits<double>::infinity();
+}
 
 /// Ranks that share a host come one after another, in their group's order; everybody else has a host of its own.
 Placement Blueprint::placement(const Scenario& scenario) const {
@@ -166,6 +181,10 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
       return Registry<JitterEntry>::instance().at(jitter.name).make_of(jitter.parameters, {0, scenario.seed});
     });
   }
+  const Kind& link_jitter = spec.network.jitter;
+  at_place(scenario, "cluster.network.jitter", [&] {
+    return Registry<JitterEntry>::instance().at(link_jitter.name).make_of(link_jitter.parameters, {0, scenario.seed});
+  });
   fabric = make_fabric(scenario);
   resolve_aggregators(scenario);
   resolve_availability(scenario);
@@ -247,6 +266,9 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
     if (spec.restart_after) fault.until = fault.at + Time::from_seconds(*spec.restart_after);
     fault.factor = fault.kind == Fault::Kind::slow ? spec.times_slower : spec.bandwidth_factor;
     if (fault.kind == Fault::Kind::link) {
+      if (scenario.cluster.network.jitter.name != "none")
+        throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+                    "link changes a bandwidth that network.jitter changes, too; remove one of the two");
       if (!spec.link.empty()) {
         for (LinkId link = 0; link < fabric->links() && fault.links.empty(); ++link)
           if (fabric->link(link).name == spec.link) fault.links.push_back(link);
@@ -272,13 +294,13 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
   const ClusterSpec& spec = scenario.cluster;
   std::vector<TokenBucket> out;
   if (what_if.no_contention || std::isinf(what_if.links.bandwidth_factor)) return out;  // nothing could drain them
-  std::vector<bool> seen(fabric->hosts());
+  std::vector<bool> seen(fabric->cards());
   const auto add = [&](Rank rank, const LinkSpec& link) {
-    if (!link.burst || seen[fabric->host(rank)]) return;
+    if (!link.burst || seen[fabric->card(rank)]) return;
     if (!sharing->contention())
       throw_error(scenario, "cluster.network.sharing",
                   "none gives every message the whole bandwidth at any time, so a burst has no effect; remove burst, or take max_min");
-    seen[fabric->host(rank)] = true;
+    seen[fabric->card(rank)] = true;
     for (const LinkId id : fabric->nic_links(rank)) {
       const double rate = fabric->bytes_per_second(id);
       out.push_back({id, *link.burst, link.peak ? what_if.links.bandwidth(*link.peak) : default_peak(*link.burst, rate)});
@@ -358,6 +380,12 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.per_message = Time::from_seconds(spec.network.protocol.per_message);
   out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
   out.message_cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
+  out.connection_bytes_per_second = connection(scenario);
+  if (const Kind& jitter = spec.network.jitter; jitter.name != "none" && !std::isinf(what_if.links.bandwidth_factor)) {
+    const JitterEntry& entry = Registry<JitterEntry>::instance().at(jitter.name);
+    out.link_jitter.make = [&entry, &jitter, seed = scenario.seed](Rank card) { return entry.make_of(jitter.parameters, {card, seed}); };
+    out.link_jitter.every = Time::from_seconds(spec.network.jitter_every);
+  }
   if (const auto memory = intra(scenario)) {
     out.memory_seconds_per_byte = 1 / memory->bytes_per_second;
     out.memory_latency = memory->latency;

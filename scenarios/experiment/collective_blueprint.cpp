@@ -84,7 +84,7 @@ namespace {
 /// The network that is asked for the time of an all-reduce alone.
 struct IdleNetwork {
   IdleNetwork(const Blueprint& blueprint, const Scenario& scenario)
-      : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario)) {
+      : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario), blueprint.connection(scenario)) {
     const NetworkSpec& spec = scenario.cluster.network;
     costs.reduce_seconds_per_byte = blueprint.uniform.gamma;
     costs.per_message = Time::from_seconds(spec.protocol.per_message);
@@ -120,8 +120,9 @@ std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const 
     return collective_seconds(entry, parameters, bytes, shape, uniform, idle.costs, idle.transport);
   };
   const double start = seconds(number_bytes());
+  const double per_byte = std::max(0.0, seconds(model_bytes) - start) / static_cast<double>(model_bytes);
   return merge_gradients(gradients.tensors, gradients.flops,
-                         {backward, start, std::max(0.0, seconds(model_bytes) - start) / static_cast<double>(model_bytes)});
+                         {backward, spec.merge_start.value_or(start), spec.merge_rate ? 1 / *spec.merge_rate : per_byte});
 }
 
 /// Settings that need messages of their own, and settings that exclude them.
@@ -150,6 +151,9 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   if (shares_hosts(scenario.cluster))
     for (Rank worker = 0; worker < plan.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
   uniform = measured_links(*fabric, shape.workers);
+  if (fabric->hosts() > 1) uniform.beta = std::max(uniform.beta, 1 / connection(scenario));
+  if (!shape.host_of.empty() && fabric->cards() > fabric->hosts())
+    shape.workers_per_card = static_cast<std::size_t>(scenario.cluster.network.intra->card->workers);
   uniform.gamma = inverse(spec.reduce_rate);
 
   if (compression && compression->gathered && spec.algorithm != "auto" && spec.algorithm != "ring")

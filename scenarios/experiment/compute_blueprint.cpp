@@ -92,26 +92,28 @@ void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {
   }
 }
 
-/// Hosts that have fewer cores than workers.
+/// Hosts that have fewer cores than workers, or whose workers slow each other.
 std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
   std::vector<SharedHost> out;
   const std::vector<std::int64_t> taken = spec.seats_taken();
   Rank worker = 0;
   SharedHost host;
   const auto close = [&] {
-    if (static_cast<double>(host.workers.size()) > host.cores) out.push_back(std::move(host));
+    const auto workers = static_cast<double>(host.workers.size());
+    if (workers > host.cores || (host.per_neighbour > 0 && workers > 1)) out.push_back(std::move(host));
     host = {};
   };
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
     const std::int64_t cores = group.cores_per_host.value_or(group.per_host);
-    if (cores >= group.per_host) {
+    if (cores >= group.per_host && group.neighbours == 0) {
       worker += static_cast<Rank>(group.count);
       continue;
     }
     for (std::int64_t i = 0; i < group.count; ++i, ++worker) {
       if ((taken[g] + i) % group.per_host == 0) close();
       host.cores = static_cast<double>(cores);
+      host.per_neighbour = group.neighbours;
       host.busy_waiting = group.busy_waiting;
       host.workers.push_back(worker);
     }

@@ -44,6 +44,25 @@ Field<IntraSpec> level_field(std::optional<LevelSpec> IntraSpec::*member, Scenar
   return made;
 }
 
+constexpr ChoiceTable<CardSpec::At> at_choice("at", {{CardSpec::At::beside, "beside"},
+                                                     {CardSpec::At::pcie_switch, "switch"},
+                                                     {CardSpec::At::bus, "bus"}});
+
+Part<CardSpec> card_part() {
+  return Part<CardSpec>({
+      field(&CardSpec::workers, {.name = "workers",
+                                 .type = ValueType::count,
+                                 .range = Range::between(1, 1e6),
+                                 .meaning = "neighbours that have one, each like the host's `link`",
+                                 .required = true,
+                                 .remedy = "write how many neighbouring workers have a card, such as 2"}),
+      field(&CardSpec::at, at_choice,
+            {.meaning =
+                 "where it sits: on its workers' `switch`, or on the `bus` above all switches, so that messages to other hosts cross the "
+                 "ways to it; or `beside` them"}),
+  });
+}
+
 }  // namespace
 
 Part<IntraSpec> intra_part() {
@@ -108,11 +127,21 @@ Part<IntraSpec> intra_part() {
                              "of its link to the others, and of the link back", "added where a message leaves it")),
       level_field(&IntraSpec::nvlink, {.name = "nvlink", .meaning = "groups that reach each other without the bus"},
                   level_part("neighbours in a group", "of each worker's link", "of the whole path")),
+      map(&IntraSpec::card,
+          {.name = "card", .meaning = "several network cards in a host ([model.md](model.md#network))", .otherwise = "one"}, card_part()),
   });
 }
 
 void check_intra(Section& intra, IntraSpec& spec) {
-  if (intra.context().problems.any() || !spec.socket || !spec.pcie_switch) return;
+  if (intra.context().problems.any()) return;
+  if (spec.card && spec.card->at == CardSpec::At::pcie_switch) {
+    if (!spec.pcie_switch)
+      intra.problem("card", "sits on a switch, and there is none; add switch: {workers: 4, bandwidth: 10GB/s}, or write at: bus");
+    else if (spec.pcie_switch->workers % spec.card->workers != 0)
+      intra.problem("card", "is one for " + std::to_string(spec.card->workers) + " workers, which are no whole part of a switch of " +
+                                std::to_string(spec.pcie_switch->workers) + "; write a divisor of it");
+  }
+  if (!spec.socket || !spec.pcie_switch) return;
   if (spec.socket->workers % spec.pcie_switch->workers != 0)
     intra.problem("socket", "joins " + std::to_string(spec.socket->workers) + " workers, which is not a multiple of the switches' " +
                                 std::to_string(spec.pcie_switch->workers) + "; write a multiple of it");

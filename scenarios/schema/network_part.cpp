@@ -259,6 +259,16 @@ Part<CollectiveSpec> collective_part() {
                                                                 .range = some_time(),
                                                                 .meaning = "with `merge: time`: between two ticks",
                                                                 .otherwise = "`1ms`, as Horovod's"})),
+      field(&CollectiveSpec::merge_start, {.name = "merge_start",
+                                           .type = ValueType::time,
+                                           .range = any_time(),
+                                           .meaning = "with `merge: mg_wfbp`: what the rule takes for the start of an all-reduce",
+                                           .otherwise = "the algorithm's on the idle network"}),
+      field(&CollectiveSpec::merge_rate, {.name = "merge_rate",
+                                          .type = ValueType::rate,
+                                          .range = any_rate(),
+                                          .meaning = "likewise for its bytes a second",
+                                          .otherwise = "the algorithm's on the idle network"}),
   });
 }
 
@@ -267,6 +277,9 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
   if (spec.merge != Merge::size && !spec.overlap && !collective.misspelt({"overlap"}))
     collective.problem("merge",
                        "chooses which gradients leave together during backward, but without overlap all leave after it; add overlap: true");
+  for (const char* key : {"merge_start", "merge_rate"})
+    if (spec.merge != Merge::mg_wfbp && collective.has(key))
+      collective.problem(key, "is what merge: mg_wfbp reckons with; write merge: mg_wfbp, or remove it");
   if (spec.merge != Merge::time && collective.has("cycle"))
     collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
   for (const char* key : {"bucket", "first_bucket"})
@@ -345,6 +358,12 @@ Part<ProtocolSpec> protocol_part() {
              .meaning = "cores of one machine that emulates the whole cluster, in namespaces or virtual machines: at most this many "
                         "messages of all ranks are handled at a time; an all-reduce must be `stepwise`",
              .otherwise = "each rank its own"}),
+      field(&ProtocolSpec::connection,
+            {.name = "connection",
+             .type = ValueType::rate,
+             .range = any_rate(),
+             .meaning = "that one message between two hosts reaches at most, as one TCP connection ([model.md](model.md#network))",
+             .otherwise = "its fair share"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",
             .meaning = "measured behaviour by size of message, below",
@@ -433,6 +452,18 @@ const Part<NetworkSpec>& network_part() {
                                    .meaning = "how flows share links: `straggler list sharing`",
                                    .kind = KindGroup::sharing,
                                    .fallback_kind = "max_min"}),
+      written_if<NetworkSpec>(
+          [](const NetworkSpec& spec) { return spec.jitter.name != "none"; },
+          kind(&NetworkSpec::jitter,
+               {.name = "jitter",
+                .meaning = "factor on the time of a byte on a host's link, of each link and span by itself: `straggler list jitter`",
+                .fallback = "none",
+                .kind = KindGroup::jitter,
+                .fallback_kind = "none"},
+               Part<NetworkSpec>({field(&NetworkSpec::jitter_every, {.name = "every",
+                                                                     .type = ValueType::time,
+                                                                     .range = Range::between(1e-6, longest_time),
+                                                                     .meaning = "the span that shares a factor"})}))),
       map(&NetworkSpec::protocol, {.name = "protocol", .block = true}, protocol_part()),
       list(&NetworkSpec::background,
            {.name = "background",

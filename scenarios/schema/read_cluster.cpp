@@ -102,6 +102,12 @@ Part<WorkerGroup> group_part() {
       two_words(&WorkerGroup::busy_waiting, {.name = "waiting", .meaning = "`busy`: a worker that waits for messages occupies a core"},
                 "busy", "yield"),
       written_if<WorkerGroup>(
+          [](const WorkerGroup& spec) { return spec.neighbours > 0; },
+          field(&WorkerGroup::neighbours, {.name = "neighbours",
+                                           .type = ValueType::number,
+                                           .range = Range::between(0, 100),
+                                           .meaning = "share of a worker's time that each other active worker of its host adds"})),
+      written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.availability.name != "always"; },
           kind(&WorkerGroup::availability, {.name = "availability",
                                             .meaning = "when these clients are present, in federated schemes ([model.md](model.md#clients-"
@@ -144,10 +150,12 @@ void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   differs("per_host", spec.per_host == before->per_host);
   differs("cores_per_host", spec.cores_per_host == before->cores_per_host);
   differs("waiting", spec.busy_waiting == before->busy_waiting);
+  differs("neighbours", spec.neighbours == before->neighbours);
   spec.link = before->link;
   spec.per_host = before->per_host;
   spec.cores_per_host = before->cores_per_host;
   spec.busy_waiting = before->busy_waiting;
+  spec.neighbours = before->neighbours;
 }
 
 void complete_group(Section& group, WorkerGroup& spec, const std::vector<WorkerGroup>& before) {

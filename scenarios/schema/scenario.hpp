@@ -106,6 +106,7 @@ struct WorkerGroup {
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
   std::optional<std::int64_t> cores_per_host;  // none: one a worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
+  double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
   Kind availability{"always", {}};             // when these workers are there
   std::string population;                      // path of the file with one device a row; empty: all workers are equal
@@ -148,6 +149,8 @@ struct CollectiveSpec {
   bool overlap = false;                // buckets leave as backward makes them ready
   Merge merge = Merge::size;
   double cycle = 0;  // seconds; Merge::time: tensors that are ready between two ticks of it leave together
+  // Merge::mg_wfbp: seconds and bytes per second that the rule reckons with; none: the algorithm's own on the idle network.
+  std::optional<double> merge_start, merge_rate;
   bool operator==(const CollectiveSpec&) const = default;
 };
 
@@ -162,6 +165,7 @@ struct ProtocolSpec {
   double per_message = 0;             // seconds of processor time on each side
   std::optional<double> copy_rate;    // bytes per second of that processor for each message; none: free
   std::optional<std::int64_t> cores;  // that do this for all ranks together; none: each has a processor of its own
+  std::optional<double> connection;   // bytes per second of one message between two hosts at most; none: its fair share
   bool operator==(const ProtocolSpec&) const = default;
 };
 
@@ -183,6 +187,14 @@ struct LevelSpec {
   bool operator==(const LevelSpec&) const = default;
 };
 
+/// Network cards of a host.
+struct CardSpec {
+  enum class At { beside, pcie_switch, bus };
+  std::int64_t workers = 1;  // neighbours that have one
+  At at = At::beside;        // where it sits
+  bool operator==(const CardSpec&) const = default;
+};
+
 /// Inside a host. up == down: of each worker's own way; latency: of the whole path between two of one switch.
 struct IntraSpec : LinkSpec {
   std::string machine;                   // the built-in machine that the rest was taken from; empty: none
@@ -190,6 +202,7 @@ struct IntraSpec : LinkSpec {
   std::optional<LevelSpec> pcie_switch;  // a switch, with a way up; none: all workers are on one
   std::optional<LevelSpec> socket;       // several switches, with a way to the others
   std::optional<LevelSpec> nvlink;       // groups whose members reach each other directly
+  std::optional<CardSpec> card;          // several network cards; none: one a host, beside the inside
   bool operator==(const IntraSpec&) const = default;
 };
 
@@ -199,6 +212,8 @@ struct NetworkSpec {
   bool half_duplex = false;       // both directions of a cable share its bandwidth (`link.duplex: half`)
   std::optional<IntraSpec> intra;  // between workers of one host; none: free
   Kind sharing;                   // max_min | none | lv08
+  Kind jitter{"none", {}};        // of the bandwidth of hosts' links
+  double jitter_every = 1;        // seconds: the span that shares a factor
   ProtocolSpec protocol;
   CollectiveSpec collective;
   std::vector<BackgroundSpec> background;

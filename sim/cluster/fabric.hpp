@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/rank.hpp"
+#include "sim/cluster/host_inside.hpp"
 #include "sim/cluster/topology.hpp"
 
 namespace straggler {
@@ -23,10 +24,19 @@ struct Placement {
   /// With `pcie_switch` the bus is that of a switch, which has a way up and one down; a message between two switches crosses both, and
   /// `latency` of that level comes on top. Several switches are attached to a `socket` likewise. Members of one `nvlink` group have ways of
   /// their own to each other. Ranks that are no workers sit above all switches.
+  ///
+  /// `card.workers` neighbours have a network card of their own, each like the host's `nics`; 0: the host has one. A rank's messages leave
+  /// and come by its card; ranks that are no workers use the first. Where a card sits on a switch or on the bus, messages of workers cross
+  /// the ways between, with the latency of the levels that they leave. A card on a switch is one of its workers alone.
+  struct Cards {
+    std::size_t workers = 0;
+    CardPlace place = CardPlace::beside;
+  };
   struct Intra {
     double bytes_per_second = 0;
     Time latency;
     Level pcie_switch = {}, socket = {}, nvlink = {};
+    Cards card = {};
   };
   std::size_t workers = 1, servers = 0, aggregators = 0;
   std::vector<std::uint32_t> host_of;  // [ranks], hosts; empty: rank r is alone on host r
@@ -37,11 +47,12 @@ struct Placement {
 
 /// Routes between ranks over one numbering of links: those of the topology (one a cable if half duplex), then two a rank for the
 /// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given; behind them two a rank for
-/// NVLink, and two for each switch and socket (up, down), where these are given. Constant.
+/// NVLink, and two for each switch and socket (up, down), where these are given. The topology's end points are network cards: one a host,
+/// or several. Constant.
 class Fabric {
  public:
   /// Nodes are called worker/N, server/N and aggregator/N where each rank has a host of its own, else host/N (for a host without workers:
-  /// by its first rank).
+  /// by its first rank); of several cards of a host NODE/card/K.
   /// `core`: bandwidth and latency of links between switches. Throws what TopologyEntry::make throws.
   Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second, Time core_latency);
 
@@ -49,6 +60,9 @@ class Fabric {
   std::size_t workers() const;
   std::size_t hosts() const;
   std::uint32_t host(Rank rank) const;
+  /// Network cards, the end points of the topology: of host 0, of host 1, and so on.
+  std::size_t cards() const;
+  std::uint32_t card(Rank rank) const;
   /// worker/N, server/N or aggregator/N.
   std::string name(Rank rank) const;
 
@@ -59,7 +73,7 @@ class Fabric {
   double bytes_per_second(LinkId id) const;
   /// As Topology::route; no links and no latency between ranks of one host without `intra`. from != to.
   void route(Rank from, Rank to, Route& out) const;
-  /// The rank's own two links: its host's NIC. For faults.
+  /// The rank's own two links: its card. For faults.
   std::vector<LinkId> nic_links(Rank rank) const;
   /// The rank's ways inside its host: onto the bus and off it, and those of NVLink; empty without `intra`.
   std::vector<LinkId> inside_links(Rank rank) const;

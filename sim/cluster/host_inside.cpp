@@ -126,6 +126,28 @@ void HostInside::route(Rank from, Rank to, Route& out) const {
   out.links.push_back(static_cast<LinkId>(2 * index_of(to) + 1));
 }
 
+void HostInside::to_card(Rank from, Route& out) const {
+  if (intra_.cards == CardPlace::beside) return;
+  out.links.push_back(static_cast<LinkId>(2 * index_of(from)));
+  for (std::size_t which = 0; which < levels && intra_.cards == CardPlace::bus; ++which) {
+    const std::uint32_t here = group(which, from);
+    if (here == none) continue;
+    out.links.push_back(static_cast<LinkId>(first_switch_[which] + 2 * std::size_t{here}));
+    out.latency += level(which).latency;
+  }
+}
+
+void HostInside::from_card(Rank to, Route& out) const {
+  if (intra_.cards == CardPlace::beside) return;
+  for (std::size_t which = levels; which-- > 0 && intra_.cards == CardPlace::bus;) {
+    const std::uint32_t there = group(which, to);
+    if (there == none) continue;
+    out.links.push_back(static_cast<LinkId>(first_switch_[which] + 2 * std::size_t{there} + 1));
+    out.latency += level(which).latency;
+  }
+  out.links.push_back(static_cast<LinkId>(2 * index_of(to) + 1));
+}
+
 std::vector<LinkId> HostInside::own(Rank rank) const {
   std::vector<LinkId> out;
   for (const std::size_t first : {std::size_t{0}, first_nvlink_}) {

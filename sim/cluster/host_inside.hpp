@@ -18,11 +18,16 @@ struct HostLevel {
   Time latency;
 };
 
+/// Where a host's network cards sit: beside its inside (messages to other hosts cross nothing of it), each on the switch of its workers, or
+/// on the bus above all switches.
+enum class CardPlace : std::uint8_t { beside, pcie_switch, bus };
+
 /// Of each rank's own way, and of what is above it and beside it (Placement::Intra).
 struct HostLevels {
   double bytes_per_second = 0;
   Time latency;
   HostLevel pcie_switch = {}, socket = {}, nvlink = {};
+  CardPlace cards = CardPlace::beside;
 };
 
 /// Numbers its links from 0 in pairs, so that the reverse of link l is l ^ 1. Constant.
@@ -39,6 +44,10 @@ class HostInside {
                        const std::function<std::string(std::uint32_t)>& host_name) const;
   /// From one rank to another of its host; overwrites `out`.
   void route(Rank from, Rank to, Route& out) const;
+  /// The way of a message to another host, from the rank to its card: is put behind `out`. With the latency of the levels that it leaves.
+  void to_card(Rank from, Route& out) const;
+  /// The same from the card to the rank.
+  void from_card(Rank to, Route& out) const;
   /// A rank's own ways.
   std::vector<LinkId> own(Rank rank) const;
 

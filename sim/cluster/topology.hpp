@@ -69,6 +69,7 @@ struct TopologyRequest {
   // Between switches, unless parameters say otherwise: the network's `link`.
   double bytes_per_second = 0;
   Time latency;
+  std::vector<std::uint32_t> card = {};  // [end points] which of its host's cards; empty: every host has one
 };
 
 struct TopologyEntry {

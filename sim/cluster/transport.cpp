@@ -1,5 +1,6 @@
 #include "sim/cluster/transport.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -37,9 +38,15 @@ ProtocolSegment segment_for(const std::vector<ProtocolSegment>& segments, double
 
 }  // namespace
 
-Transport::Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments)
-    : fabric_(fabric), sharing_(sharing), segments_(std::move(segments)), plain_(sharing.plain()) {
+Transport::Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments,
+                     double connection_bytes_per_second)
+    : fabric_(fabric),
+      sharing_(sharing),
+      segments_(std::move(segments)),
+      plain_(sharing.plain()),
+      connection_(connection_bytes_per_second) {
   check(segments_);
+  if (!(connection_ > 0)) throw std::invalid_argument("protocol.connection: " + std::to_string(connection_) + " B/s; it must be above 0");
   sharing.prepare(fabric, network);
 }
 
@@ -53,6 +60,7 @@ void Transport::plan(Rank from, Rank to, double bytes, Carriage& out) {
   }
   if (plain_) {
     out = {.before = {}, .after = latency, .bytes = bytes, .links = route_.links, .volumes = {}};
+    out.most_bytes_per_second = most(from, to);
     return;
   }
   reverse_.clear();
@@ -62,6 +70,12 @@ void Transport::plan(Rank from, Rank to, double bytes, Carriage& out) {
     rates_.push_back(fabric_.bytes_per_second(link));
   }
   sharing_.shape({route_.links, reverse_, rates_, latency.seconds()}, bytes, links_, volumes_, out);
+  out.most_bytes_per_second = std::min(out.most_bytes_per_second, most(from, to));
+}
+
+double Transport::most(Rank from, Rank to) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return connection_ == infinity || fabric_.host(from) == fabric_.host(to) ? infinity : connection_;
 }
 
 }  // namespace straggler

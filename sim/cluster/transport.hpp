@@ -62,11 +62,13 @@ struct ProtocolSegment {
 
 class Transport {
  public:
-  /// `segments` ascend; beyond the last one its factors go on. All referred-to objects outlive it. Prepares the network.
-  Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments);
+  /// `segments` ascend; beyond the last one its factors go on. `connection_bytes_per_second`: the most at which one message flows from one
+  /// host to another, above 0. All referred-to objects outlive it. Prepares the network.
+  Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments,
+            double connection_bytes_per_second = std::numeric_limits<double>::infinity());
   const Fabric& fabric() const { return fabric_; }
   /// True: every message is its bytes over exactly its route, and has the route's latency.
-  bool plain() const { return plain_ && segments_.empty(); }
+  bool plain() const { return plain_ && segments_.empty() && connection_ == std::numeric_limits<double>::infinity(); }
   bool contention() const { return sharing_.contention(); }
   /// How `bytes` go from one rank to another.
   void plan(Rank from, Rank to, double bytes, Carriage& out);
@@ -77,10 +79,14 @@ class Transport {
   }
 
  private:
+  /// Of a message from one rank to another.
+  double most(Rank from, Rank to) const;
+
   const Fabric& fabric_;
   const SharingModel& sharing_;
   std::vector<ProtocolSegment> segments_;
   bool plain_;
+  double connection_;
   Route route_;
   std::vector<LinkId> reverse_, links_;
   std::vector<double> rates_, volumes_;

@@ -4,6 +4,8 @@
 // pulled in round r + 2 and spread inside hosts in round r + 3; with g = 1 the first and the last fall away, with m = 1 those between.
 // With g = 1 and n = K S c:
 //   T = (K + 1) (max(S, m) c β + α) + K (m-1) c γ
+// With `pull: after_push` no partition is pulled before all are pushed:
+//   T = 2 K (max(S, m) c β + α) + K (m-1) c γ
 // Jiang et al., A Unified Architecture for Accelerating Distributed DNN Training in Heterogeneous GPU/CPU Clusters, OSDI 2020.
 #include <algorithm>
 #include <map>
@@ -25,7 +27,7 @@ const char* name_of(Stage stage) {
 
 class BytePs final : public CollectiveSchedule {
  public:
-  BytePs(std::uint64_t bytes, const CollectiveShape& shape, std::uint64_t partition)
+  BytePs(std::uint64_t bytes, const CollectiveShape& shape, const Parameters& parameters)
       : workers_(shape.workers), servers_(shape.servers), places_(shape.workers), bytes_(bytes) {
     std::map<std::uint32_t, std::size_t> known;
     for (std::size_t worker = 0; worker < workers_; ++worker) {
@@ -40,12 +42,15 @@ class BytePs final : public CollectiveSchedule {
     if (several) stages_.insert(stages_.end(), {Stage::push, Stage::pull});
     if (shared) stages_.push_back(Stage::spread);
     if (!several) servers_ = 1;  // nobody asks them; a stripe is one partition
-    stripe_ = partition * servers_;
+    stripe_ = static_cast<std::uint64_t>(parameters.number("partition")) * servers_;
     stripes_ = stages_.empty() ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>((bytes + stripe_ - 1) / stripe_));
+    const bool after = parameters.text("pull") == "after_push";
+    for (const Stage stage : stages_) begin_.push_back(begin_.empty() ? 0 : begin_.back() + (after && stage == Stage::pull ? stripes_ : 1));
+    if (several) of_card_ = shape.card_share(hosts_.front().size());
   }
 
   std::size_t ranks() const override { return workers_ + (hosts_.size() > 1 ? servers_ : 0); }
-  std::size_t rounds() const override { return stripes_ == 0 ? 0 : stripes_ + stages_.size() - 1; }
+  std::size_t rounds() const override { return stripes_ == 0 ? 0 : begin_.back() + stripes_; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
@@ -66,14 +71,14 @@ class BytePs final : public CollectiveSchedule {
     return text.empty() ? "nothing" : text;
   }
 
-  /// Rounds in which all stages have a full stripe are equal.
+  /// Rounds in which the same stages are busy are alike, but for that of the last stripe, which may be shorter.
   std::vector<Stretch> stretches() const override {
     std::vector<Stretch> all;
-    const std::size_t first = stages_.size() - (stages_.empty() ? 0 : 1);
     for (std::size_t round = 0; round < rounds(); ++round) {
-      const std::size_t alike = round == first && stripes_ > stages_.size() ? stripes_ - stages_.size() : 1;
-      all.push_back({round, alike});
-      round += alike - 1;
+      if (!all.empty() && alike(round - 1, round))
+        ++all.back().rounds;
+      else
+        all.push_back({round, 1});
     }
     return all;
   }
@@ -92,7 +97,7 @@ class BytePs final : public CollectiveSchedule {
         if (stages_[s] == Stage::add_up) arithmetic = std::max(arithmetic, (g - 1) / g * stripe * links.gamma);
       } else {
         network = true;
-        between = std::max(between, std::max(stripe, m * shard) * links.beta);
+        between = std::max(between, std::max(stripe * of_card_, m * shard) * links.beta);
         if (stages_[s] == Stage::push) arithmetic = std::max(arithmetic, (m - 1) * shard * links.gamma);
       }
     }
@@ -107,8 +112,16 @@ class BytePs final : public CollectiveSchedule {
 
   /// Of the stripe that this stage handles in the round; none: no stripe.
   std::optional<std::uint64_t> stripe_in(std::size_t round, std::size_t stage) const {
-    if (round < stage || round - stage >= stripes_) return std::nullopt;
-    return std::min(stripe_, bytes_ - std::min(bytes_, stripe_ * (round - stage)));
+    const std::size_t begin = begin_[stage];
+    if (round < begin || round - begin >= stripes_) return std::nullopt;
+    return std::min(stripe_, bytes_ - std::min(bytes_, stripe_ * (round - begin)));
+  }
+  bool alike(std::size_t round, std::size_t next) const {
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+      const auto now = stripe_in(round, stage), then = stripe_in(next, stage);
+      if (now != then || (then && next - begin_[stage] + 1 == stripes_)) return false;
+    }
+    return true;
   }
   /// What a host's member carries of so many bytes.
   std::uint64_t carried(std::uint64_t bytes, const Place& place) const {
@@ -161,13 +174,13 @@ class BytePs final : public CollectiveSchedule {
   std::vector<std::vector<CollectiveRank>> hosts_;  // [hosts][members]
   std::uint64_t bytes_, stripe_ = 0;
   std::vector<Stage> stages_;
+  std::vector<std::size_t> begin_;  // [stages]: the round of its first stripe
   std::size_t stripes_ = 0;
+  double of_card_ = 1;  // of what a host pushes, the share of its fullest card
 };
 
-std::uint64_t partition_of(const Parameters& parameters) { return static_cast<std::uint64_t>(parameters.number("partition")); }
-
 double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
-  const BytePs schedule(static_cast<std::uint64_t>(bytes), shape, partition_of(parameters));
+  const BytePs schedule(static_cast<std::uint64_t>(bytes), shape, parameters);
   double sum = 0;
   for (const Stretch& stretch : schedule.stretches())
     sum += static_cast<double>(stretch.rounds) * schedule.round_seconds(stretch.first, links);
@@ -183,10 +196,15 @@ CollectiveEntry entry() {
                       .type = ValueType::bytes,
                       .fallback = "4096000B",
                       .meaning = "bytes into which gradients are cut (BYTEPS_PARTITION_BYTES)",
-                      .range = Range::between(1, 1e15)}};
+                      .range = Range::between(1, 1e15)},
+                     {.name = "pull",
+                      .type = ValueType::choice,
+                      .fallback = "beside_push",
+                      .meaning = "each partition while the next one is pushed, or all of them when all are pushed",
+                      .choices = {"beside_push", "after_push"}}};
   made.library = true;
   made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters& parameters) {
-    return BytePs(static_cast<std::uint64_t>(bytes), shape, partition_of(parameters)).stages();
+    return BytePs(static_cast<std::uint64_t>(bytes), shape, parameters).stages();
   };
   made.seconds = seconds;
   made.exact = [](const CollectiveShape& shape) { return shape.host_of.empty(); };
@@ -195,7 +213,7 @@ CollectiveEntry entry() {
   };
   made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,
                  const Parameters& parameters) -> std::unique_ptr<CollectiveSchedule> {
-    return std::make_unique<BytePs>(bytes, shape, partition_of(parameters));
+    return std::make_unique<BytePs>(bytes, shape, parameters);
   };
   return made;
 }

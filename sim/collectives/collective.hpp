@@ -17,6 +17,12 @@ namespace straggler {
 struct CollectiveShape {
   std::size_t workers = 1, servers = 0;
   std::vector<std::uint32_t> host_of;  // [workers]; empty: each on a host of its own
+  std::size_t workers_per_card = 0;    // so many neighbours of a host have a network card of their own; 0: each host has one
+  /// What of its `on_host` workers' bytes, all alike, the fullest card carries.
+  double card_share(std::size_t on_host) const {
+    if (workers_per_card == 0 || workers_per_card >= on_host) return 1;
+    return static_cast<double>(workers_per_card) / static_cast<double>(on_host);
+  }
   std::uint32_t host(std::size_t worker) const { return host_of.empty() ? static_cast<std::uint32_t>(worker) : host_of[worker]; }
 };
 

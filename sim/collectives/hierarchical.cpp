@@ -1,6 +1,7 @@
 // Hierarchical ring: a ring reduce-scatter inside every host, then g rings between the m hosts side by side, each over n/g, then a
 // ring all-gather inside every host. With g ranks a host that share its link, α_i and β_i inside hosts, α and β between them:
 //   T = 2(g-1) α_i + 2((g-1)/g) n β_i + 2(m-1) α + 2((m-1)/m) n β + ((g-1)/g + (m-1)/(g m)) n γ
+// With a card for every w of them the fourth term has n w/g instead of n: cards carry their workers' rings side by side.
 // Where each rank has a link of its own, the fourth term is of n/g. With one host, or one rank on each, it is the plain ring.
 // Where n is no multiple of g the rings between hosts differ by a byte. More than two of them do not keep step then: whichever is ahead
 // gets further ahead, and they hide some of each other's latency, so that less than T is taken.
@@ -107,8 +108,9 @@ class Hierarchical final : public CollectiveSchedule {
 
 double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&) {
   const double m = static_cast<double>(ranks_by_host(shape).size()), g = static_cast<double>(shape.workers) / m;
+  const double of_card = shape.card_share(static_cast<std::size_t>(g));
   return 2 * (g - 1) * links.intra_alpha + 2 * ((g - 1) / g) * bytes * links.intra_beta + 2 * (m - 1) * links.alpha +
-         2 * ((m - 1) / m) * bytes * links.beta + ((g - 1) / g + (m - 1) / (g * m)) * bytes * links.gamma;
+         2 * ((m - 1) / m) * bytes * of_card * links.beta + ((g - 1) / g + (m - 1) / (g * m)) * bytes * links.gamma;
 }
 
 std::string unfit(const CollectiveShape& shape) {

@@ -8,6 +8,7 @@
 //   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
 //   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
 //   NVLS: everybody's n/p to everybody, twice; the switch adds up and multiplies
+// With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
 // Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
 #include <bit>
 
@@ -231,11 +232,34 @@ class Nvls final : public Schedule {
   Chunks shares_;
 };
 
-std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
-                                         const Parameters& parameters) {
-  const HostChains chains(shape);
-  if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{});
-  const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters);
+/// Schedules of equal shape side by side, each over a share of the bytes.
+class Channels final : public CollectiveSchedule {
+ public:
+  explicit Channels(std::vector<std::unique_ptr<CollectiveSchedule>> each) : each_(std::move(each)) {}
+  std::size_t ranks() const override { return each_.front()->ranks(); }
+  std::size_t rounds() const override { return each_.front()->rounds(); }
+  Time start_cost() const override { return each_.front()->start_cost(); }
+  Time round_cost(std::size_t round) const override { return each_.front()->round_cost(round); }
+  double wire_factor() const override { return each_.front()->wire_factor(); }
+  std::vector<Stretch> stretches() const override { return each_.front()->stretches(); }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    each_.front()->part(rank, round, out);
+    RoundPart other;
+    for (std::size_t channel = 1; channel < each_.size(); ++channel) {
+      each_[channel]->part(rank, round, other);
+      out.sends.insert(out.sends.end(), other.sends.begin(), other.sends.end());
+      out.receives += other.receives;
+      out.received_bytes += other.received_bytes;
+      out.reduced_bytes += other.reduced_bytes;
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<CollectiveSchedule>> each_;
+};
+
+std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostChains& chains, const NcclLine& line) {
   const bool one_host = chains.hosts() == 1;
   switch (line.algorithm) {
     case NcclAlgorithm::nvls:
@@ -248,6 +272,19 @@ std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveSh
   }
   if (one_host || chains.most == 1) return std::make_unique<PlainRing>(bytes, chains, line);
   return std::make_unique<RingOverHosts>(bytes, chains, line);
+}
+
+std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
+                                         const Parameters& parameters) {
+  const HostChains chains(shape);
+  if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{});
+  const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters);
+  if (chains.channels() == 1) return on_chains(bytes, chains, line);
+  const Chunks shares(bytes, chains.channels());
+  std::vector<std::unique_ptr<CollectiveSchedule>> each;
+  for (std::size_t channel = 0; channel < chains.channels(); ++channel)
+    each.push_back(on_chains(shares.size(channel), chains.of_channel(channel), line));
+  return std::make_unique<Channels>(std::move(each));
 }
 
 CollectiveEntry entry() {

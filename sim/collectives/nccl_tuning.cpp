@@ -143,8 +143,14 @@ struct Message {
     if (one_host()) return ll_most_one_host[settings.gpu];
     return chains.hosts() == 2 ? ll_most_two_hosts : ll_most_hosts;
   }
-  /// Seconds a byte of the narrowest link.
-  double beta() const { return one_host() ? links.intra_beta : std::max(links.beta, links.intra_beta); }
+  double cards() const { return static_cast<double>(chains.channels()); }
+  /// Seconds a byte of a message takes on a worker's way inside its host. Where each worker has a card, one channel in `cards` leaves by
+  /// it.
+  double inside_beta() const {
+    return chains.channels() > 1 && chains.per_card == 1 ? links.intra_beta * (cards() - 1) / cards() : links.intra_beta;
+  }
+  /// Seconds a byte of a message takes on the narrowest link: cards carry equal shares side by side.
+  double beta() const { return one_host() ? links.intra_beta : std::max(links.beta / cards(), inside_beta()); }
 };
 
 /// At most so many GB/s; 0 or infinitely many GB/s, or unknown links: no limit.
@@ -242,12 +248,12 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
   const UniformLinks& links = message.links;
   const std::size_t most = message.chains.most;
   const double chained = most > 2 ? 2 : most == 2 ? 1 : 0;  // messages that the busiest member of a chain sends
-  double bytes_seconds = chained * links.intra_beta, added = most > 1 ? 1 : 0;
+  double bytes_seconds = chained * message.inside_beta(), added = most > 1 ? 1 : 0;
   line.seconds = line.start + 2 * (static_cast<double>(most) - 1) * (line.inside_round + links.intra_alpha);
   if (!message.one_host()) {
     const TreeLoad load = nccl_tree_load(message.chains.hosts());
     const auto height = static_cast<double>(std::bit_width(message.chains.hosts()) - 1);
-    bytes_seconds = std::max(bytes_seconds, static_cast<double>(load.sent) / 2 * links.beta);
+    bytes_seconds = std::max(bytes_seconds, static_cast<double>(load.sent) / 2 * links.beta / message.cards());
     added += static_cast<double>(load.added) / 2;
     line.seconds += 2 * height * (line.between_round + links.alpha);
   }
@@ -280,6 +286,22 @@ HostChains::HostChains(const CollectiveShape& shape) : host_of(shape.workers) {
     first.push_back(members.size());
     most = std::max(most, ranks.size());
   }
+  per_card = shape.workers_per_card;
+  if (per_card == 0 || hosts.size() == 1) return;
+  std::size_t fewest = most;
+  for (const auto& [name, ranks] : hosts) fewest = std::min(fewest, ranks.size());
+  cards = (fewest + per_card - 1) / per_card;
+}
+
+HostChains HostChains::of_channel(std::size_t channel) const {
+  HostChains chains = *this;
+  chains.cards = 1;
+  for (std::size_t host = 0; host < hosts(); ++host) {
+    const auto begin = chains.members.begin() + static_cast<std::ptrdiff_t>(first[host]);
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(channel * per_card % size(host)),
+                begin + static_cast<std::ptrdiff_t>(size(host)));
+  }
+  return chains;
 }
 
 std::string NcclLine::name() const {

@@ -18,10 +18,15 @@ struct HostChains {
   std::size_t hosts() const { return first.size() - 1; }
   std::size_t size(std::size_t host) const { return first[host + 1] - first[host]; }
   std::size_t workers() const { return members.size(); }
+  /// Cards of every host: that many rings or trees run side by side, each over a share of the message.
+  std::size_t channels() const { return cards; }
+  /// The chains of a channel: each begins with the first worker of that card, by which the channel leaves its host and comes to it.
+  HostChains of_channel(std::size_t channel) const;
   std::vector<std::uint32_t> members;  // [workers]: ranks, host after host, both in ascending order
   std::vector<std::size_t> first;      // [hosts + 1]: where the members of a host begin
   std::vector<std::size_t> host_of;    // [workers]: by rank, the number of its host
   std::size_t most = 0;                // workers of the largest host
+  std::size_t cards = 1, per_card = 0;  // of the host with the fewest; workers that share one (0: all of a host)
 };
 
 /// One algorithm with one protocol, for messages of one size: start + Σ rounds (round + latency of a link) + bytes of its busiest link

@@ -15,7 +15,7 @@ Background::~Background() {
 void Background::begin() {
   const std::vector<BackgroundTraffic>& all = world_.cluster.background;
   on_.resize(all.size());
-  world_.bystanders.timers = all.size();
+  world_.bystanders.timers += all.size();
   for (std::size_t i = 0; i < all.size(); ++i) world_.simulation.spawn(story(all[i], i));
 }
 
@@ -27,7 +27,7 @@ Process Background::story(const BackgroundTraffic& traffic, std::size_t number) 
     return world_.queue().span(-std::log1p(-uniform.uniform()) * static_cast<double>(mean.ticks()));
   };
   co_await world_.simulation.delay(traffic.start);
-  for (std::uint64_t turn = 0; !alone(); ++turn) {
+  for (std::uint64_t turn = 0; !world_.only_bystanders(); ++turn) {
     const Time on = length(traffic.on, 2 * turn), off = length(traffic.off, 2 * turn + 1);
     Carriage carriage;
     world_.transport.plan(traffic.from, traffic.to, 1e15, carriage);  // as a message of any size
@@ -46,12 +46,6 @@ Process Background::story(const BackgroundTraffic& traffic, std::size_t number) 
     co_await world_.simulation.delay(off);
   }
   --world_.bystanders.timers;
-}
-
-/// Nothing is going to happen but background traffic and evaluations.
-bool Background::alone() const {
-  const std::size_t own_timers = world_.bystanders.timers - 1 + (world_.bystanders.clock ? 1 : 0);
-  return world_.simulation.queue().pending() <= own_timers && world_.network.flows() <= world_.bystanders.flows;
 }
 
 }  // namespace straggler

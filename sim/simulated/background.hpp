@@ -20,7 +20,6 @@ class Background final {
     void arrived() override {}
   };
   Process story(const BackgroundTraffic& traffic, std::size_t number);
-  bool alone() const;
 
   World& world_;
   Endless endless_;

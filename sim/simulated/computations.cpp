@@ -206,7 +206,11 @@ void Computations::set_computing(Rank worker, bool computes) {
 double Computations::rate_of(const Job& job) const {
   if (paused_) return 0;
   double rate = 1 / job.slowness;
-  if (job.host != ~0u) rate *= std::min(1.0, plan_.hosts[job.host].cores / active_[job.host]);
+  if (job.host == ~0u) return rate;
+  const SharedHost& host = plan_.hosts[job.host];
+  const double active = active_[job.host];
+  rate *= std::min(1.0, host.cores / active);
+  if (host.per_neighbour > 0) rate /= 1 + host.per_neighbour * (active - 1);
   return rate;
 }
 

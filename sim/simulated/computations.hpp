@@ -14,7 +14,8 @@
 
 namespace straggler {
 
-/// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
+/// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them. Neighbours that are
+/// active on a host may slow each other besides.
 ///
 /// A worker's computation is `span` of work; its event comes at each milestone, a share of that work, the last one at 1 (an averaged
 /// gradient has one a bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or

@@ -20,9 +20,10 @@ struct ComputeClass {
   double copy_seconds_per_sample = 0;       // host to device
 };
 
-/// Workers that share cores. All of them are on it, whether or not there are enough.
+/// Workers that share cores, or slow each other. All of them are on it.
 struct SharedHost {
   double cores = 1;
+  double per_neighbour = 0;   // each other one that is active takes that share of a worker's time on top
   bool busy_waiting = false;  // a worker that waits occupies a core, too
   std::vector<Rank> workers;
 };
@@ -35,7 +36,7 @@ struct ComputePlan {
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
   std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
-  std::vector<SharedHost> hosts;        // only those where cores may run short
+  std::vector<SharedHost> hosts;        // only those where cores may run short, or neighbours slow each other
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch there: loading is an operation of its own
 

@@ -25,6 +25,7 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   if (!world_.cluster.availability.empty())
     events_.attendance = std::make_unique<Attendance>(world_, books_, workers_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
+  if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
 }
 
 SimulatedBackend::~SimulatedBackend() {
@@ -49,6 +50,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   workers_.spawn_aggregators();
   if (events_.attendance) events_.attendance->begin();
   if (events_.membership) events_.membership->begin();
+  if (events_.varying_links) events_.varying_links->begin();
   if (events_.background) events_.background->begin();
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);
   bool stopped = true;

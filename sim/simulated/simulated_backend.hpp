@@ -13,6 +13,7 @@
 #include "sim/simulated/publications.hpp"
 #include "sim/simulated/reductions.hpp"
 #include "sim/simulated/updates.hpp"
+#include "sim/simulated/varying_links.hpp"
 
 namespace straggler {
 
@@ -82,6 +83,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
     std::unique_ptr<Attendance> attendance;  // null: nobody comes and goes
     std::unique_ptr<Background> background;  // null: none
+    std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
   } events_;                                 // what happens to the cluster, whatever training does
 };
 

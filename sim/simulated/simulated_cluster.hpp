@@ -1,6 +1,9 @@
 // The cluster for the simulated back end: names resolved, units converted.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -38,12 +41,20 @@ struct TokenBucket {
   double burst_bytes = 0, peak_bytes_per_second = 0;
 };
 
+/// Of the bandwidth of hosts' own links: a factor for each link and span. Mean 1, of the time that a byte takes.
+struct LinkJitter {
+  std::function<std::unique_ptr<Jitter>(Rank card)> make;  // null: bandwidths are constant
+  Time every;
+};
+
 /// Referred-to objects outlive the back end.
 struct SimulatedCluster {
   const Fabric* fabric = nullptr;  // ranks: workers, then servers, then aggregators
   const SharingModel* sharing = nullptr;
   std::vector<ProtocolSegment> segments;
+  double connection_bytes_per_second = std::numeric_limits<double>::infinity();  // the most of a message between two hosts
   std::vector<TokenBucket> token_buckets;
+  LinkJitter link_jitter;
   ComputePlan compute;
   std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
   std::vector<double> coding_seconds_per_byte;  // [workers] to encode or decode a vector of that size; empty: free everywhere

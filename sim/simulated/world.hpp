@@ -15,7 +15,7 @@ struct World {
       : cluster(std::move(its_cluster)),
         workers(its_workers),
         network(simulation.queue()),
-        transport(*cluster.fabric, network, *cluster.sharing, cluster.segments) {
+        transport(*cluster.fabric, network, *cluster.sharing, cluster.segments, cluster.connection_bytes_per_second) {
     build_links(*cluster.fabric, network);
     simulation.attach(network);
     for (const TokenBucket& bucket : cluster.token_buckets)
@@ -42,9 +42,14 @@ struct World {
   Transport transport;
   /// Events that do not depend on training: a run in which only these are left has stalled.
   struct {
-    std::size_t timers = 0, flows = 0;  // of background traffic
+    std::size_t timers = 0, flows = 0;  // of background traffic, and of what varies
     bool clock = false;                 // evaluations by time
   } bystanders;
+  /// Asked by one of the timers, which has just rung: nothing is going to happen but bystanders.
+  bool only_bystanders() {
+    const std::size_t other_timers = bystanders.timers - 1 + (bystanders.clock ? 1 : 0);
+    return simulation.queue().pending() <= other_timers && network.flows() <= bystanders.flows;
+  }
 };
 
 }  // namespace straggler

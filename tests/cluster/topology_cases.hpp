@@ -56,7 +56,7 @@ struct TopologyCase {
   std::string kind;
   Parameters parameters;
   std::size_t endpoints;
-  std::size_t servers = 0;
+  std::size_t servers = 0, cards = 1;  // cards of a host
 };
 
 using Counts = std::vector<std::int64_t>;
@@ -72,6 +72,9 @@ inline const std::vector<TopologyCase>& topology_cases() {
       {"wan", {{"up", 20.0}, {"down", 30.0}}, 6, 2},
       {"wan", {{"backbone", 60.0}}, 7, 3},
       {"wan", {{"up", 20.0}, {"backbone", 1000.0}}, 4, 1},
+      {"rails", {}, 5},
+      {"rails", {{"oversubscription", 3.0}}, 6, 0, 2},
+      {"rails", {}, 8, 1, 3},
       {"two_level", {{"racks", std::int64_t{1}}}, 4},
       {"two_level", {{"racks", std::int64_t{2}}, {"oversubscription", 4.0}}, 8},
       {"two_level", {{"racks", std::int64_t{3}}, {"oversubscription", 3.0}}, 8, 1},
@@ -107,8 +110,9 @@ inline const std::vector<TopologyCase>& topology_cases() {
 }
 
 inline std::unique_ptr<Topology> make_case(const TopologyCase& c, bool unequal) {
-  return make_topology(c.kind, c.parameters,
-                       request_of(unequal ? unequal_nics(c.endpoints) : equal_nics(c.endpoints), c.endpoints - c.servers));
+  TopologyRequest request = request_of(unequal ? unequal_nics(c.endpoints) : equal_nics(c.endpoints), c.endpoints - c.servers);
+  for (std::uint32_t e = 0; c.cards > 1 && e < c.endpoints; ++e) request.card.push_back(e % static_cast<std::uint32_t>(c.cards));
+  return make_topology(c.kind, c.parameters, std::move(request));
 }
 
 /// Larger ones, for routes and numbering but not for cuts.

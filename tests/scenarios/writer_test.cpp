@@ -57,6 +57,11 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
             "1us}, socket: {workers: 4, bandwidth: 3GB/s}, nvlink: {workers: 2, bandwidth: 50GB/s, latency: 1us}}"},
            {"cluster.network.collective={overlap: true, merge: time, cycle: 2ms}"},
            {"cluster.network.collective={overlap: true, merge: mg_wfbp}"},
+           {"cluster.network.collective={overlap: true, merge: mg_wfbp, merge_start: 1ms, merge_rate: 1GB/s}"},
+           {"cluster.network.intra={bandwidth: 1GB/s, latency: 0s, switch: {workers: 4, bandwidth: 2GB/s}, card: {workers: 2, at: "
+            "switch}}"},
+           {"cluster.network.jitter={kind: lognormal, sigma: 0.3, every: 100ms}", "cluster.network.protocol.connection=5Gbps",
+            "cluster.workers[0].neighbours=0.25"},
            {"cluster.aggregators={host: first_worker}"},
            {"cluster.aggregators={host: own, link: {bandwidth: 1Gbps, latency: 7us}}"},
            {"cluster.network.sharing=lv08", "cluster.network.protocol={}", "cluster.network.background=[]", "cluster.faults=[]"},

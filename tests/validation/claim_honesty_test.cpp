@@ -129,6 +129,18 @@ TEST_CASE("intervals of a scale have a closed form") {
   CHECK(says(validation_csv({result}), ",batch 60 above 50\n"));
 }
 
+TEST_CASE("an interval that reaches further than a factor of ten is none, and the reason is given") {
+  // Two rows, one parameter: Student's quantile of one degree of freedom is 6.31, and rows a factor f off each other leave residuals of
+  // ± log(f)/2, whose leave-one-out residuals are ± log(f). The interval reaches a factor of ten where 6.31 log(f) does.
+  const double limit = std::pow(10, 1 / boost::math::quantile(boost::math::students_t(1), 0.95));
+  for (const double factor : {limit * 0.98, limit * 1.02}) {
+    const std::string table = "batch,seconds\n10,0.1\n20," + digits(0.2 * factor) + "\n30,0.3\n";
+    const ClaimResult result = claimed(table, of_seconds + fit_on("[{batch: [10, 20]}]") + "bound: {mape: 90%}\n");
+    CHECK(result.rows[2].low.has_value() == (factor < limit));
+    CHECK(says(claim_table(result), "intervals  -, since it would reach further than a factor of 10 either way") == (factor > limit));
+  }
+}
+
 TEST_CASE("without a degree of freedom there is no interval, and the reason is given") {
   const std::string table = "batch,seconds\n10,0.1\n20,0.2\n";
   const ClaimResult result = claimed(table, of_seconds + fit_on("[{batch: 20}]") + "bound: {max: 1%}\n");

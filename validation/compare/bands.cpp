@@ -28,7 +28,8 @@ std::optional<FitSpread> spread_of(const Matrix& jacobian, const std::vector<dou
   }
   const std::optional<Matrix> inverse = inverse_normal(scaled);
   if (!inverse) return std::nullopt;
-  constexpr double decides = 1e-6;  // left of a row's own say: it alone decides a parameter, and left out it decides nothing
+  // 1 - leverage: below it a row decides a parameter alone, and its residual says nothing of how far the model is off.
+  constexpr double decides = 0.05;
   FitSpread spread;
   double sum = 0, weight = 0;
   for (std::size_t r = 0; r < scaled.size(); ++r) {

@@ -9,6 +9,8 @@ namespace straggler {
 
 /// The share of measurements that an interval is to hold.
 inline constexpr double band_confidence = 0.9;
+/// An interval that reaches further than this factor, either way, says nothing and is none.
+inline constexpr double widest_band = 10;
 
 /// What the residuals of a weighted least-squares fit tell, by its linearization at the minimum.
 struct FitSpread {

@@ -1,5 +1,7 @@
 #include "validation/compare/fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -200,6 +202,10 @@ class Fitter {
     }
     if (!spread->left_out) {
       result.no_band = "each fitted row determines a parameter alone";
+      return;
+    }
+    if (spread->quantile * *spread->left_out > std::log(widest_band)) {
+      result.no_band = fmt::format("it would reach further than a factor of {:g} either way: too few rows are fitted", widest_band);
       return;
     }
     std::vector<std::size_t> wanted;

@@ -1,0 +1,34 @@
+// Links whose bandwidth varies with time, as those of a shared network do.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/compute.hpp"
+#include "sim/simulated/world.hpp"
+
+namespace straggler {
+
+/// Each directed link of a host's card has a factor of its own for every span of `link_jitter.every`: its bandwidth is the cluster's over
+/// that factor. Ends by itself when nothing else is going to happen.
+class VaryingLinks final {
+ public:
+  /// `world` outlives this.
+  explicit VaryingLinks(World& world);
+  void begin();
+
+ private:
+  struct Link {
+    LinkId id;
+    double bytes_per_second;
+    std::uint64_t stream;
+    std::unique_ptr<Jitter> jitter;
+  };
+  Process story();
+  void draw(std::uint64_t span);
+
+  World& world_;
+  std::vector<Link> links_;
+};
+
+}  // namespace straggler
