@@ -7,6 +7,7 @@ straggler_packages=(
   doctest-dev dataset-fashion-mnist python3-jsonschema python3-yaml
   libopenmpi-dev openmpi-bin
   pybind11-dev python3-dev python3-numpy python3-pandas python3-pip python3-setuptools python3-venv python3-wheel
+  python3-matplotlib python3-ipykernel python3-nbclient
   chromium chromium-driver python3-selenium
 )
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.

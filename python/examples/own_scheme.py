@@ -13,23 +13,20 @@ runs = {kind: straggler.run(scenario, set={**settings, "name": kind, "training.s
 comparison = straggler.compare(list(runs.values()))
 print(comparison.verdict)
 
-# The page of a run, or of a comparison, shows itself when it is a cell's last value. Tables are data frames.
+# The page of a run, or of a comparison, shows itself where it is a cell's last value. Tables are data frames.
+
+comparison
 
 runs["asgd"].curve[["time_s", "epoch", "test_accuracy"]].tail(3)
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-except ImportError:  # no plot then
-    pyplot = None
-if pyplot:
-    for kind, run in runs.items():
-        pyplot.plot(run.curve["time_s"], run.curve["test_accuracy"], label=kind)
-    pyplot.xlabel("simulated seconds")
-    pyplot.ylabel("test accuracy")
-    pyplot.legend()
-    pyplot.close()
+from matplotlib import pyplot
+
+for kind, run in runs.items():
+    pyplot.plot(run.curve["time_s"], run.curve["test_accuracy"], label=kind)
+pyplot.xlabel("simulated seconds")
+pyplot.ylabel("test accuracy")
+pyplot.legend()
+pyplot.show()
 
 # ## A scheme of our own
 #

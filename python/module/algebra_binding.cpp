@@ -109,7 +109,7 @@ void define_gradients(py::class_<NodeObject>& node) {
       [](NodeObject& self, const GradientObject& gradient, double factor) {
         return to_python(self.scope(), self.node().algebra().scaled(value_in(self, gradient), factor));
       },
-      py::arg("gradient"), py::arg("factor"));
+      py::arg("gradient"), py::arg("factor"), "factor · gradient, counted as before.");
   node.def(
       "corrected",
       [](NodeObject& self, const GradientObject& gradient, const py::sequence& terms) {
@@ -195,7 +195,8 @@ void define_weights(py::class_<NodeObject>& node) {
       [](NodeObject& self, const WeightsObject& stepped, const GradientObject& from) {
         return to_python(self.scope(), self.node().algebra().with_statistics(value_in(self, stepped), value_in(self, from)));
       },
-      py::arg("stepped"), py::arg("gradient"));
+      py::arg("stepped"), py::arg("gradient"),
+      "The weights, with the running statistics of the gradient: for steps along a mean, whose statistics are a mean already.");
   node.def(
       "with_participants",
       [](NodeObject& self, const WeightsObject& weights, std::int32_t workers) {
@@ -222,7 +223,7 @@ void define_weights(py::class_<NodeObject>& node) {
       [](NodeObject& self, const WeightsObject& weights) {
         return to_python(self.scope(), self.node().algebra().without_attached(value_in(self, weights)));
       },
-      py::arg("weights"));
+      py::arg("weights"), "The weights alone, without what travels with them.");
   node.def(
       "estimate",
       [](NodeObject& self, const WeightsObject& weights) {

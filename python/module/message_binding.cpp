@@ -5,7 +5,6 @@
 #include <string>
 
 #include "python/module/node_binding.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/training/gather.hpp"
 #include "sim/training/neighbours.hpp"
 
@@ -39,7 +38,8 @@ auto with_payload(const NodeObject& node, py::handle what, const Act& act) {
   if (type.is(payload_types().gradient)) return act(value_in(node, what.cast<const GradientObject&>()));
   if (type.is(payload_types().weights)) return act(value_in(node, what.cast<const WeightsObject&>()));
   if (type.is(payload_types().token)) return act(what.cast<const TokenObject&>().token);
-  throw py::type_error("a message carries Weights, a Gradient or a Token, not " + std::string(py::str(type.attr("__name__"))));
+  if (type.is(payload_types().samples)) return act(what.cast<const SamplesObject&>().samples());
+  throw py::type_error("a message carries Weights, a Gradient, a Token or Samples, not " + std::string(py::str(type.attr("__name__"))));
 }
 
 /// act(Chosen<T>()) for the class of payload that Python names.
@@ -53,8 +53,9 @@ Op with_type(py::handle type, const Act& act, bool notices = true) {
   if (type.is(types.gradient)) return act(Chosen<Gradient>());
   if (type.is(types.weights)) return act(Chosen<Weights>());
   if (type.is(types.token)) return act(Chosen<Token>());
+  if (type.is(types.samples)) return act(Chosen<Samples>());
   if (notices && type.is(types.notice)) return act(Chosen<MembershipNotice>());
-  throw py::type_error("name what is received: straggler.Weights, Gradient, Token or MembershipNotice");
+  throw py::type_error("name what is received: straggler.Weights, Gradient, Token, Samples or MembershipNotice");
 }
 /// The same of what is contributed.
 template <class Act>
@@ -62,12 +63,6 @@ Op with_contribution(py::handle type, const Act& act) {
   if (type.is(payload_types().gradient)) return act(Chosen<Gradient>());
   if (type.is(payload_types().weights)) return act(Chosen<Weights>());
   throw py::type_error("name what is gathered: straggler.Weights or straggler.Gradient");
-}
-
-Time span_of(py::handle time) {
-  const double seconds = py::isinstance<py::str>(time) ? parse_quantity(time.cast<std::string>(), Dimension::time) : time.cast<double>();
-  if (!(seconds >= 0)) throw std::invalid_argument("a time is not negative; write seconds, or a text such as '50ms'");
-  return Time::from_seconds(seconds);
 }
 
 RankGroup group_of(const std::optional<std::vector<Rank>>& ranks) {
@@ -133,7 +128,7 @@ void define_exchanges(py::class_<NodeObject>& node) {
       "proceed", [](NodeObject& self) { return operation(self, self.node().proceed(), false); },
       "Completes at once: in a first_of that only asks whether something has come.");
   node.def(
-      "timer", [](NodeObject& self, const py::object& span) { return operation(self, self.node().timer(span_of(span))); }, py::arg("span"),
+      "timer", [](NodeObject& self, const py::object& span) { return operation(self, self.node().timer(time_of(span))); }, py::arg("span"),
       "Completes after that time: seconds, or a text such as '50ms'.");
   node.def(
       "begin",
@@ -195,7 +190,7 @@ void define_gathering(py::class_<NodeObject>& node) {
         const GatherUntil rule = until_of(until);
         std::vector<Rank> from;
         if (ranks)
-          for (const Rank rank : *ranks) from.push_back(worker_rank(self, rank));
+          for (const Rank rank : *ranks) from.push_back(rank_below(self, rank, self.scope().ranks()));
         else
           for (Rank rank = 0; rank < self.node().workers(); ++rank) from.push_back(rank);
         return with_contribution(type, [&](auto chosen) {
@@ -203,7 +198,8 @@ void define_gathering(py::class_<NodeObject>& node) {
         });
       },
       py::arg("type"), py::arg("version"), py::arg("ranks") = py::none(), py::arg("until") = "one_at_least",
-      "A list: one contribution to `version` from each member, or from those of `ranks`, in rank order. Members may change meanwhile.");
+      "A list: one contribution to `version` from each member, or from those of `ranks` (aggregators, too), in rank order. Members may "
+      "change meanwhile.");
   node.def(
       "gather_first",
       [](NodeObject& self, const py::object& type, std::int64_t count, const std::optional<std::uint64_t>& version,

@@ -3,9 +3,11 @@
 
 #include <pybind11/stl.h>
 
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
+#include "sim/base/quantity.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler::python {
@@ -21,6 +23,12 @@ Rank worker_rank(const NodeObject& node, Rank rank) { return rank_below(node, ra
 
 void require_worker(const NodeObject& node, const char* does) {
   if (!node.node().is_worker()) throw std::invalid_argument(node.node().name() + " " + does + "; only workers do");
+}
+
+Time time_of(py::handle time) {
+  const double seconds = py::isinstance<py::str>(time) ? parse_quantity(time.cast<std::string>(), Dimension::time) : time.cast<double>();
+  if (!(seconds >= 0)) throw std::invalid_argument("a time is not negative; write seconds, or a text such as '50ms'");
+  return Time::from_seconds(seconds);
 }
 
 namespace {
@@ -47,11 +55,11 @@ void define_identity(py::class_<NodeObject>& node) {
   fact(
       "server", [](const Node& n) { return n.server(); }, "The server's rank.");
   fact(
-      "is_worker", [](const Node& n) { return n.is_worker(); }, "");
+      "is_worker", [](const Node& n) { return n.is_worker(); }, "It computes.");
   fact(
-      "is_server", [](const Node& n) { return n.is_server(); }, "");
+      "is_server", [](const Node& n) { return n.is_server(); }, "It runs the method `server`.");
   fact(
-      "is_aggregator", [](const Node& n) { return n.is_aggregator(); }, "");
+      "is_aggregator", [](const Node& n) { return n.is_aggregator(); }, "It runs the method `aggregator`.");
   fact(
       "aggregators", [](const Node& n) { return n.aggregators(); }, "How many there are beside the server.");
   node.def_property_readonly(
@@ -65,12 +73,24 @@ void define_identity(py::class_<NodeObject>& node) {
   node.def_property_readonly(
       "group",
       [](const NodeObject& self) {
-        if (!self.node().is_aggregator()) throw std::invalid_argument("only an aggregator has a group");
-        return self.node().group();
+        const Node& mine = self.node();
+        if (mine.aggregators() == 0 || mine.is_server()) throw std::invalid_argument("only an aggregator and its workers have a group");
+        const Aggregation& all = mine.plan().aggregation;
+        const std::size_t number = index_of(mine.is_worker() ? all.number_of(mine.self()) : mine.self() - all.first_rank);
+        std::vector<Rank> ranks(index_of(all.first_worker[number + 1] - all.first_worker[number]));
+        std::iota(ranks.begin(), ranks.end(), all.first_worker[number]);
+        return ranks;
       },
-      "This aggregator's workers, ascending.");
+      "The workers of this aggregator, or of this worker's, ascending.");
   fact(
       "batch_size", [](const Node& n) { return n.is_worker() ? n.batch_size() : n.batch_size(0); }, "Samples of this worker's batch.");
+  node.def(
+      "batch_size_of", [](const NodeObject& self, Rank worker) { return self.node().batch_size(worker_rank(self, worker)); },
+      py::arg("worker"), "Samples of that worker's batch.");
+  node.def_property_readonly(
+      "minibatch_size",
+      [](const NodeObject& self) { return self.node().plan().minibatch_of(self.node().is_worker() ? self.node().self() : 0); },
+      "Samples of the pieces in which this worker takes its batch, where the scheme names a `minibatch`.");
   node.def_property_readonly(
       "part_samples",
       [](const NodeObject& self) {
@@ -185,7 +205,8 @@ void define_computing(py::class_<NodeObject>& node) {
         return std::make_unique<OptimizerObject>(self.scope(), std::make_shared<Optimizer>(self.node().outer_optimizer()));
       },
       "A new one of the kind that the scheme names as its outer_optimizer.");
-  node.def("reset_optimizer", [](NodeObject& self) { self.node().reset_optimizer(); });
+  node.def(
+      "reset_optimizer", [](NodeObject& self) { self.node().reset_optimizer(); }, "This node's optimizer is as before its first step.");
   node.def(
       "attach_optimizer",
       [](NodeObject& self, const WeightsObject& weights) {
@@ -199,7 +220,7 @@ void define_computing(py::class_<NodeObject>& node) {
       py::arg("weights"), "Takes over the state that travelled with them.");
   node.def(
       "learning_rate", [](NodeObject& self, const WeightsObject& weights) { return self.node().learning_rate(value_in(self, weights)); },
-      py::arg("weights"));
+      py::arg("weights"), "Of this node's optimizer for a step at these weights, as the schedule has it.");
   node.def(
       "epochs_at", [](NodeObject& self, const WeightsObject& weights) { return self.node().epochs_at(value_in(self, weights)); },
       py::arg("weights"), "Passes over the training set, as schedules count them.");
@@ -214,7 +235,8 @@ void define_membership(py::class_<NodeObject>& node) {
       "members_change", [](const NodeObject& self) { return self.node().members_change(); },
       "Workers may fail, leave or join in this run.");
   node.def(
-      "is_member", [](const NodeObject& self, Rank worker) { return self.node().is_member(worker_rank(self, worker)); }, py::arg("worker"));
+      "is_member", [](const NodeObject& self, Rank worker) { return self.node().is_member(worker_rank(self, worker)); }, py::arg("worker"),
+      "It is in: it has not crashed, left, or yet to join.");
   node.def(
       "awaits",
       [](const NodeObject& self, Rank worker, const std::optional<std::uint64_t>& version) {
@@ -252,6 +274,7 @@ void define_node(py::module_& module) {
   define_messages(node);
   define_membership(node);
   define_algebra(node);
+  define_roles(module, node);
   node.def("__repr__", [](const NodeObject& self) { return "<straggler.Node " + self.node().name() + ">"; });
 }
 

@@ -18,9 +18,14 @@ Rank worker_rank(const NodeObject& node, Rank rank);
 /// Throws std::invalid_argument: "server 0 DOES; only workers do".
 void require_worker(const NodeObject& node, const char* does);
 
+/// Seconds, or a text such as '50ms'. Throws std::invalid_argument if it is negative or no time.
+Time time_of(py::handle time);
+
 void define_node(py::module_& module);
 /// Messages, collectives and gatherings.
 void define_messages(py::class_<NodeObject>& node);
+/// Votes, invited clients, aggregators, one process that drives all, push-sum.
+void define_roles(py::module_& module, py::class_<NodeObject>& node);
 /// Means, sums and derivations, which take no time.
 void define_algebra(py::class_<NodeObject>& node);
 

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "python/module/push_weights.hpp"
+
 namespace straggler::python {
 
 namespace {
@@ -55,7 +57,11 @@ OperationObject::OperationObject(Life& life, std::unique_ptr<Awaited> what) : li
 }
 
 OperationObject::~OperationObject() {
-  if (life_ && what_ && !life_->scope().is_here()) life_->scope().leave(std::move(what_));
+  if (!life_ || !what_) return;
+  if (!life_->scope().is_here())
+    life_->scope().leave(std::move(what_));
+  else if (!begun_)
+    life_->note_forgotten();
 }
 
 Awaited& OperationObject::awaited(const Life& life) const {
@@ -110,6 +116,7 @@ Life::~Life() {
   PyErr_Fetch(&type, &value, &trace);
   if (object_) object_.get().cast<NodeObject&>().end();
   while (Linked* const next = operations_.next()) static_cast<OperationObject&>(*next).drop();
+  while (Linked* const next = push_weights_.next()) static_cast<PushWeightObject&>(*next).drop();
   scope_->clean_up();
   current_ = Kept();
   if (generator_) {
@@ -133,11 +140,11 @@ py::object Life::take_result() {
 }
 
 /// Raises in the generator, where it yields, so that the trace shows the line.
-PyObject* Life::refuse(py::handle yielded) {
-  const std::string text = node_.name() + " yields " + std::string(py::repr(yielded)).substr(0, 80) +
-                           ", which is no operation; yield what node.gradient, node.send, node.receive and the like return";
+void Life::refuse(const std::string& text) {
   py::object error = py::reinterpret_borrow<py::object>(PyExc_TypeError)(text);
-  return PyObject_CallMethod(generator_.get().ptr(), "throw", "O", error.ptr());
+  const auto ignored = py::reinterpret_steal<py::object>(PyObject_CallMethod(generator_.get().ptr(), "throw", "O", error.ptr()));
+  if (!ignored) throw py::error_already_set();
+  throw py::type_error("the generator of " + node_.name() + " goes on after an error that it must not catch");
 }
 
 Awaited& Life::next() {
@@ -151,11 +158,13 @@ Awaited& Life::next() {
   if (what == PYGEN_RETURN)
     throw std::runtime_error("the generator of " + node_.name() +
                              " has returned, but a process goes on until the run stops; write `while True:` around its work");
-  if (reinterpret_cast<PyObject*>(Py_TYPE(yielded)) != operation_type.ptr()) {
-    const py::object ignored = py::reinterpret_steal<py::object>(refuse(next));
-    if (!ignored) throw py::error_already_set();
-    throw py::type_error("the generator of " + node_.name() + " goes on after an error that it must not catch");
-  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(yielded)) != operation_type.ptr())
+    refuse(node_.name() + " yields " + std::string(py::repr(next)).substr(0, 80) +
+           ", which is no operation; yield what node.gradient, node.send, node.receive and the like return");
+  if (forgotten_)
+    refuse(node_.name() +
+           " has made an operation before this line and not yielded it, so that nothing came of it; write `yield` before it, "
+           "or node.post to send and go on at once");
   Awaited& awaited = next.cast<OperationObject&>().awaited(*this);
   current_ = Kept(std::move(next));
   return awaited;

@@ -2,6 +2,7 @@
 #pragma once
 #include <coroutine>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -93,18 +94,23 @@ class Life {
   Scope& scope() const { return *scope_; }
   std::shared_ptr<Scope> shared_scope() const { return scope_; }
   Linked& operations() { return operations_; }
+  Linked& push_weights() { return push_weights_; }
+  /// An operation was dropped that has neither begun nor been awaited: a `yield` is missing.
+  void note_forgotten() { forgotten_ = true; }
   /// Sends the generator what it waited for; returns what it waits for next. Throws py::error_already_set.
   Awaited& next();
 
  private:
   py::object take_result();
-  PyObject* refuse(py::handle yielded);
+  [[noreturn]] void refuse(const std::string& text);
   Node& node_;
   std::shared_ptr<Scope> scope_;
   Kept object_;  // the node, as Python sees it
   Kept generator_;
   Kept current_;       // the operation that is being awaited
   Linked operations_;  // head
+  Linked push_weights_;  // head
+  bool forgotten_ = false;
 };
 
 /// A node as Python sees it, until its life is over.

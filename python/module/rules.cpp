@@ -171,7 +171,8 @@ std::vector<double> NumpyRule::scalars(std::size_t output, const std::vector<dou
 
 void define_rules(py::module_& module) {
   py::class_<NumpyRule>(module, "Rule", "Arithmetic over vectors, for node.apply.")
-      .def_property_readonly("name", [](const NumpyRule& rule) { return std::string(rule.rule->name); });
+      .def_property_readonly(
+          "name", [](const NumpyRule& rule) { return std::string(rule.rule->name); }, "With its version, as keys have it.");
   module.def("register_rule", &register_rule, py::arg("name"), py::arg("version"), py::arg("function"));
   module.def("register_optimizer", &register_optimizer, py::arg("name"), py::arg("version"), py::arg("states"), py::arg("parameters"),
              py::arg("summary"), py::arg("function"));

@@ -6,6 +6,7 @@
 #include "models/kernels/kernels.hpp"
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/report/compare_page.hpp"
+#include "scenarios/report/run_checkpoint.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/comparison.hpp"
@@ -81,14 +82,29 @@ RunOptions options_of(const Source& source, const py::dict& how) {
   if (!how["replay"].is_none()) options.replay = how["replay"].cast<std::string>();
   options.trace = how["trace"].cast<bool>();
   options.data = &session_data();
+  const py::object every = how["checkpoint_every"];
+  const auto resume = how["resume"].cast<bool>();
+  if (every.is_none() && !resume) return options;
+  options.checkpoint = checkpoint_beside(how["out"].cast<std::string>());
+  options.checkpoint->resume = resume;
+  try {
+    if (!every.is_none()) options.checkpoint->interval = checkpoint_interval(py::str(every).cast<std::string>());
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string("checkpoint_every") + error.what());
+  }
   return options;
 }
 
-/// Runs into a folder. Returns {warnings, weights, outcome}.
+/// Runs into a folder. Returns {warnings, notes, weights, wall_seconds}.
 py::dict run(const py::dict& given, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
-  const RunOptions options = options_of(source, how);
+  RunOptions options = options_of(source, how);
+  std::vector<std::string> notes;
+  if (options.checkpoint)
+    options.checkpoint->tell = [&](const CheckpointNote& note) {
+      if (note.what != CheckpointNote::What::written) notes.push_back(checkpoint_text(note, options.checkpoint->file));
+    };
   ResultFolder::Request request;
   request.out = how["out"].cast<std::string>();
   request.force = how["force"].cast<bool>();
@@ -113,6 +129,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     recorder.finish(folder, scenario.name, &record);
     write_run_files(folder, scenario, options, experiment, record, {}, wall_seconds, page);
     folder.commit();
+    if (options.checkpoint) finish_checkpoint(options.checkpoint->file, record.outcome == Outcome::interrupted);
     if (!options.timing_only) {
       tensors = experiment.tensors();
       weights = experiment.final_weights();
@@ -121,6 +138,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   watch.raise();
   py::dict out;
   out["warnings"] = record.warnings;
+  out["notes"] = notes;
   out["weights"] = options.timing_only ? py::object(py::none()) : py::object(weights_of(tensors, weights));
   out["wall_seconds"] = wall_seconds;
   return out;

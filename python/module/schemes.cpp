@@ -193,10 +193,40 @@ Parameter on_failure_of(const std::vector<std::string>& choices) {
   return parameter;
 }
 
-std::optional<double> updates_of(const std::string& rule, const TrainingPlan& plan) {
-  if (rule == "batches") return plan.batches_per_epoch();
-  if (rule == "rounds") return plan.batches_per_epoch() / plan.workers;
-  return std::nullopt;
+/// "batches": each is an update; "rounds": a batch of each worker is; or a function of (parameters, workers, batches per epoch).
+std::optional<double> updates_of(const Kept& rule, const Parameters& parameters, const TrainingPlan& plan) {
+  const Gil gil;
+  const py::object given = py::reinterpret_borrow<py::object>(rule.get());
+  if (given.is_none()) return std::nullopt;
+  const double batches = plan.batches_per_epoch();
+  if (PyCallable_Check(given.ptr())) return given(values_of(parameters), plan.workers, batches).cast<std::optional<double>>();
+  return given.cast<std::string>() == "rounds" ? batches / plan.workers : batches;
+}
+
+/// "chance", "samples", or {"speed": candidates}.
+ClientSelection selection_of(const py::object& given) {
+  using By = ClientSelection::By;
+  if (given.is_none()) return {};
+  if (py::isinstance<py::dict>(given) && py::len(given) == 1 && given.contains("speed")) {
+    const auto candidates = given["speed"].cast<std::int64_t>();
+    if (candidates < 1) throw std::invalid_argument("selection by speed draws at least one candidate for each place");
+    return {By::speed, candidates};
+  }
+  const bool text = py::isinstance<py::str>(given);
+  if (text && given.cast<std::string>() == "chance") return {};
+  if (text && given.cast<std::string>() == "samples") return {By::samples, 1};
+  throw std::invalid_argument("selection is " + std::string(py::repr(given)) + "; write 'chance', 'samples' or {'speed': candidates}");
+}
+
+WorkersHold workers_hold_named(const std::string& name) {
+  if (name == "same_version") return WorkersHold::same_version;
+  if (name == "own_version") return WorkersHold::own_version;
+  if (name == "own_weights") return WorkersHold::own_weights;
+  throw std::invalid_argument("workers_hold is '" + name + "'; known: same_version, own_version, own_weights");
+}
+
+std::optional<std::int64_t> count_or_none(const py::object& what) {
+  return what.is_none() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(what.cast<std::int64_t>());
 }
 
 /// Bytes of a worker in Python beside those of one in C++: its generator, node and operation; measured with 21,000 workers of asgd.
@@ -209,13 +239,13 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.reference = spec.text("reference");
   entry.family = family_choice.find(spec.text("family")).value();
   entry.rule = spec.text("rule");
-  entry.paragraph = spec.text("summary");
+  entry.paragraph = spec.text("paragraph");
   entry.waits = spec.text("waits");
   entry.staleness = unbounded_staleness();
   entry.traffic = {.text = "not stated", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }};
   for (const py::handle each : spec.get("parameters")) entry.parameters.push_back(parameter_of(each.cast<py::dict>()));
   entry.parameters.push_back(on_failure_of(spec.get("on_failure").cast<std::vector<std::string>>()));
-  if (spec.has("example")) entry.examples.push_back(spec.get("example").cast<ParameterTexts>());
+  entry.examples = spec.get("examples").cast<std::vector<ParameterTexts>>();
   const auto truth = [](const py::object& what) { return what.cast<bool>(); };
   entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(what.cast<std::string>()); });
   entry.versions = spec.setting("versions", [](const py::object& what) { return versions_named(what.cast<std::string>()); });
@@ -225,9 +255,12 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.answers_hold_own = spec.flag("answers_hold_own", true);
   entry.invited = spec.optional_of_workers<std::int64_t>("invited");
   entry.outer_optimizer = spec.setting("outer_optimizer", optimizer_of);
-  entry.cell_chunks = spec.setting("cell_chunks", [](const py::object& what) {
-    return what.is_none() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(what.cast<std::int64_t>());
-  });
+  entry.selection = spec.setting("selection", selection_of);
+  entry.invites = spec.flag("invites", false);
+  entry.cell_chunks = spec.setting("cell_chunks", count_or_none);
+  entry.minibatch = spec.setting("minibatch", count_or_none);
+  entry.only_workers = count_or_none(spec.get("only_workers"));
+  entry.one_process = spec.flag("one_process", false);
   if (spec.has("aggregators"))
     entry.aggregators = [count = spec.optional_of_workers<Rank>("aggregators")](const Parameters& parameters, const TrainingPlan& plan) {
       return std::clamp<Rank>(count(parameters, plan).value_or(1), 1, plan.workers);
@@ -235,12 +268,12 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.unfit = [why = spec.optional_of_workers<std::string>("unfit")](const Parameters& parameters, const TrainingPlan& plan) {
     return why(parameters, plan).value_or("");
   };
-  entry.updates_per_epoch = [rule = spec.text("updates_per_epoch")](const Parameters&, const TrainingPlan& plan) {
-    return updates_of(rule, plan);
-  };
+  entry.updates_per_epoch = [rule = std::make_shared<const Kept>(spec.get("updates_per_epoch"))](
+                                const Parameters& parameters, const TrainingPlan& plan) { return updates_of(*rule, parameters, plan); };
   entry.not_compressible = spec.text("not_compressible");
   entry.real = false;
-  entry.workers_hold = WorkersHold::own_weights;
+  entry.with_compression = spec.get("with_compression").cast<ParameterTexts>();
+  entry.workers_hold = workers_hold_named(spec.text("workers_hold"));
   entry.worker_vectors = spec.get("worker_vectors").cast<std::size_t>();
   entry.worker_bytes += python_bytes;
   entry.make = [type, exchange = entry.exchange](const Parameters& parameters) {

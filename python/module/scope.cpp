@@ -1,5 +1,6 @@
 #include "python/module/scope.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 namespace straggler::python {
@@ -46,6 +47,7 @@ py::object to_python(Scope& scope, From<Gradient> gradient) {
   return py::cast(std::make_unique<GradientObject>(scope, std::move(static_cast<Gradient&>(gradient)), sender));
 }
 py::object to_python(Scope&, From<Token> token) { return py::cast(TokenObject{token, token.sender}); }
+py::object to_python(Scope&, From<Samples> samples) { return py::cast(SamplesObject{samples->batch, samples->bytes, samples.sender}); }
 py::object to_python(Scope&, From<MembershipNotice>) { return py::cast(MembershipNotice()); }
 py::object to_python(Scope&, SyncSignal signal) { return py::cast(signal); }
 
@@ -63,7 +65,10 @@ py::list contributions(const Contributions& made) {
 
 void define_messages(py::module_& module) {
   py::class_<Peer>(module, "Peer", "A node, and which of its lives: an answer to a life that is over is dropped. Compares as its rank.")
-      .def_readonly("rank", &Peer::rank)
+      .def_readonly("rank", &Peer::rank, "Of the node.")
+      .def_property_readonly(
+          "life", [](const Peer& peer) { return peer.life == Peer::any_life ? py::object(py::none()) : py::int_(peer.life); },
+          "How often it has restarted; None: whichever life is in.")
       .def("__index__", [](const Peer& peer) { return peer.rank; })
       .def("__int__", [](const Peer& peer) { return peer.rank; })
       .def("__hash__", [](const Peer& peer) { return py::hash(py::int_(peer.rank)); })
@@ -73,7 +78,7 @@ void define_messages(py::module_& module) {
       .def("__repr__", [](const Peer& peer) { return "<straggler.Peer " + sender_name(peer) + ">"; });
   py::class_<SyncSignal>(module, "Signal", "A numbered control word without bytes: of those that have come only the highest is kept.")
       .def(py::init<std::uint64_t>(), py::arg("number"))
-      .def_readonly("number", &SyncSignal::number);
+      .def_readonly("number", &SyncSignal::number, "Of the signal; a later one stands for all before it.");
   payload_types().notice = py::class_<MembershipNotice>(module, "MembershipNotice", "Who is in has changed.").release();
   payload_types().token =
       py::class_<TokenObject>(module, "Token", "A control word from one node to another, with bytes: a message like others.")
@@ -81,9 +86,25 @@ void define_messages(py::module_& module) {
                  return TokenObject{{number, bytes}};
                }),
                py::arg("number") = 0, py::arg("bytes") = 8)
-          .def_property_readonly("number", [](const TokenObject& token) { return token.token.number; })
-          .def_property_readonly("bytes", [](const TokenObject& token) { return token.token.bytes; })
-          .def_property_readonly("sender", [](const TokenObject& token) { return sender_of(token.sender); })
+          .def_property_readonly(
+              "number", [](const TokenObject& token) { return token.token.number; }, "What it says: the scheme's own.")
+          .def_property_readonly(
+              "bytes", [](const TokenObject& token) { return token.token.bytes; }, "On the wire.")
+          .def_property_readonly(
+              "sender", [](const TokenObject& token) { return sender_of(token.sender); }, "Who sent it.")
+          .release();
+  payload_types().samples =
+      py::class_<SamplesObject>(module, "Samples",
+                                "A batch that one process draws for another: its inputs, or what the model made of them.")
+          .def(py::init([](const DrawnBatch& batch, double bytes_per_sample) {
+                 if (!(bytes_per_sample >= 0)) throw std::invalid_argument("bytes of a sample are not negative");
+                 return SamplesObject{batch, static_cast<std::uint64_t>(std::llround(batch.size * bytes_per_sample))};
+               }),
+               py::arg("batch"), py::arg("bytes_per_sample"))
+          .def_readonly("batch", &SamplesObject::batch, "What they are.")
+          .def_readonly("bytes", &SamplesObject::bytes, "On the wire.")
+          .def_property_readonly(
+              "sender", [](const SamplesObject& samples) { return sender_of(samples.sender); }, "Who sent them.")
           .release();
   py::class_<Fragment>(module, "Fragment", "One of `count` equal pieces of a vector.")
       .def(py::init([](std::uint32_t index, std::uint32_t count) {
@@ -91,18 +112,19 @@ void define_messages(py::module_& module) {
              return Fragment{index, count};
            }),
            py::arg("index"), py::arg("count"))
-      .def_readonly("index", &Fragment::index)
-      .def_readonly("count", &Fragment::count);
+      .def_readonly("index", &Fragment::index, "From 0 to count - 1.")
+      .def_readonly("count", &Fragment::count, "How many pieces there are.");
   py::class_<Contribution>(module, "Contribution", "What a worker put into weights or a gradient since it last read a version.")
-      .def_readonly("worker", &Contribution::worker)
-      .def_readonly("steps", &Contribution::steps)
-      .def_readonly("samples", &Contribution::samples)
-      .def_readonly("read_version", &Contribution::read_version)
-      .def_property_readonly("spent", [](const Contribution& made) { return made.spent.seconds(); });
+      .def_readonly("worker", &Contribution::worker, "Its rank.")
+      .def_readonly("steps", &Contribution::steps, "Gradients that went into it.")
+      .def_readonly("samples", &Contribution::samples, "That those gradients were taken of.")
+      .def_readonly("read_version", &Contribution::read_version, "The version that they began from.")
+      .def_property_readonly(
+          "spent", [](const Contribution& made) { return made.spent.seconds(); }, "Seconds of simulated time that they took.");
   py::class_<DrawnBatch>(module, "Batch", "A batch, or a piece of one: `size` samples from `position` of their stream.")
-      .def_readonly("size", &DrawnBatch::size)
-      .def_readonly("position", &DrawnBatch::position)
-      .def_readonly("number", &DrawnBatch::number);
+      .def_readonly("size", &DrawnBatch::size, "Samples.")
+      .def_readonly("position", &DrawnBatch::position, "Of its first sample in the worker's stream.")
+      .def_readonly("number", &DrawnBatch::number, "Of the worker's batches, from 0.");
 }
 
 void define_vectors(py::module_& module) {
@@ -114,12 +136,15 @@ void define_vectors(py::module_& module) {
           .def_property_readonly(
               "progress", [](const WeightsObject& weights) { return weights.value()->progress; },
               "Samples counted in that version; schedules read it.")
-          .def_property_readonly("local_samples", [](const WeightsObject& weights) { return weights.value()->local_samples; })
+          .def_property_readonly(
+              "local_samples", [](const WeightsObject& weights) { return weights.value()->local_samples; },
+              "Of steps taken since that version, not yet published.")
           .def_property_readonly(
               "contributions", [](const WeightsObject& weights) { return contributions(weights.value()->made()); },
               "What has gone into them since that version and is not published.")
-          .def_property_readonly("value",
-                                 [](const WeightsObject& weights) { return to_python(weights.scope(), Handle(weights.value()->value)); })
+          .def_property_readonly(
+              "value", [](const WeightsObject& weights) { return to_python(weights.scope(), Handle(weights.value()->value)); },
+              "The same as a vector of no version.")
           .def_property_readonly(
               "key", [](const WeightsObject& weights) { return weights.value()->value.key().text(); },
               "128 bits that name the value: equal keys are equal numbers.")
@@ -136,15 +161,23 @@ void define_vectors(py::module_& module) {
       py::class_<GradientObject>(module, "Gradient", "A gradient, or the mean or sum of several: a name, not the numbers.")
           .def_property_readonly(
               "version", [](const GradientObject& gradient) { return gradient.value()->version(); }, "Of the weights that it was taken at.")
-          .def_property_readonly("samples", [](const GradientObject& gradient) { return gradient.value()->samples(); })
-          .def_property_readonly("contributions", [](const GradientObject& gradient) { return contributions(gradient.value()->made()); })
+          .def_property_readonly(
+              "samples", [](const GradientObject& gradient) { return gradient.value()->samples(); }, "That were looked at, by all.")
+          .def_property_readonly(
+              "contributions", [](const GradientObject& gradient) { return contributions(gradient.value()->made()); },
+              "Who put what into it.")
           .def_property_readonly(
               "weights", [](const GradientObject& gradient) { return to_python(gradient.scope(), Weights(gradient.value()->at)); },
               "The weights that it was taken at.")
           .def_property_readonly(
-              "value", [](const GradientObject& gradient) { return to_python(gradient.scope(), Handle(gradient.value()->value())); })
-          .def_property_readonly("key", [](const GradientObject& gradient) { return gradient.value()->value().key().text(); })
-          .def_property_readonly("sender", [](const GradientObject& gradient) { return sender_of(gradient.sender); })
+              "value", [](const GradientObject& gradient) { return to_python(gradient.scope(), Handle(gradient.value()->value())); },
+              "The same as a vector.")
+          .def_property_readonly(
+              "key", [](const GradientObject& gradient) { return gradient.value()->value().key().text(); },
+              "128 bits that name the value: equal keys are equal numbers.")
+          .def_property_readonly(
+              "sender", [](const GradientObject& gradient) { return sender_of(gradient.sender); },
+              "Who sent it; None if it was not received.")
           .def("__repr__",
                [](const GradientObject& gradient) {
                  if (!gradient.alive()) return std::string("<straggler.Gradient of a run that is over>");
@@ -152,9 +185,12 @@ void define_vectors(py::module_& module) {
                })
           .release();
   py::class_<VectorObject>(module, "Vector", "A vector as long as the weights that is no payload of its own: a control variate.")
-      .def_property_readonly("key", [](const VectorObject& vector) { return vector.value().key().text(); });
+      .def_property_readonly(
+          "key", [](const VectorObject& vector) { return vector.value().key().text(); },
+          "128 bits that name the value: equal keys are equal numbers.");
   py::class_<OptimizerObject>(module, "Optimizer", "An optimizer with its state, for node.step.")
-      .def("reset", [](OptimizerObject& optimizer) { optimizer.value()->reset(); });
+      .def(
+          "reset", [](OptimizerObject& optimizer) { optimizer.value()->reset(); }, "Its state is as before the first step.");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class Linked {
 };
 
 /// What can be left to the simulation's thread.
-using Remains = std::variant<Weights, Gradient, Handle, std::shared_ptr<Optimizer>, std::unique_ptr<Awaited>>;
+using Remains = std::variant<Weights, Gradient, Handle, std::shared_ptr<Optimizer>, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
 
 /// A value of a simulation, as a Python object holds it.
 class HeldBase : public Linked {
@@ -125,9 +125,22 @@ struct TokenObject {
   Peer sender = Peer(anyone, Peer::any_life);
 };
 
+/// A plain copy: Samples are counted, and Python's objects may die on any thread.
+struct SamplesObject {
+  DrawnBatch batch;
+  std::uint64_t bytes = 0;
+  Peer sender = Peer(anyone, Peer::any_life);
+  Samples samples() const {
+    Samples all;
+    all.edit().batch = batch;
+    all.edit().bytes = bytes;
+    return all;
+  }
+};
+
 /// The Python type of a payload's class: what node.receive is given.
 struct PayloadTypes {
-  py::handle weights, gradient, token, notice;
+  py::handle weights, gradient, token, samples, notice;
 };
 PayloadTypes& payload_types();
 
@@ -139,6 +152,7 @@ py::object to_python(Scope& scope, Weights weights);
 py::object to_python(Scope& scope, Gradient gradient);
 py::object to_python(Scope& scope, Handle vector);
 py::object to_python(Scope& scope, Token token);
+py::object to_python(Scope& scope, From<Samples> samples);
 py::object to_python(Scope& scope, From<Weights> weights);
 py::object to_python(Scope& scope, From<Gradient> gradient);
 py::object to_python(Scope& scope, From<Token> token);

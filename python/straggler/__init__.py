@@ -11,6 +11,6 @@ from ._points import Check, Explained, Race, Sweep, check, explain, list, race, 
 from ._run import Comparison, Run, compare, run
 from ._rules import optimizer, rule
 from ._schemes import Parameter, scheme
-from ._straggler import (Batch, Contribution, Fragment, Gradient, MembershipNotice, Node, Operation, Optimizer, Peer, Random, Rule, Signal,
-                         Token, Vector, Weights, first_of, first_of_in_flight)
+from ._straggler import (Batch, Contribution, Drawing, Fragment, Gradient, MembershipNotice, Node, Operation, Optimizer, Peer, PushWeight,
+                         Random, Rule, Samples, Signal, Token, Vector, Weights, first_of, first_of_in_flight)
 from ._straggler import version as __version__

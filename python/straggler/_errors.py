@@ -1,5 +1,5 @@
 """What can be wrong, as exceptions. Their text is what the command line prints."""
-from typing import List, NamedTuple
+from typing import List, NamedTuple, Sequence
 
 
 class Problem(NamedTuple):
@@ -18,9 +18,9 @@ class Error(Exception):
 class ScenarioError(Error, ValueError):
     """A scenario is wrong. `problems` has all that is wrong with it, each with its place."""
 
-    def __init__(self, text: str, problems: List[Problem] = ()):
+    def __init__(self, text: str, problems: Sequence[Problem] = ()):
         super().__init__(text)
-        self.problems = list(problems)
+        self.problems: List[Problem] = list(problems)
 
 
 class DataError(Error, ValueError):

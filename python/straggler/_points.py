@@ -2,13 +2,13 @@
 import io
 import json
 import os
-import sys
 import tempfile
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _straggler, _tables
 from ._errors import ResultsError
+from ._progress import Progress, Teller
 from ._source import ScenarioLike, Settings, flow, sets, source, text_or_path
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -33,15 +33,8 @@ def _file(given: ScenarioLike, what: str) -> Iterator[str]:
         os.unlink(file.name)
 
 
-def _teller(progress: Union[bool, Callable[..., None]]) -> Optional[Callable[..., None]]:
-    if callable(progress):
-        return progress
-    if not progress:
-        return None
-
-    def tell(finished, points, running, failed):
-        print(f"\r{finished} of {points} points, {running} running, {failed} failed   ", end="", file=sys.stderr, flush=True)
-    return tell
+def _words(finished: int, points: int, running: int, failed: int) -> Tuple[float, str]:
+    return finished / max(points, 1), f"{finished} of {points} points, {running} running, {failed} failed"
 
 
 def _free(out: Optional[PathLike]) -> Optional[str]:
@@ -69,7 +62,7 @@ class _Files:
         if name + ".csv" not in self._files:
             known = ", ".join(sorted(each[:-4] for each in self._files if each.endswith(".csv")))
             raise AttributeError(f"there is no table '{name}' here; there are {known}")
-        return _tables.read_csv(io.StringIO(self._files[name + ".csv"]))
+        return _tables.read_csv(io.StringIO(self._files[name + ".csv"]), missing="missed")
 
     def page(self) -> str:
         """report.html."""
@@ -84,10 +77,10 @@ class _Files:
 
 class Sweep(_Files):
     """One scenario in many settings."""
-    points = property(lambda self: self._table("points"), doc="A row for each finished point: swept paths, repeat, seed, all scalars.")
-    groups = property(lambda self: self._table("groups"), doc="Mean, standard deviation, interval and count over repeats.")
-    find = property(lambda self: self._table("find"), doc="Of a search for the best setting: a row for each that was tried.")
-    crossover = property(lambda self: self._table("crossover"), doc="Of a search for where the winner changes.")
+    points: _tables.Table = _tables.attribute("points", "A row for each finished point: swept paths, repeat, seed, all scalars.")
+    groups: _tables.Table = _tables.attribute("groups", "Mean, standard deviation, interval and count over repeats.")
+    find: _tables.Table = _tables.attribute("find", "Of a search for the best setting: a row for each that was tried.")
+    crossover: _tables.Table = _tables.attribute("crossover", "Of a search for where the winner changes.")
 
 
 class Race(_Files):
@@ -96,21 +89,21 @@ class Race(_Files):
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         super().__init__(done, out)
         self.facts: Dict[str, Any] = json.loads(done["json"])  #: what `straggler race --json` prints
-    table = property(lambda self: self._table("race"), doc="A row for each entrant, finish and seed: time_s in seconds, or \"missed\".")
-    verdicts = property(lambda self: self._table("verdicts"), doc="A row for each finish and pair: who is faster, and is that sure?")
-    tuning = property(lambda self: self._table("tuning"), doc="A row for each setting that an entrant tried, if it was tuned.")
+    table: _tables.Table = _tables.attribute("race", "A row for each entrant, finish and seed: time_s in seconds; nan: missed.")
+    verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: who is faster, and is that sure?")
+    tuning: _tables.Table = _tables.attribute("tuning", "A row for each setting that an entrant tried, if it was tuned.")
 
 
 def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, set: Settings = None, timing_only: bool = False,
-          progress: Union[bool, Callable[..., None]] = False, *, threads: int = 0, kernels: str = "auto") -> Sweep:
+          progress: Progress = False, *, threads: int = 0, kernels: str = "auto") -> Sweep:
     """Runs a sweep file: a path, a text of YAML, or a dict. Relative paths in a text or a dict start from the current folder.
 
     jobs: points at a time; 0 is all cores.  out: a folder, new or empty, for the tables and the page.
     progress: True, or a function of (points finished, points, running, failed)."""
     folder = _free(out)
     how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only}
-    with _file(sweep, "sweep") as file:
-        return Sweep(_straggler.sweep(file, how, _teller(progress)), folder)
+    with _file(sweep, "sweep") as file, Teller(progress, _words) as tell:
+        return Sweep(_straggler.sweep(file, how, tell), folder)
 
 
 def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
@@ -124,7 +117,7 @@ def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
 def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
-         progress: Union[bool, Callable[..., None]] = False, threads: int = 0, kernels: str = "auto") -> Race:
+         progress: Progress = False, threads: int = 0, kernels: str = "auto") -> Race:
     """A fair fight: which scheme is first at every threshold, and is that sure?
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
@@ -135,8 +128,8 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
     how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only, "seeds": seeds,
            "paired": paired, "schemes": _entrants(schemes), "tune": [tune] if isinstance(tune, str) else [*tune], "budget": budget,
            "tuning_seeds": tuning_seeds, "entrants": [f"{label}: {flow(changes)}" for label, changes in (entrants or {}).items()]}
-    with _file(scenario, "scenario") as file:
-        return Race(_straggler.race(file, how, _teller(progress)), folder)
+    with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
+        return Race(_straggler.race(file, how, tell), folder)
 
 
 class Check:
@@ -169,9 +162,12 @@ class Explained:
 
 
 def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False, *, threads: int = 0,
-            progress: Optional[Callable[[int, int], None]] = None) -> Explained:
-    """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …"""
-    return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": threads}, progress))
+            progress: Progress = False) -> Explained:
+    """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …
+
+    progress: True, or a function of (number of the run, runs)."""
+    with Teller(progress, lambda run, runs: (run / max(runs, 1), f"run {run} of {runs}")) as tell:
+        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": threads}, tell))
 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",

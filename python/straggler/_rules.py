@@ -20,10 +20,10 @@ def rule(name: str, version: Union[str, int]) -> Callable[[Callable[..., Any]], 
     """Makes a function of arrays a rule for node.apply(rule, vectors, scalars): it is called with the arrays, then the scalars, and returns
     an array of the same length. It must give the same numbers for the same inputs: a value's key is made of this name and this version, so
     give another version when the function changes."""
-    version = _check(name, version)
+    named = _check(name, version)
 
     def register(function: Callable[..., Any]) -> _straggler.Rule:
-        return _straggler.register_rule(name, version, lambda arrays, scalars, output: function(*arrays, *scalars))
+        return _straggler.register_rule(name, named, lambda arrays, scalars, output: function(*arrays, *scalars))
     return register
 
 
@@ -33,7 +33,7 @@ def optimizer(name: str, version: Union[str, int], *, states: int = 0, parameter
     (weights, [states]) if it has states: vectors that are zeros at first. `rate` follows the scenario's schedule.
 
     parameters: {name: default}, numbers or booleans; learning_rate is there anyway. Versions are as in `rule`."""
-    version = _check(name, version)
+    named = _check(name, version)
     declared = parameters or {}
     for each, default in declared.items():
         if not isinstance(default, (bool, int, float)) or each == "learning_rate":
@@ -43,7 +43,7 @@ def optimizer(name: str, version: Union[str, int], *, states: int = 0, parameter
         return "boolean" if isinstance(default, bool) else "count" if isinstance(default, int) else "number"
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        def step(arrays: Sequence[numpy.ndarray], scalars: Sequence[float], output: int) -> numpy.ndarray:
+        def step(arrays: Sequence[numpy.ndarray], scalars: Sequence[float], output: int) -> Any:
             weights, gradient, *before = arrays
             rate, *values = scalars
             if not before:
@@ -55,7 +55,7 @@ def optimizer(name: str, version: Union[str, int], *, states: int = 0, parameter
             if len(after) != states:
                 raise ValueError(f"optimizer {name} returns {len(after)} vectors of state, not {states}")
             return new if output == 0 else after[output - 1]
-        _straggler.register_optimizer(name, version, states, [(each, kind(default), flow(default)) for each, default in declared.items()],
-                                      summary or f"an optimizer in Python, version {version}", step)
+        _straggler.register_optimizer(name, named, states, [(each, kind(default), flow(default)) for each, default in declared.items()],
+                                      summary or f"an optimizer in Python, version {named}", step)
         return function
     return register

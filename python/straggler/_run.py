@@ -3,41 +3,31 @@ import json
 import os
 import pathlib
 import shutil
-import sys
 import tempfile
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _straggler, _tables
+from ._progress import Progress, Teller
 from ._source import ScenarioLike, Settings, source
 
-Progress = Union[bool, Callable[..., None]]
-
-
-def progress_teller(progress: Progress) -> Optional[Callable[..., None]]:
-    """A function of (simulated seconds, epochs, updates, fraction done, test accuracy or None); None: nobody is told."""
-    if callable(progress):
-        return progress
-    if not progress:
-        return None
-
-    def tell(seconds, epochs, updates, fraction, accuracy):
-        done = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
-        print(f"\r{100 * fraction:3.0f} %  {seconds:.4g} s simulated, epoch {epochs:.2f}, {updates} updates{done}   ", end="",
-              file=sys.stderr, flush=True)
-    return tell
+def _words(seconds: float, epochs: float, updates: int, fraction: float, accuracy: Optional[float]) -> Tuple[float, str]:
+    done = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
+    return fraction, f"{seconds:.4g} s simulated, epoch {epochs:.2f}, {updates} updates{done}"
 
 
 class Run:
     """What a run has left: its summary, its tables, its weights. Shows itself as a page in a notebook."""
 
     def __init__(self, folder: Union[str, "os.PathLike[str]"], weights: Optional[Dict[str, numpy.ndarray]] = None,
-                 warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None):
+                 warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None,
+                 notes: Sequence[str] = ()):
         self.folder = pathlib.Path(folder)
         self.weights = weights            #: {name: array}; None with timing_only
         self.warnings = list(warnings)    #: sentences
+        self.notes = list(notes)          #: sentences about the checkpoint that it went on from
         self.wall_seconds = wall_seconds  #: that it took, not simulated
         with open(self.folder / "summary.json") as file:
             self.summary: Dict[str, Any] = json.load(file)  #: the scalars of summary.json; times in seconds of simulated time
@@ -45,7 +35,7 @@ class Run:
         if owns:
             weakref.finalize(self, shutil.rmtree, owns, ignore_errors=True)
 
-    def table(self, name: str) -> Any:
+    def table(self, name: str) -> _tables.Table:
         """curve, workers, thresholds, staleness, epochs, links, order or choices: a pandas.DataFrame where pandas is there, else a dict of
         numpy arrays. Columns are those of NAME.csv (docs/scenario.md): times in seconds, sizes in bytes."""
         if name not in self._tables:
@@ -55,14 +45,15 @@ class Run:
                 raise KeyError(f"there is no table '{name}'; known: {', '.join(known)}")
             self._tables[name] = _tables.read_csv(file)
         return self._tables[name]
+    _table = table
 
-    curve = property(lambda self: self.table("curve"), doc="Losses and accuracies over simulated seconds, updates, epochs, bytes.")
-    workers = property(lambda self: self.table("workers"), doc="Seconds of each worker by what it did, its samples, bytes and staleness.")
-    thresholds = property(lambda self: self.table("thresholds"), doc="When each accuracy was reached; nan where it was not.")
-    staleness = property(lambda self: self.table("staleness"), doc="How many contributions had which staleness.")
-    links = property(lambda self: self.table("links"), doc="Bytes and use of each link.")
-    order = property(lambda self: self.table("order"), doc="Contributions in the order in which they were applied.")
-    epochs = property(lambda self: self.table("epochs"), doc="Means over workers of where an epoch's seconds went.")
+    curve: _tables.Table = _tables.attribute("curve", "Losses and accuracies over simulated seconds, updates, epochs, bytes.")
+    workers: _tables.Table = _tables.attribute("workers", "Seconds of each worker by what it did, its samples, bytes and staleness.")
+    thresholds: _tables.Table = _tables.attribute("thresholds", "When each accuracy was reached; nan where it was not.")
+    staleness: _tables.Table = _tables.attribute("staleness", "How many contributions had which staleness.")
+    links: _tables.Table = _tables.attribute("links", "Bytes and use of each link.")
+    order: _tables.Table = _tables.attribute("order", "Contributions in the order in which they were applied.")
+    epochs: _tables.Table = _tables.attribute("epochs", "Means over workers of where an epoch's seconds went.")
 
     @property
     def scenario(self) -> str:
@@ -94,7 +85,7 @@ class Run:
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
         out: Union[None, str, "os.PathLike[str]"] = None, progress: Progress = False, *,
         replay: Union[None, str, "os.PathLike[str]", Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
-        force: bool = False) -> Run:
+        force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
     set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: in place of the scenario's.
@@ -102,24 +93,31 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
     force: replaces what the folder holds, though it belongs to another scenario.
+    checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or every so many updates.  resume: continues from there
+    after Ctrl-C or a kill, to the same bytes; with a scheme in Python only as long as the process has not defined it again.
     Raises ScenarioError with all that is wrong with the scenario. Ctrl-C ends the run and raises KeyboardInterrupt."""
-    owns = None if out is not None else tempfile.mkdtemp(prefix="straggler-")
-    folder = os.fspath(out) if out is not None else os.path.join(owns, "run")
-    tell = progress_teller(progress)
+    if checkpoint_every is not None or resume:
+        if out is None:
+            raise ValueError("a checkpoint lies beside the results; name their folder with out")
+        if timing_only:
+            raise ValueError("a checkpoint is about what the math has computed, which timing_only leaves out; remove one of them")
+    if out is None:
+        owns: Optional[str] = tempfile.mkdtemp(prefix="straggler-")
+        folder = os.path.join(str(owns), "run")
+    else:
+        owns, folder = None, os.fspath(out)
     if isinstance(replay, Run):
         replay = replay.folder
     how = {"out": folder, "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace,
-           "replay": None if replay is None else os.fspath(replay)}
+           "replay": None if replay is None else os.fspath(replay), "checkpoint_every": checkpoint_every, "resume": bool(resume)}
     try:
-        done = _straggler.run(source(scenario, set, seed, timing_only), how, tell)
+        with Teller(progress, _words) as tell:
+            done = _straggler.run(source(scenario, set, seed, timing_only), how, tell)
     except BaseException:
         if owns:
             shutil.rmtree(owns, ignore_errors=True)
         raise
-    finally:
-        if progress is True:
-            print(file=sys.stderr)
-    return Run(folder, done["weights"], done["warnings"], done["wall_seconds"], owns)
+    return Run(folder, done["weights"], done["warnings"], done["wall_seconds"], owns, done["notes"])
 
 
 class Comparison:

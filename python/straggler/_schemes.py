@@ -2,7 +2,7 @@
 import inspect
 import re
 import uuid
-from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _straggler
 from ._source import flow
@@ -46,6 +46,10 @@ def _declared(default: Any) -> Parameter:
     raise TypeError(f"{default!r} declares no parameter; write a number, a text, a list of choices, or straggler.Parameter(...)")
 
 
+def _texts(values: Mapping[str, Any]) -> Dict[str, str]:
+    return {name: flow(value) for name, value in values.items()}
+
+
 def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
     needed = ["worker"] + (["server"] if exchange == "server" else []) + (["aggregator"] if aggregators is not None else [])
     for method, reason in (("server", "exchange='server'"), ("aggregator", "aggregators=…")):
@@ -56,16 +60,20 @@ def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
         if what is None:
             raise TypeError(f"{cls.__name__} has no method {method}(self, node), which a scheme with exchange '{exchange}' needs")
         if not inspect.isgeneratorfunction(what):
-            raise TypeError(f"{cls.__name__}.{method} is no generator: write `yield` before what takes time, as `yield node.send(…)`")
+            raise TypeError(f"{cls.__name__}.{method} is no generator: write `yield` before what takes time, as "
+                            "`yield node.send(…)`, and `yield from` before a method that does")
 
 
 def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, Callable[[Dict[str, Any]], str]] = None,
            parameters: Optional[Dict[str, Any]] = None, summary: str = "", reference: str = "", rule: str = "", waits: str = "",
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
            sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, reduces: bool = False,
-           on_failure: Sequence[str] = ("abort",), invited: Any = None, aggregators: Any = None, cell_chunks: Optional[int] = None,
-           updates_per_epoch: Optional[str] = None, unfit: Any = None, worker_vectors: int = 0,
-           outer_optimizer: Any = None) -> Callable[[type], type]:
+           on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None, aggregators: Any = None,
+           cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
+           updates_per_epoch: Union[None, str, Callable[..., Optional[float]]] = None, unfit: Any = None,
+           workers_hold: str = "own_weights", worker_vectors: int = 0, outer_optimizer: Any = None,
+           examples: Sequence[Mapping[str, Any]] = (), with_compression: Optional[Mapping[str, Any]] = None,
+           not_compressible: str = "", paragraph: str = "") -> Callable[[type], type]:
     """Registers a class as a scheme of this process, under which scenarios, sweeps and races find it. Simulated only.
 
     The class has generator methods worker(self, node), and server(self, node) or aggregator(self, node) where it has those; they yield
@@ -77,19 +85,27 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     asynchronous: False if every contribution was computed from the version before its update.
     versions: shared; lockstep or free_running where workers publish weights of their own.
     sends_gradients: what workers send; if it is not said, messages cannot be compressed.
-    answers_hold_own, reduces, invited, aggregators, cell_chunks, worker_vectors, unfit: as SchemeEntry says (docs/add-a-scheme.md).
+    invited: how many workers the server invites to a round; the others wait for a message. invites: they may come and go
+    (cluster.workers[i].availability).  selection: how node.draw_clients draws: "chance", "samples" or {"speed": candidates}.
+    aggregators: how many processes of the method `aggregator` there are.  one_process: worker 0 drives all (node.load, node.host_work).
+    cell_chunks: in how many pieces workers share weights in their host's memory.  minibatch: samples of the pieces of a batch.
+    workers_hold: same_version, own_version or own_weights; worker_vectors: vectors of a worker beside them. Both are for the memory estimate.
+    only_workers: runs on exactly so many.  unfit: why it cannot run with these, or None.  examples: further sets of parameters to try.
+    not_compressible: why messages cannot be compressed.  with_compression: {parameter: example} that are needed then, and refused else.
+    answers_hold_own, reduces: as in docs/add-a-scheme.md.  summary, paragraph: else the docstring's first line, and the rest of it.
     outer_optimizer: of node.outer_optimizer(), as {"kind": "sgd", "learning_rate": 0.7, "momentum": 0.9}.
     on_failure: what the others do when a worker crashes, of wait, drop and abort; the first is the default. Name wait or drop only if the
     generators heed a change of members.
-    updates_per_epoch: "batches" if each batch is an update, "rounds" if each batch of all workers together is.
+    updates_per_epoch: "batches" if each batch is an update, "rounds" if each batch of all workers together is, or a function of
+    (parameters, workers, batches in an epoch).
     A value that depends on the parameters may be a function of them: {name: value} (and of the number of workers for invited, aggregators
     and unfit)."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
         raise ValueError(f"'{name}' is no name of a scheme; write letters, digits, - and _, a letter first")
     if family not in _straggler.families:
         raise ValueError(f"family is '{family}'; known: {', '.join(_straggler.families)}")
-    if updates_per_epoch not in (None, "batches", "rounds"):
-        raise ValueError(f"updates_per_epoch is '{updates_per_epoch}'; known: batches, rounds, or leave it out")
+    if updates_per_epoch not in (None, "batches", "rounds") and not callable(updates_per_epoch):
+        raise ValueError(f"updates_per_epoch is '{updates_per_epoch}'; known: batches, rounds, a function, or leave it out")
     if exchange is None:
         exchange = "server" if needs_server else "peers"
     elif needs_server and exchange != "server":
@@ -106,17 +122,21 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
             specs.append({"name": each, "type": parameter.type, "required": parameter.required, "meaning": parameter.meaning,
                           "default": None if parameter.default is None else flow(parameter.default), "low": parameter.low,
                           "high": parameter.high, "choices": parameter.choices})
-        example = {each: flow(parameter.example) for each, parameter in declared.items() if parameter.example is not None}
-        first_line = (inspect.getdoc(cls) or "").split("\n")[0]
+        tried = [{each: parameter.example for each, parameter in declared.items() if parameter.example is not None}, *examples]
+        for each in {*(key for one in tried for key in one), *(with_compression or {})}:
+            if each not in declared:
+                raise ValueError(f"{name} has no parameter '{each}'; it has {', '.join(declared) or 'none'}")
+        first_line, _, rest = (inspect.getdoc(cls) or "").partition("\n")
         _straggler.register_scheme({
             "name": name, "summary": summary or first_line or f"a scheme in Python, {cls.__name__}", "reference": reference, "rule": rule,
             "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
             "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "reduces": reduces,
-            "on_failure": list(on_failure), "invited": invited, "aggregators": aggregators, "cell_chunks": cell_chunks,
-            "updates_per_epoch": updates_per_epoch, "unfit": unfit, "worker_vectors": worker_vectors,
-            "outer_optimizer": outer_optimizer, "parameters": specs,
-            "example": example or None, "code": uuid.uuid4().hex,
-            "not_compressible": "" if sends_gradients is not None else
-            "@straggler.scheme does not say what its workers send; write sends_gradients=True or False"}, cls)
+            "on_failure": list(on_failure), "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,
+            "cell_chunks": cell_chunks, "one_process": one_process, "minibatch": minibatch, "only_workers": only_workers,
+            "updates_per_epoch": updates_per_epoch, "unfit": unfit, "workers_hold": workers_hold, "worker_vectors": worker_vectors,
+            "outer_optimizer": outer_optimizer, "parameters": specs, "paragraph": paragraph or " ".join(rest.split()) or summary or first_line,
+            "examples": [_texts(each) for each in tried if each], "code": uuid.uuid4().hex, "with_compression": _texts(with_compression or {}),
+            "not_compressible": not_compressible or ("" if sends_gradients is not None else
+            "@straggler.scheme does not say what its workers send; write sends_gradients=True or False")}, cls)
         return cls
     return register

@@ -3,7 +3,7 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
-#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/explanation.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/collectives/fluid.hpp"

@@ -134,7 +134,7 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   };
   refuse_if_other(difference(earlier, scenario));
   const std::string kernels(blueprint.kernels->name);
-  const Blueprint then = Blueprint::of_values(earlier, kernels);
+  const WorkloadBlueprint then(earlier, kernels);
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;

@@ -18,12 +18,6 @@ namespace {
 
 constexpr double small_change = 0.1;
 
-/// A worker's place: its group, and its number in the group.
-struct Seat {
-  std::size_t group = 0;
-  std::int64_t number = 0;
-};
-
 Seat seat_of(const Scenario& scenario, std::int64_t worker) {
   std::size_t g = 0;
   while (worker >= scenario.cluster.workers[g].count) worker -= scenario.cluster.workers[g++].count;
@@ -38,18 +32,6 @@ double seconds_of(const Scenario& scenario, const Blueprint& blueprint, const Se
   if (!time) time = blueprint.group_times[seat.group].get();
   const ComputeTime::Split split = time->at(blueprint.plan.batch);
   return group.slowdown * (row ? row->slowdown : 1) * (split.overhead + split.per_sample * static_cast<double>(blueprint.plan.batch));
-}
-
-/// Of an even number of workers the faster of the two in the middle: a worker that is there.
-Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
-  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
-  std::vector<std::int64_t> order(seconds.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
-  });
-  return seat_of(scenario, *middle);
 }
 
 // One function a cause: takes it out of a setting. They compose, in any order.
@@ -225,6 +207,17 @@ void add_worker(Scenario& scenario, const Blueprint& blueprint) {
 }
 
 }  // namespace
+
+Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
+  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
+  std::vector<std::int64_t> order(seconds.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
+  });
+  return seat_of(scenario, *middle);
+}
 
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint) {
   std::vector<double> seconds;

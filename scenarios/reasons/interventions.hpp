@@ -40,6 +40,15 @@ std::string label_of(Cause cause);
 /// Its removal in words: "without jitter", "with all workers as fast as the median one".
 std::string words_of(Cause cause);
 
+/// A worker's place: its group, and its number in the group.
+struct Seat {
+  std::size_t group = 0;
+  std::int64_t number = 0;
+};
+/// The one whose batch takes the median time, before jitter. Of an even number of workers the faster of the two in the middle: a worker
+/// that is there.
+Seat median_worker(const Scenario& scenario, const Blueprint& blueprint);
+
 /// Seconds of a batch on each worker, before jitter: [workers].
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/results/out_file.hpp"
@@ -26,7 +27,8 @@ Answer read_answer_text(const char* kind, const std::string& text) {
     if (json.at("answer") == 1 && json.at("kind") == kind) return json.at("of").template get<Answer>();
   } catch (const nlohmann::json::exception&) {
   }
-  throw ResultsError(std::string("what the ") + kind + " came to was kept by another version; run it again: what is finished is there");
+  throw ResultsError(std::string("another version of straggler wrote the answer of this ") + kind + "; run the same straggler " +
+                     (kind == std::string_view("race") ? "race" : "sweep") + " command again: finished runs are not repeated");
 }
 
 /// What a state keeps. Throws ResultsError, with the place, if it is nothing, or not of what was run last.

@@ -80,7 +80,8 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
     stretch.name = "first batches";
     stretch.to = until;
     StretchSink sink(timeline_lanes(scenario, record), {{stretch, most_drawn_events}}, until);
-    experiment.run(&sink, &cut);
+    until = std::min(until, experiment.run(&sink, &cut).end);
+    sink.cut(until);
     sink.finish();
     for (const TimelineLane& lane : sink.lanes())
       if (lane.kind == TimelineLane::Kind::worker) names.push_back(lane.name);
@@ -93,6 +94,8 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
     out.still = draw(timeline, names, "Who computes, sends and waits").inside();
   }
   out.superseded = cut.over();
+  if (until <= Time()) out.timeline.clear();
+  if (until <= Time()) return;
   const std::string all = readable_count(static_cast<std::uint64_t>(scenario.workers()));
   out.timeline_label = fmt::format("The first {}: {}", readable_seconds(until.seconds()),
                                    names.size() < static_cast<std::size_t>(scenario.workers())

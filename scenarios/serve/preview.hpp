@@ -43,7 +43,7 @@ Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, cons
 /// The shares of one preview, or of two side by side, by name.
 StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
 
-/// "The preview shows 1,203 updates, 4 % of the run: it was cut after 60 ms."
+/// "The preview shows 1,203 updates, 4 % of the run: it was cut after 45 ms."
 std::string extent_sentence(const Preview& preview);
 
 /// Figures of a preview in the order in which a page shows them: {key, label, value, text}; without an update there is none.

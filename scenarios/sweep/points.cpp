@@ -45,10 +45,31 @@ ScenarioText base_of(const Sweep& sweep) {
 }
 }  // namespace
 
+namespace {
+
+/// It is the path, or holds it: "a.b" holds "a.b.c" and "a.b[0]".
+bool covers(std::string_view whole, std::string_view path) {
+  return path.starts_with(whole) && (path.size() == whole.size() || path[whole.size()] == '.' || path[whole.size()] == '[');
+}
+
+/// A set that comes last would make all points alike in what they are to differ in.
+void refuse_to_undo(const Sweep& sweep, const SweepGroup& group, const std::vector<std::string>& more) {
+  for (const std::string& set : more)
+    for (std::size_t varied = sweep.set.size(); varied < group.set.size(); ++varied)
+      if (const std::string path = set.substr(0, set.find('=')); covers(path, group.set[varied].first))
+        throw ScenarioErrors(
+            Problem(Place{.source = 1}, set, path,
+                    "would replace what the sweep varies, " + group.set[varied].first +
+                        "; write it as `set:` in the sweep's file, which comes before the axes, or leave out one of them"));
+}
+
+}  // namespace
+
 PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more)
     : sweep_(sweep), more_(std::move(more)), base_(base_of(sweep)) {}
 
 Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
+  refuse_to_undo(sweep_, group, more_);
   std::vector<std::string> sets;
   for (const auto& [path, yaml] : group.set) sets.push_back(path + "=" + yaml);
   ReadOptions options;

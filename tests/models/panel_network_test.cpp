@@ -212,6 +212,27 @@ TEST_CASE("long calls are sums of shorter ones, and neither a workspace's histor
   }
 }
 
+TEST_CASE("inputs in panels and row by row give the same bits, in every precision and over several blocks") {
+  const Problem problem(all_layers(), 300);
+  const std::size_t features = problem.architecture.input.size();
+  const std::vector<float> panels = panels_of(problem.x, problem.rows, features, std::numeric_limits<float>::quiet_NaN());
+  for (const Kernels* kernels : all_kernels())
+    for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::bf16}) {
+      CAPTURE(kernels->name);
+      const PanelNetwork model(problem.architecture, {*kernels, precision});
+      REQUIRE(model.takes_panels());
+      const std::vector<float> weights = initial(model);
+      std::vector<float> by_rows(weights.size()), by_panels(weights.size());
+      const std::unique_ptr<Workspace> workspace = model.workspace();
+      Rows rows = problem.all();
+      const double loss = model.gradient(weights.data(), rows, false, by_rows.data(), *workspace);
+      rows.inputs = nullptr;
+      rows.panels = panels.data();
+      CHECK(model.gradient(weights.data(), rows, false, by_panels.data(), *workspace) == loss);
+      CHECK(same_bits(by_panels, by_rows));
+    }
+}
+
 TEST_CASE("a NaN weight anywhere in a network gives a NaN loss; no samples give a zero gradient") {
   const Problem problem(all_layers(), 4);
   for (const Kernels* kernels : all_kernels()) {

@@ -78,6 +78,19 @@ def clients_of(parameters, workers):
     return min(parameters["clients"], workers)
 
 
+def of_those_sampled(node, weights, count):
+    """What the clients of a round send; others are asked if all of them are lost."""
+    first = node.sample_workers(count, weights.version)
+    parts = yield node.gather(Weights, weights.version, first, "nobody_left")
+    while not parts:
+        others = [rank for rank in range(node.workers) if node.is_member(rank) and rank not in first]
+        node.broadcast(weights, others)
+        parts = yield node.gather(Weights, weights.version, first + others, "first_lives")
+        if not parts and not any(node.is_member(rank) for rank in range(node.workers)):
+            yield node.receive(MembershipNotice)
+    return parts
+
+
 @straggler.scheme("py_fedavg", needs_server=True, parameters={"clients": 3, "local_epochs": 1}, asynchronous=False, sends_gradients=False,
                   family="federated", invited=clients_of, on_failure=("drop", "wait", "abort"))
 class FedAvg:
@@ -103,8 +116,7 @@ class FedAvg:
     def server(self, node):
         weights = node.initial_weights()
         while True:
-            clients = node.sample_workers(min(self.clients, node.workers), weights.version)
-            parts = yield node.gather(Weights, weights.version, clients, "nobody_left")
+            parts = yield from of_those_sampled(node, weights, min(self.clients, node.workers))
             samples = [node.samples_of(part.contributions[0].worker) for part in parts]
             weights = node.weighted_mean(parts, [each / sum(samples) for each in samples])
             weights = yield node.publish(weights)

@@ -184,7 +184,8 @@ TEST_CASE("a page is of what was run last, or none") {
   CHECK(refused(state) ==
         "here: the search was changed and has not come to its end since; run the search again: what is finished is there");
   state.keep_answer("{}");
-  CHECK(refused(state).find("here: what the search came to was kept by another version") == 0);
+  CHECK(refused(state).find(
+            "here: another version of straggler wrote the answer of this search; run the same straggler sweep command again") == 0);
 }
 
 TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {

@@ -104,6 +104,10 @@ TEST_CASE("groups keep their shares when the number of workers moves, and hosts 
       turned(base({"cluster.workers=[{count: 4, device: node, per_host: 4}]"}), {{"slow_workers", 1}, {"times_slower", 2}});
   CHECK(hosts.cluster.workers.at(1).same_host);
   CHECK(hosts.cluster.seats_taken() == std::vector<std::int64_t>{0, 3});
+  const Scenario full =  // where slow workers begin on a host of their own
+      turned(base({"cluster.workers=[{count: 8, device: node, per_host: 4}]"}), {{"slow_workers", 4}, {"times_slower", 2}});
+  CHECK_FALSE(full.cluster.workers.at(1).same_host);
+  CHECK(full.cluster.seats_taken() == std::vector<std::int64_t>{0, 0});
 }
 
 TEST_CASE("every scheme can be turned on, and each of its knobs to both ends, or it is said why not") {

@@ -54,10 +54,24 @@ zip:
   CHECK(groups[0].labels == std::vector<std::string>{"ssgd", "1", "10"});
   CHECK(groups[1].labels == std::vector<std::string>{"ssgd", "2", "20"});
   CHECK(groups[4].labels == std::vector<std::string>{"adapted", "1", "10"});
-  const Scenario scenario = PointReader(sweep, {"training.batch.per_worker=7"}).read(groups[4], 3);
+  const Scenario scenario = PointReader(sweep, {"training.stop.epochs=7"}).read(groups[4], 3);
   CHECK(scenario.seed == 4);  // 1, and three repeats on
   CHECK(scenario.training.scheme.name == "asgd");
-  CHECK(scenario.training.batch.per_worker == 7);  // the command line comes last
+  CHECK(scenario.training.batch.per_worker == 10);
+  CHECK(scenario.training.stop.epochs == 7.0);  // the command line comes last
+}
+
+TEST_CASE("the command line cannot replace what a sweep varies, which would make all points alike") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "set: {training.scheme: asgd}\naxes: {training.scheme.max_delay: [1, 9]}\n");
+  const SweepGroup group = groups_of(sweep)[0];
+  for (const std::string set : {"training.scheme.max_delay=3", "training.scheme={kind: asgd}", "training={}"}) {
+    CAPTURE(set);
+    const std::string text = said(files, [&] { PointReader(sweep, {set}).read(group, 0); });
+    const std::string path = set.substr(0, set.find('='));
+    CHECK(text.starts_with("--set " + set + ": " + path + ": would replace what the sweep varies, training.scheme.max_delay; write it as"));
+  }
+  CHECK(PointReader(sweep, {"training.scheme.on_failure=drop"}).read(group, 0).training.scheme.name == "asgd");
 }
 
 TEST_CASE("two blocks of one kind are called by all that they are") {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/network.hpp"
-#include "models/zoo/perceptron.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "tools/bench/fma_peak.hpp"
@@ -72,7 +72,7 @@ Parameters model_parameters(const Case& one) {
 }
 
 std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
-  if (one.model.empty()) return std::make_unique<Perceptron>(one.widths, kernels);
+  if (one.model.empty()) return make_network(multilayer_perceptron(one.widths), {kernels});
   const ModelEntry& entry = Registry<ModelEntry>::instance().at(one.model);
   return entry.make(complete(entry.parameters, model_parameters(one)), one.data, ModelSetting{kernels});
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/report/explain_page.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
@@ -66,12 +67,17 @@ int execute_explain(const std::vector<std::string>& given) {
   options.run.kernels = given_kernels(arguments);
   options.tell = teller(arguments.common());
   options.interrupted = interrupt_requested;
+  options.slowdowns = true;
   catch_interrupts();
   try {
     const Explained explained = explain(scenario, options);
     const std::string json = explain_json(explained, out.string());
-    write_whole_files(out,
-                      {{"explain.csv", explain_csv(explained)}, {"elasticities.csv", elasticities_csv(explained)}, {"explain.json", json}});
+    write_whole_files(out, {{"explain.csv", explain_csv(explained)},
+                            {"elasticities.csv", elasticities_csv(explained)},
+                            {"slowdowns.csv", slowdowns_csv(explained.slowdowns)},
+                            {"step_slowdowns.csv", step_slowdowns_csv(explained.slowdowns)},
+                            {"explain.json", json},
+                            {"report.html", explain_page(explained)}});
     results_are_in(out);
     if (!arguments.common().quiet)
       for (const std::string& warning : explained.warnings) fmt::print(stderr, "warning: {}\n", warning);

@@ -8,13 +8,13 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/report/live_progress.hpp"
+#include "scenarios/report/run_checkpoint.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
@@ -114,65 +114,25 @@ RunOptions run_options(const Arguments& arguments) {
   return options;
 }
 
-CheckpointInterval checkpoint_interval(const std::string& given) {
-  CheckpointInterval interval;
-  try {
-    if (given.find_first_not_of("0123456789") == std::string::npos)
-      interval.updates = parse_unsigned(given);
-    else
-      interval.seconds = parse_quantity(given, Dimension::time);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("--checkpoint-every: {}; give a time such as 10min, or a number of updates such as 5000", error.what()));
-  }
-  if (!interval.given()) throw UsageError("--checkpoint-every is 0; give a time such as 10min, or a number of updates such as 5000");
-  return interval;
-}
-
-/// Beside the folder of the results.
-fs::path checkpoint_file(const fs::path& out) {
-  fs::path folder = fs::weakly_canonical(fs::absolute(out));
-  if (!folder.has_filename()) folder = folder.parent_path();
-  folder += ".checkpoint";
-  std::error_code error;
-  const fs::path shown = fs::relative(folder, error);
-  return error || shown.empty() || *shown.begin() == ".." ? folder : shown;
-}
-
 std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, const fs::path& out) {
   const bool every = arguments.has("checkpoint-every");
   if (!every && !arguments.flag("resume")) return std::nullopt;
   if (arguments.flag("timing-only"))
     throw UsageError(fmt::format("{} is about what the math has computed, and --timing-only computes nothing; leave one of them out",
                                  every ? "--checkpoint-every" : "--resume"));
-  CheckpointRequest request;
-  request.file = checkpoint_file(out);
-  std::error_code ignored;
-  if (fs::exists(request.file, ignored) && !fs::is_regular_file(request.file, ignored))
-    throw UsageError(fmt::format("{}: is where checkpoints go, but no file; move it away, or use another --out", request.file.string()));
-  if (every) request.interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
-  request.resume = arguments.flag("resume");
-  request.build = fmt::format("straggler {} ({}, math {:08x})", version(), compiler(), math_stamp().low >> 32);
-  return request;
-}
-
-std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
-  const std::string size = readable_bytes(static_cast<double>(note.bytes)), update = readable_count(note.version);
-  using What = CheckpointNote::What;
-  switch (note.what) {
-    case What::found:
-      return fmt::format("continues from {} ({}, update {}); the times up to there are computed again", file.string(), size, update);
-    case What::none:
-      return fmt::format("there is no {} to continue from: starts from the beginning", file.string());
-    case What::reached:
-      return fmt::format("has caught up with update {}", update);
-    case What::replaced:
-      return fmt::format("{} of an earlier run will be replaced; with --resume it would have been gone on from", file.string());
-    case What::failed:
-      return note.problem;
-    case What::written:
-      break;
+  std::optional<CheckpointRequest> request;
+  try {
+    request = checkpoint_beside(out);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
   }
-  return fmt::format("checkpoint at update {}: {} in {}, {:.2g} s", update, size, file.string(), note.seconds);
+  try {
+    if (every) request->interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--checkpoint-every") + error.what());
+  }
+  request->resume = arguments.flag("resume");
+  return request;
 }
 
 /// What the run needs and what it leaves, in the order in which things may be refused.
@@ -214,7 +174,10 @@ class Run {
     write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
     folder.commit();
     results_are_in(folder.out());
-    if (options_.checkpoint) finish_checkpoint(record.outcome);
+    if (options_.checkpoint)
+      if (const fs::path& file = options_.checkpoint->file;
+          finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
+        fmt::print(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
     fmt::print("{}", run_report(scenario_, record, folder.out()));
     return exit_code(record.outcome);
@@ -237,17 +200,6 @@ class Run {
     });
     options_.store = store_.get();
     options_.data = &data_;
-  }
-
-  /// Nothing is left to go on from, unless the run was broken off.
-  void finish_checkpoint(Outcome outcome) const {
-    const fs::path& file = options_.checkpoint->file;
-    std::error_code ignored;
-    fs::remove(fs::path(file) += ".part", ignored);  // a run that was killed while it wrote left that
-    if (outcome != Outcome::interrupted)
-      fs::remove(file, ignored);
-    else if (fs::exists(file, ignored) && !common_.quiet)
-      fmt::print(stderr, "{} is kept: --resume continues from it\n", file.string());
   }
 
   static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {

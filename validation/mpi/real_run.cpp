@@ -73,7 +73,7 @@ class RankValues final : public Values {
   void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
   bool has(const Handle& handle) const override {
     const LineageNode* const node = handle.node();
-    return node && (node->value || node->formula.kind != Formula::Kind::leaf);
+    return node && (node->evaluated || node->formula.kind != Formula::Kind::leaf);
   }
   Handle moved(const Handle& from, const Handle& move) override { return algebra_.moved(from, move); }
   Handle product(const Handle& factors, const std::vector<double>& scalars) override {
