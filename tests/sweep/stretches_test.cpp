@@ -174,6 +174,23 @@ TEST_CASE("a finished run's timeline is that run, or there is none") {
   CHECK(other.why_not.find("comes out otherwise") != std::string::npos);
 }
 
+TEST_CASE("of a run with more than 200,000 events the first stretch is drawn, and no more of it is simulated") {
+  const std::vector<std::string> sets = {"training.stop.updates=30000", "training.scheme={kind: asgd}", "cluster.servers={count: 1}"};
+  const straggler::test::Result result = straggler::test::run_timing(straggler::test::cluster(3), sets);
+  REQUIRE(result.record.events > 200'000);
+  FinishedRun run;
+  run.seconds = result.record.end.seconds();
+  run.updates = result.record.updates;
+  run.events = result.record.events;
+  const RunTimeline made = run_timeline(read_scenario_text(straggler::test::cluster(3), "test.yaml", sets), run);
+  REQUIRE(made.figure);
+  CHECK(made.figure->caption.starts_with("The run is long"));
+  const auto json = nlohmann::json::parse(made.figure->data);
+  REQUIRE(json["stretches"].size() == 1);
+  CHECK(json["stretches"][0]["name"].get<std::string>() == "first");
+  CHECK(json["stretches"][0]["seconds"].get<double>() < run.seconds * 60'000 / 200'000);
+}
+
 TEST_CASE("of a long run the first, a typical and the worst stretch are kept") {
   const std::vector<std::string> sets = {"training.stop.updates=4000", "devices.node.jitter={kind: lognormal, sigma: 0.3}"};
   const straggler::test::Result result = straggler::test::run_timing(straggler::test::cluster(3), sets);
