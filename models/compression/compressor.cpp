@@ -13,7 +13,7 @@ Parameter error_feedback(bool by_default) {
   return {.name = "error_feedback",
           .type = ValueType::boolean,
           .fallback = by_default ? "true" : "false",
-          .meaning = "what a message leaves out is kept and added to what the worker sends next: q = C(e + v), e <- e + v - q"};
+          .meaning = "the part that a message leaves out is kept and added to the worker's next message: q = C(e + v), e <- e + v - q"};
 }
 
 namespace {
@@ -24,15 +24,14 @@ constexpr ChoiceTable<Direction> direction_choice("direction", {{Direction::up, 
 Parameter compressed_direction() {
   return direction_choice.parameter(
       Direction::up,
-      "up: what workers send to a server or to each other; both: what a server answers, too, as the difference "
-      "from what the worker holds");
+      "up: messages from workers to a server or to each other; both: also a server's answers, as differences from the worker's weights");
 }
 
 bool compresses_answers(const Parameters& parameters) { return direction_choice.of(parameters) == Direction::both; }
 
 namespace {
 
-/// Where q is infinite or no number, nothing of it is left: an error must not stay for ever.
+/// Where q is infinite or no number, nothing of it is left: an error must not stay forever.
 void apply_residual(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                     float* out) {
   const float* const v = inputs[0];

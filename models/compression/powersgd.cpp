@@ -64,7 +64,7 @@ void draw_right(const Matrix& matrix, double number, float* q) {
   for (std::size_t i = 0; i < matrix.right(); ++i) q[i] = normal(random);
 }
 
-/// What is no number would stay one for ever: then Q is drawn again.
+/// What is no number would stay one forever: then Q is drawn again.
 bool all_finite(const float* values, std::size_t count) {
   return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
 }
@@ -251,8 +251,8 @@ const Register<CompressorEntry> entry({
     .name = "powersgd",
     .summary = "tensors of two or more dimensions as products of two factors of few columns",
     .reference = "Vogels et al. 2019",
-    .formula = "C(M) = P P^T M for each tensor as a matrix M, P the orthogonal columns of M Q, Q that of before",
-    .message = "4 r (n + m) for each tensor of n × m, its first dimension against the rest; where that is no less, and others, whole",
+    .formula = "C(M) = P P^T M for each tensor as a matrix M, with P the orthogonal columns of M Q, and Q from the previous step",
+    .message = "4 r (n + m) for each tensor of n × m (its first dimension against the rest), if that is less; other tensors in full",
     .parameters =
         {{.name = "rank", .type = ValueType::count, .fallback = "2", .meaning = "r, columns of each factor", .range = Range::at_least(1)},
          error_feedback(true),

@@ -124,7 +124,7 @@ const Register<ElementwiseEntry> majority({.name = "signsgd_vote",
 
 const Register<CompressorEntry> entry({
     .name = "signsgd",
-    .summary = "of each value its sign alone; with error feedback times each tensor's mean magnitude",
+    .summary = "the sign of each value; with error feedback times each tensor's mean magnitude",
     .reference = "Bernstein et al. 2018; with error feedback Karimireddy et al. 2019",
     .formula = "C(v)_i = sign(v_i); with error feedback sign(v_i) |v|₁ / d of each tensor of d values",
     .message = "⌈d / 8⌉ for d parameters; with error feedback 4 T more for T tensors",
@@ -134,9 +134,10 @@ const Register<CompressorEntry> entry({
     .scalars = [](const Parameters& parameters) { return std::vector<double>{parameters.flag("error_feedback") ? 1.0 : 0.0}; },
     .size_is_lost = [](const Parameters& parameters) { return !parameters.flag("error_feedback"); },
     .draws = Draws::version,
-    .bytes = [](const std::vector<double>& scalars, const VectorLayout& layout) {
-      return bytes_of_bits(layout.parameters) + (is_scaled(scalars) ? 4 * layout.tensor_count() : 0);
-    },
+    .bytes =
+        [](const std::vector<double>& scalars, const VectorLayout& layout) {
+          return bytes_of_bits(layout.parameters) + (is_scaled(scalars) ? 4 * layout.tensor_count() : 0);
+        },
     .vote = [](const std::vector<double>& scalars) -> const Rule* { return is_scaled(scalars) ? nullptr : &vote_rule; },
     .encode = encode,
     .decode = decode,

@@ -78,7 +78,7 @@ const Register<ElementwiseEntry> arithmetic({.name = "terngrad",
 
 const Register<CompressorEntry> entry({
     .name = "terngrad",
-    .summary = "of each value its sign or nothing, at random so that the mean is right, times each tensor's largest magnitude",
+    .summary = "the sign of each value or zero, at random so that the mean is right, times each tensor's largest magnitude",
     .reference = "Wen et al. 2017",
     .formula = "C(v)_i = m sign(v_i) with probability |v_i| / m, else 0; m the largest |v_i| of the tensor",
     .message = "⌈2 d / 8⌉ + 4 T for d parameters in T tensors",

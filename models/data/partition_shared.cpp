@@ -40,7 +40,7 @@ class Shared final : public Partition {
 };
 
 const Register<PartitionEntry> entry({"shared",
-                                      "all workers draw from one pool, so that fast ones do more; simulated only",
+                                      "all workers draw from one pool, so fast workers draw more; simulated only",
                                       {},
                                       true,
                                       sizes_of,

@@ -22,6 +22,7 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
                       : 0),
       tensors_(model.tensors()),
       draws_(model.draws()),
+      panels_(model.takes_panels() && !data.augment.any()),
       partition_(partition),
       kernels_(kernels),
       seed_(seed),
@@ -37,14 +38,12 @@ void Arithmetic::start_from(std::span<const float> weights) {
   initial_ = weights;
 }
 
-void Arithmetic::prepare(const LineageNode& node) {
-  const Formula& formula = node.formula;
+void Arithmetic::prepare(const Formula& formula, std::size_t inputs) {
   switch (formula.kind) {
     case Formula::Kind::initial:
       return;
     case Formula::Kind::gradient:
-      if (formula.batches.empty() || node.inputs.size() != 1)
-        throw std::logic_error("a gradient needs batches and exactly one input, the weights");
+      if (formula.batches.empty() || inputs != 1) throw std::logic_error("a gradient needs batches and exactly one input, the weights");
       for (const Batch& batch : formula.batches)
         if (batch.size == 0) throw std::logic_error("a gradient over a batch without samples");
       return;
@@ -65,55 +64,54 @@ const ElementwiseEntry& Arithmetic::entry_of(const Rule* rule) const {
   throw std::logic_error("a rule that was not prepared");
 }
 
-std::size_t Arithmetic::samples(const LineageNode& node) {
+std::size_t Arithmetic::samples(const Formula& formula) {
   std::size_t rows = 0;
-  for (const Batch& batch : node.formula.batches) rows += batch.size;
+  for (const Batch& batch : formula.batches) rows += batch.size;
   return rows;
 }
 
-std::size_t Arithmetic::parts(const LineageNode& node) const {
+std::size_t Arithmetic::parts(const Formula& formula) const {
   // Where a layer couples the samples of a batch, each batch is one call, whatever its size.
-  if (couples_) return node.formula.batches.size();
-  return (samples(node) + rows_a_part - 1) / rows_a_part;
+  if (couples_) return formula.batches.size();
+  return (samples(formula) + rows_a_part - 1) / rows_a_part;
 }
 
-std::size_t Arithmetic::lanes(const LineageNode& node) const {
-  if (node.formula.kind != Formula::Kind::gradient) return 1;
-  return std::min(parts(node), most_lanes);
+std::size_t Arithmetic::lanes(const Formula& formula) const {
+  if (formula.kind != Formula::Kind::gradient) return 1;
+  return std::min(parts(formula), most_lanes);
 }
 
-std::size_t Arithmetic::largest_part(const LineageNode& node) const {
-  if (node.formula.kind != Formula::Kind::gradient) return 0;
-  if (!couples_) return std::min(samples(node), rows_at_once);
+std::size_t Arithmetic::largest_part(const Formula& formula) const {
+  if (formula.kind != Formula::Kind::gradient) return 0;
+  if (!couples_) return std::min(samples(formula), rows_at_once);
   std::size_t largest = 0;
-  for (const Batch& batch : node.formula.batches) largest = std::max<std::size_t>(largest, batch.size);
+  for (const Batch& batch : formula.batches) largest = std::max<std::size_t>(largest, batch.size);
   return largest;
 }
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
-  return model_.workspace_bytes(rows) +
-         rows * (features_ * sizeof(float) + sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) +
-                 (draws_ ? sizeof(std::uint64_t) : 0)) +
+  return model_.workspace_bytes(rows) + gathered_floats(rows) * sizeof(float) +
+         rows * (sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0) +
+                 (panels_ ? sizeof(const float*) : 0)) +
          (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
-int Arithmetic::in_place(const LineageNode& node) const {
-  if (node.formula.kind != Formula::Kind::elementwise) return -1;
-  const int input = entry_of(node.formula.rule).in_place;
-  if (input < 0 || static_cast<std::size_t>(input) >= node.inputs.size()) return -1;
-  return node.inputs[static_cast<std::size_t>(input)]->sparse ? -1 : input;
+int Arithmetic::in_place(const Formula& formula, InputValues inputs) const {
+  if (formula.kind != Formula::Kind::elementwise) return -1;
+  const int input = entry_of(formula.rule).in_place;
+  if (input < 0 || static_cast<std::size_t>(input) >= inputs.size()) return -1;
+  return inputs[static_cast<std::size_t>(input)].sparse ? -1 : input;
 }
 
-void Arithmetic::evaluate(const LineageNode& node, float* out, Scratch& scratch) const {
-  switch (node.formula.kind) {
+void Arithmetic::evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const {
+  switch (formula.kind) {
     case Formula::Kind::initial:
       return initialize(out);
     case Formula::Kind::gradient:
-      lane(node, 0, out, scratch);
-      return finish(node, out);
+      lane(formula, inputs, 0, out, scratch);
+      return finish(inputs.front().floats, out);
     case Formula::Kind::elementwise:
-      elementwise(node, out, scratch);
-      return;
+      return elementwise(formula, inputs, out, scratch);
     case Formula::Kind::leaf:
       break;
   }
@@ -187,10 +185,10 @@ void Arithmetic::initialize(float* out) const {
   if (numerics_.dynamic()) out[scaling()] = numerics_.loss_scale;
 }
 
-void Arithmetic::finish(const LineageNode& node, float* gradient) const {
+void Arithmetic::finish(const float* weights, float* gradient) const {
   std::fill(gradient + model_length_, gradient + length(), 0.0f);
   if (numerics_.precision == Precision::fp32) return;
-  const float back = 1 / loss_scale(static_cast<const float*>(node.inputs[0]->value));
+  const float back = 1 / loss_scale(weights);
   const bool finite = kernels_.round(numerics_.precision, parameters_, gradient, back, gradient);
   for (std::size_t i = parameters_; i < model_length_; ++i) gradient[i] *= back;
   if (numerics_.dynamic()) gradient[scaling()] = finite ? 1.0f : 0.0f;
@@ -205,27 +203,27 @@ void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const
   if (entry.statistics == StatisticsRule::combine) std::copy(scratch.statistics.begin(), scratch.statistics.end(), out + parameters_);
 }
 
-void Arithmetic::lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const {
-  const std::size_t all = parts(node), lanes = std::min(all, most_lanes);
+void Arithmetic::lane(const Formula& formula, InputValues inputs, std::size_t lane, float* out, Scratch& scratch) const {
+  const std::size_t all = parts(formula), lanes = std::min(all, most_lanes);
   const std::size_t first = all * lane / lanes, last = all * (lane + 1) / lanes;
-  find_operands(node, scratch);
+  find_operands(inputs, scratch);
   std::optional<GradientRows> rows;
   if (row_floats_ > 0) {
     scratch.slots.resize(model_length_ / row_floats_);
     // Lanes are added up, into rows that are written out.
-    rows.emplace(rows_of(out), scratch.slots, model_.row_pattern(), lanes == 1 ? samples(node) : 0);
+    rows.emplace(rows_of(out), scratch.slots, model_.row_pattern(), lanes == 1 ? samples(formula) : 0);
   }
-  for (std::size_t i = first; i < last; ++i) part(node, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
+  for (std::size_t i = first; i < last; ++i) part(formula, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
 }
 
-void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
+void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
                       Scratch& scratch) const {
   std::size_t from = 0, to = 0;
   if (couples_) {
-    for (std::size_t i = 0; i < part; ++i) from += node.formula.batches[i].size;
-    to = from + node.formula.batches[part].size;
+    for (std::size_t i = 0; i < part; ++i) from += formula.batches[i].size;
+    to = from + formula.batches[part].size;
   } else {
-    const std::size_t all = samples(node);
+    const std::size_t all = samples(formula);
     from = all * part / parts;
     to = all * (part + 1) / parts;
   }
@@ -233,9 +231,7 @@ void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t par
   const std::size_t block = couples_ ? to - from : rows_at_once;
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
-    gather(node, at, end, scratch);
-    const Rows block_of{end - at, scratch.inputs.get(), scratch.labels.data(), scratch.scale.data(),
-                        draws_ ? scratch.draws.data() : nullptr};
+    const Rows block_of = gather(formula, at, end, scratch);
     const float* const weights = scratch.operands.front();
     if (rows)
       model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
@@ -244,27 +240,28 @@ void Arithmetic::part(const LineageNode& node, std::size_t part, std::size_t par
   }
 }
 
-/// Rows [from, to) of the node's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch
+/// Rows [from, to) of the formula's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch
 /// alike in the batch's own.
-void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const {
+Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const {
   const std::size_t count = to - from;
-  if (scratch.gathered < count * features_) {
-    scratch.inputs = allocate_aligned(count * features_);
-    scratch.gathered = count * features_;
+  if (scratch.gathered < gathered_floats(count)) {
+    scratch.gathered = gathered_floats(count);
+    scratch.inputs = allocate_aligned(scratch.gathered);
   }
+  if (panels_) scratch.samples.resize(count);
   scratch.labels.resize(count);
   scratch.scale.resize(count);
   if (draws_) scratch.draws.resize(count);
   std::size_t begin = 0, row = 0;  // where the batch begins, and the row of the scratch to fill next
-  for (const Batch& batch : node.formula.batches) {
+  for (const Batch& batch : formula.batches) {
     const std::size_t end = begin + batch.size, low = std::max(begin, from), high = std::min(end, to);
     if (low < high) {
       Batch piece = batch;
       piece.position += low - begin;
       piece.size = static_cast<std::uint32_t>(high - low);
       partition_.samples(piece, scratch.indices);
-      const float scale = loss_scale(static_cast<const float*>(node.inputs[0]->value)) *
-                          static_cast<float>(1 / (static_cast<double>(node.formula.batches.size()) * batch.size));
+      const float scale =
+          loss_scale(scratch.operands.front()) * static_cast<float>(1 / (static_cast<double>(formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (std::size_t i = 0; i < piece.size; ++i) {
         constexpr std::size_t ahead = 16;  // samples lie anywhere in memory
@@ -274,11 +271,12 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
         }
         const std::uint32_t index = scratch.indices[i];
         const float* const sample = train_.inputs.data() + index * features_;
-        float* const input = scratch.inputs.get() + row * features_;
-        if (augmenter_)
-          augmenter_->copy(sample, draw(piece.stream, piece.position + i), input);
+        if (panels_)
+          scratch.samples[row] = sample;
+        else if (augmenter_)
+          augmenter_->copy(sample, draw(piece.stream, piece.position + i), scratch.inputs.get() + row * features_);
         else
-          std::copy_n(sample, features_, input);
+          std::copy_n(sample, features_, scratch.inputs.get() + row * features_);
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }
@@ -286,13 +284,21 @@ void Arithmetic::gather(const LineageNode& node, std::size_t from, std::size_t t
     begin = end;
   }
   if (row != count) throw std::logic_error("a partition gave fewer samples than it was asked for");
+  Rows rows;
+  rows.count = count;
+  rows.labels = scratch.labels.data();
+  rows.scale = scratch.scale.data();
+  if (draws_) rows.draws = scratch.draws.data();
+  if (panels_) kernels_.gather_panels(count, features_, scratch.samples.data(), scratch.inputs.get());
+  (panels_ ? rows.panels : rows.inputs) = scratch.inputs.get();
+  return rows;
 }
 
 std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {
   return Hasher(draws_of_seed_).add(std::uint64_t{stream}).add(position).key().low;
 }
 
-void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& lanes, Scratch& scratch) const {
+void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const {
   if (row_floats_ > 0) {
     static const ElementwiseEntry& sum = Registry<ElementwiseEntry>::instance().at(rules::weighted_mean.name);
     std::vector<SparseRows> rows;
@@ -302,7 +308,7 @@ void Arithmetic::add_lanes(const LineageNode& node, const std::vector<float*>& l
   scratch.operands.assign(lanes.begin(), lanes.end());
   scratch.scale.assign(lanes.size(), 1.0f);
   kernels_.weighted_sum(model_length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), lanes.front());
-  finish(node, lanes.front());
+  finish(inputs.front().floats, lanes.front());
 }
 
 double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,

@@ -1,4 +1,4 @@
-// What one node's value is, given its inputs' values. Never depends on threads: pieces are cut by the node's shape alone.
+// What a formula comes to, given its inputs' values. Never depends on threads: pieces are cut by the formula alone.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,17 +17,26 @@
 
 namespace straggler {
 
+/// The value of an input, as the executor keeps it.
+struct InputValue {
+  float* floats = nullptr;
+  bool sparse = false;  // SparseRows
+};
+using InputValues = std::span<const InputValue>;
+
 /// What one thread works with.
 struct Scratch {
   std::unique_ptr<Workspace> workspace;
   std::size_t rows = 0;      // largest number of samples at a time that memory has been counted for
   std::size_t gathered = 0;  // floats that `inputs` has room for
-  AlignedFloats inputs;
+  AlignedFloats inputs;      // row-major, or in panels
+  std::vector<const float*> samples;
   std::vector<std::int32_t> labels;
   std::vector<float> scale;
   std::vector<std::uint32_t> indices;
   std::vector<std::uint64_t> draws;
-  std::vector<const float*> operands;
+  std::vector<InputValue> values;      // of the inputs of the node that is evaluated
+  std::vector<const float*> operands;  // the same, written out in full
   std::vector<float> statistics;
   RowSlots slots;                        // of sparse gradients
   std::vector<AlignedFloats> densified;  // sparse inputs, written out in full
@@ -53,31 +62,31 @@ class Arithmetic {
   /// Running statistics are not exchanged: of what is combined (StatisticsRule::combine) the first input's remain.
   void keep_first_statistics() { keep_first_statistics_ = true; }
 
-  /// To be called for each node before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
+  /// To be called for each formula before any is evaluated, on one thread: finds its rule. Throws std::invalid_argument on an
   /// unknown rule, std::logic_error on a leaf or on a gradient without batches.
-  void prepare(const LineageNode& node);
+  void prepare(const Formula& formula, std::size_t inputs);
 
   /// 1 but for large gradients.
-  std::size_t lanes(const LineageNode& node) const;
+  std::size_t lanes(const Formula& formula) const;
   /// The most samples that one call of the model gets.
-  std::size_t largest_part(const LineageNode& node) const;
+  std::size_t largest_part(const Formula& formula) const;
   /// Bytes of a Scratch for this many rows.
   std::size_t scratch_bytes(std::size_t rows) const;
   /// The input whose buffer may become the output's, or -1.
-  int in_place(const LineageNode& node) const;
-  /// Whether the value will be SparseRows. Its inputs must still be there; of values that there are, `sparse` of the node tells.
-  bool sparse(const LineageNode& node) const;
-  /// How many of its inputs must be written out in full, into Scratch::densified.
-  std::size_t densified(const LineageNode& node) const;
-  /// Writes out a value in full, in its place.
-  void make_dense(LineageNode& node) const;
+  int in_place(const Formula& formula, InputValues inputs) const;
+  /// Whether the value will be SparseRows.
+  bool sparse(const Formula& formula, InputValues inputs) const;
+  /// How many inputs must be written out in full, into Scratch::densified.
+  std::size_t densified(const Formula& formula, InputValues inputs) const;
+  /// Writes out a sparse value in full, in its place.
+  void make_dense(float* value) const;
 
-  /// Evaluates a node of one lane into `out`.
-  void evaluate(const LineageNode& node, float* out, Scratch& scratch) const;
+  /// Evaluates a formula of one lane into `out`.
+  void evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
   /// Evaluates one lane of a large gradient into `out`.
-  void lane(const LineageNode& node, std::size_t lane, float* out, Scratch& scratch) const;
-  /// Makes the first of the node's lanes the gradient: adds all others to it, in order.
-  void add_lanes(const LineageNode& node, const std::vector<float*>& lanes, Scratch& scratch) const;
+  void lane(const Formula& formula, InputValues inputs, std::size_t lane, float* out, Scratch& scratch) const;
+  /// Makes the first of a gradient's lanes the gradient: adds all others to it, in order.
+  void add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const;
   /// Σ loss and number of correct rows of a piece of a data split.
   double loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
               Scratch& scratch) const;
@@ -91,7 +100,7 @@ class Arithmetic {
   /// Floats of a buffer for a value.
   std::size_t buffer_floats() const { return row_floats_ > 0 ? SparseRows::buffer_floats(length(), row_floats_) : length(); }
   std::unique_ptr<Workspace> workspace() const { return model_.workspace(); }
-  static std::size_t samples(const LineageNode& node);
+  static std::size_t samples(const Formula& formula);
 
  private:
   struct KnownRule {
@@ -99,19 +108,19 @@ class Arithmetic {
     const ElementwiseEntry* entry;
   };
   const ElementwiseEntry& entry_of(const Rule* rule) const;
-  std::size_t parts(const LineageNode& node) const;
+  std::size_t parts(const Formula& formula) const;
   /// `rows`: where a sparse gradient goes, instead of `out`.
-  void part(const LineageNode& node, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
+  void part(const Formula& formula, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
             Scratch& scratch) const;
-  void elementwise(const LineageNode& node, float* out, Scratch& scratch) const;
+  void elementwise(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
 
   // Sparse values (sparse.cpp).
-  SparseRows rows_of(void* value) const { return {static_cast<float*>(value), length(), row_floats_}; }
-  SparseRule sparse_rule(const LineageNode& node) const;
+  SparseRows rows_of(float* value) const { return {value, length(), row_floats_}; }
+  SparseRule sparse_rule(const Formula& formula) const;
   /// Only rows that input 1 has change.
-  bool descends_along_rows(const LineageNode& node) const;
+  bool descends_along_rows(const Formula& formula, InputValues inputs) const;
   /// Leaves the inputs' values, written out in full, in Scratch::operands.
-  void find_operands(const LineageNode& node, Scratch& scratch) const;
+  void find_operands(InputValues inputs, Scratch& scratch) const;
   void write_dense(const SparseRows& rows, float* out) const;
   /// Over all rows that any input has, one by one; `in_place`: `out` is the first input.
   void combine_rows(const ElementwiseEntry& entry, const std::vector<SparseRows>& inputs, const std::vector<double>& scalars,
@@ -127,8 +136,8 @@ class Arithmetic {
   std::size_t scaling() const { return model_length_ + numerics_.optimizer_registers; }
   float loss_scale(const float* weights) const { return numerics_.dynamic() ? weights[scaling()] : numerics_.loss_scale; }
   void initialize(float* out) const;
-  /// A sum of scaled gradients becomes the gradient as it is sent.
-  void finish(const LineageNode& node, float* gradient) const;
+  /// A sum of scaled gradients at `weights` becomes the gradient as it is sent.
+  void finish(const float* weights, float* gradient) const;
   /// The registers of a weighted sum of `inputs`.
   void combine_scaling(const std::vector<const float*>& inputs, float* out) const;
   /// An update or a state whose gradient is not finite: everything stays as it was.
@@ -138,7 +147,10 @@ class Arithmetic {
   void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample that `stream` draws at `position`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
-  void gather(const LineageNode& node, std::size_t from, std::size_t to, Scratch& scratch) const;
+  /// Into `scratch`: as the model's Rows.
+  Rows gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const;
+  /// Floats of the inputs of so many samples.
+  std::size_t gathered_floats(std::size_t rows) const { return panels_ ? panel_floats(rows, features_) : rows * features_; }
 
   const Model& model_;
   const DataSplit& train_;
@@ -146,6 +158,7 @@ class Arithmetic {
   const std::size_t row_floats_;  // of sparse gradients; 0: there are none
   const std::vector<TensorInfo> tensors_;
   const bool draws_;
+  const bool panels_;  // gradients read their inputs in panels
   const Partition& partition_;
   std::optional<Augmenter> augmenter_;
   const Kernels& kernels_;

@@ -36,12 +36,15 @@ struct Executor::Implementation {
     if (!options.exchange_statistics && model.statistics() > 0) arithmetic.keep_first_statistics();
   }
 
-  LineageNode& node_of(const Handle& handle) const {
+  LineageNode& node_of(const Handle& handle) {
     if (!handle.node())
       throw std::logic_error("a handle without a node has no value: it is empty, or its lineage was made with Math::none");
     if (handle.node()->lineage != &lineage) throw std::logic_error("a handle of another lineage than the executor's");
+    resources.know_nodes();
     return *handle.node();
   }
+
+  NodeState& state(const LineageNode& node) { return resources.states()[node]; }
 
   /// Where memory is short, values that can be made again make room, one after the other; none of them is needed for `node`, so that this
   /// ends.
@@ -56,11 +59,12 @@ struct Executor::Implementation {
   }
 
   void force_once(LineageNode& node) {
-    if (Resources::has_value(node)) return;
-    Plan plan(node, take);
+    if (state(node).evaluated()) return;
+    Plan plan(node, resources.states(), take);
     if (plan.size() == 0) return;
-    for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i]);
-    if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node) == 1)) return evaluate_in_order(plan, arithmetic, resources);
+    for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i].formula, plan[i].inputs.size());
+    if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1))
+      return evaluate_in_order(plan, arithmetic, resources);
     GraphJob job(plan, arithmetic, resources, pool);
     pool.run(job);
     if (job.failure()) std::rethrow_exception(job.failure());
@@ -68,7 +72,7 @@ struct Executor::Implementation {
 
   /// What was set aside is made again from its inputs, which are here.
   bool take_one(LineageNode& node) {
-    if (node.value || !known->knows(node.key)) return false;
+    if (node.evaluated || !known->knows(node.key)) return false;
     float* const buffer = resources.fresh();
     if (!buffer) return false;
     if (!known->read(node.key, {buffer, arithmetic.length()})) {
@@ -87,7 +91,7 @@ struct Executor::Implementation {
     });
     std::vector<LineageNode*> roots;
     lineage.each([&](LineageNode& node) {
-      if (node.value) return;
+      if (node.evaluated) return;
       const auto at = held.find(&node);
       if (node.references > (at == held.end() ? 0 : at->second)) roots.push_back(&node);
     });
@@ -134,24 +138,26 @@ void Executor::force(const Handle& value) { implementation_->force(implementatio
 std::span<const float> Executor::value(const Handle& handle) {
   LineageNode& node = implementation_->node_of(handle);
   implementation_->force(node);
-  if (Resources::passed_over(node)) throw std::logic_error("a value is asked for that was passed over and not restored");
-  implementation_->arithmetic.make_dense(node);
-  return {static_cast<const float*>(node.value), implementation_->arithmetic.length()};
+  if (implementation_->state(node).place == ValuePlace::elsewhere)
+    throw std::logic_error("a value is asked for that was passed over and not restored");
+  return {implementation_->resources.dense_value(node), implementation_->arithmetic.length()};
 }
 
 void Executor::take_known() {
   if (!implementation_->known) return;
-  for (LineageNode* root : implementation_->unevaluated_roots()) const Plan walked(*root, implementation_->take);
+  implementation_->resources.know_nodes();
+  for (LineageNode* root : implementation_->unevaluated_roots())
+    const Plan walked(*root, implementation_->resources.states(), implementation_->take);
 }
 
 std::size_t Executor::model_length() const { return implementation_->arithmetic.model_length(); }
 
 void Executor::give(const Handle& handle, std::span<const float> values) {
   LineageNode& node = implementation_->node_of(handle);
-  if (node.value) return;
+  if (node.evaluated) return;
   if (values.size() != implementation_->arithmetic.length())
     throw std::logic_error("a value that is not as long as the model has parameters");
-  if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node);
+  if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node.formula, node.inputs.size());
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
@@ -159,7 +165,7 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
 }
 
 void Executor::pass_over(const Handle& value) {
-  Plan plan(implementation_->node_of(value));
+  Plan plan(implementation_->node_of(value), implementation_->resources.states());
   for (std::size_t i = 0; i < plan.size(); ++i) {
     LineageNode& node = plan[i];
     plan.finish(i);
@@ -175,8 +181,8 @@ void Executor::pass_over(const Handle& weights, EvaluationSet set, const Evaluat
 
 void Executor::bring_back() {
   std::vector<LineageNode*> away;
-  implementation_->lineage.each([&away](LineageNode& node) {
-    if (node.value && !Resources::has_value(node)) away.push_back(&node);
+  implementation_->lineage.each([&](LineageNode& node) {
+    if (node.evaluated && implementation_->state(node).place == ValuePlace::set_aside) away.push_back(&node);
   });
   for (LineageNode* node : away) implementation_->force_once(*node);
 }
@@ -184,10 +190,9 @@ void Executor::bring_back() {
 std::vector<Executor::LiveValue> Executor::live_values() const {
   std::vector<LiveValue> live;
   implementation_->lineage.each([&](LineageNode& node) {
-    if (!node.value) return;
-    const bool here = !Resources::passed_over(node) && Resources::has_value(node);
-    if (here) implementation_->arithmetic.make_dense(node);
-    live.push_back({node.key, here ? static_cast<const float*>(node.value) : nullptr});
+    if (!node.evaluated) return;
+    const bool here = implementation_->state(node).place == ValuePlace::here;
+    live.push_back({node.key, here ? implementation_->resources.dense_value(node) : nullptr});
   });
   std::sort(live.begin(), live.end(), [](const LiveValue& a, const LiveValue& b) { return a.key < b.key; });
   return live;
@@ -197,11 +202,11 @@ std::size_t Executor::length() const { return implementation_->arithmetic.length
 
 bool Executor::restore(const Key& key, std::span<const float> values) {
   LineageNode* const node = implementation_->lineage.find(key);
-  if (!node || !node->value || !Resources::passed_over(*node) || values.size() != length()) return false;
+  if (!node || !node->evaluated || implementation_->state(*node).place != ValuePlace::elsewhere || values.size() != length()) return false;
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
   std::copy(values.begin(), values.end(), buffer);
-  Resources::restore(*node, buffer);
+  implementation_->resources.restore(*node, buffer);
   return true;
 }
 

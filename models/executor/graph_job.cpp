@@ -38,9 +38,9 @@ float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmet
   Buffers buffers(resources);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     buffers.add(begin_or_throw(node, resources));
-    arithmetic.lane(node, lane, buffers.all().back(), resources.scratch(0));
+    arithmetic.lane(node.formula, resources.scratch(0).values, lane, buffers.all().back(), resources.scratch(0));
   }
-  arithmetic.add_lanes(node, buffers.all(), resources.scratch(0));
+  arithmetic.add_lanes(resources.scratch(0).values, buffers.all(), resources.scratch(0));
   return buffers.keep_first();
 }
 
@@ -50,19 +50,19 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
   for (std::size_t i = 0; i < plan.size(); ++i) {
     LineageNode& node = plan[i];
     float* buffer = nullptr;
-    if (const std::size_t lanes = arithmetic.lanes(node); lanes > 1) {
+    if (const std::size_t lanes = arithmetic.lanes(node.formula); lanes > 1) {
       buffer = evaluate_lanes(node, lanes, arithmetic, resources);
     } else {
       buffer = begin_or_throw(node, resources);
       try {
-        arithmetic.evaluate(node, buffer, resources.scratch(0));
+        arithmetic.evaluate(node.formula, resources.scratch(0).values, buffer, resources.scratch(0));
       } catch (...) {
         resources.abandon(node, buffer);
         throw;
       }
     }
     plan.finish(i);
-    resources.store(node, buffer, arithmetic.sparse(node));
+    resources.store(node, buffer, arithmetic.sparse(node.formula, resources.scratch(0).values));
   }
 }
 
@@ -89,7 +89,7 @@ bool later(const Item& a, const Item& b) {
 }  // namespace
 
 void GraphJob::add_ready(std::size_t position) {
-  const std::size_t lanes = arithmetic_.lanes(plan_[position]);
+  const std::size_t lanes = arithmetic_.lanes(plan_[position].formula);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     ready_.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane)});
     std::push_heap(ready_.begin(), ready_.end(), later<Item>);
@@ -132,14 +132,15 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
 void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
   std::condition_variable* const sleeper = ready_.empty() || resources_.tight() ? nullptr : pool_.sleeper();
   const LineageNode& node = plan_[item.position];
-  const bool whole = arithmetic_.lanes(node) == 1;
+  const bool whole = arithmetic_.lanes(node.formula) == 1;
+  Scratch& scratch = resources_.scratch(thread);
   lock.unlock();
   if (sleeper) sleeper->notify_one();
   try {
     if (whole) {
-      arithmetic_.evaluate(node, buffer, resources_.scratch(thread));
+      arithmetic_.evaluate(node.formula, scratch.values, buffer, scratch);
     } else {
-      arithmetic_.lane(node, item.lane, buffer, resources_.scratch(thread));
+      arithmetic_.lane(node.formula, scratch.values, item.lane, buffer, scratch);
     }
   } catch (...) {
     lock.lock();
@@ -148,7 +149,7 @@ void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::m
   }
   lock.lock();
   if (whole) {
-    store(item.position, buffer);
+    store(item.position, buffer, scratch);
   } else {
     finish_lane(item, buffer, lock, thread);
   }
@@ -158,21 +159,21 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
   Lanes& lanes = lanes_[item.position];
   lanes.buffers[item.lane] = buffer;
   if (--lanes.missing == 0) {  // the last one adds them up
-    const LineageNode& node = plan_[item.position];
+    Scratch& scratch = resources_.scratch(thread);
     lock.unlock();
-    arithmetic_.add_lanes(node, lanes.buffers, resources_.scratch(thread));
+    arithmetic_.add_lanes(scratch.values, lanes.buffers, scratch);
     lock.lock();
     const std::vector<float*> all = std::move(lanes.buffers);
     lanes_.erase(item.position);
     for (std::size_t i = 1; i < all.size(); ++i) resources_.give(all[i]);
-    store(item.position, all.front());
+    store(item.position, all.front(), scratch);
   }
 }
 
-void GraphJob::store(std::size_t position, float* buffer) {
+void GraphJob::store(std::size_t position, float* buffer, const Scratch& scratch) {
   LineageNode& node = plan_[position];
   plan_.finish(position);
-  resources_.store(node, buffer, arithmetic_.sparse(node));
+  resources_.store(node, buffer, arithmetic_.sparse(node.formula, scratch.values));
   ++finished_;
   for (const std::uint32_t consumer : plan_.consumers(position))
     if (--plan_.waiting(consumer) == 0) add_ready(consumer);

@@ -38,7 +38,8 @@ class GraphJob final : public Job {
   Item take_first();
   void evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
-  void store(std::size_t position, float* buffer);
+  /// `scratch`: of the thread that evaluated the node.
+  void store(std::size_t position, float* buffer, const Scratch& scratch);
 
   Plan& plan_;
   const Arithmetic& arithmetic_;

@@ -3,8 +3,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "models/executor/resources.hpp"
-
 namespace straggler {
 namespace {
 
@@ -12,18 +10,18 @@ constexpr std::uint32_t on_stack = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Plan::Plan(LineageNode& target, const Take& take) {
+Plan::Plan(LineageNode& target, NodeStates& states, const Take& take) : states_(states) {
   struct Visit {
     LineageNode* node;
     std::size_t next;  // the input to look at next
   };
   std::vector<Visit> stack;
-  const auto enter = [&stack](LineageNode& node) {
-    node.mark = on_stack;
+  const auto enter = [&](LineageNode& node) {
+    states[node].mark = on_stack;
     stack.push_back({&node, 0});
   };
   // Taking a node may end nodes above it; planned ones never, which a planned consumer or the asker holds.
-  const auto open = [&take](LineageNode& node) { return !Resources::has_value(node) && node.mark == 0 && !(take && take(node)); };
+  const auto open = [&](LineageNode& node) { return !states[node].evaluated() && states[node].mark == 0 && !(take && take(node)); };
   if (open(target)) enter(target);
   while (!stack.empty()) {
     Visit& visit = stack.back();
@@ -34,14 +32,14 @@ Plan::Plan(LineageNode& target, const Take& take) {
       continue;
     }
     order_.push_back(&node);
-    node.mark = static_cast<std::uint32_t>(order_.size());
+    states[node].mark = static_cast<std::uint32_t>(order_.size());
     stack.pop_back();
   }
 }
 
 Plan::~Plan() {
   for (LineageNode* node : order_)
-    if (node) node->mark = 0;
+    if (node) states_[*node].mark = 0;
 }
 
 void Plan::connect() {
@@ -50,9 +48,9 @@ void Plan::connect() {
   std::size_t edges = 0;
   for (std::size_t i = 0; i < order_.size(); ++i)
     for (const LineageNode* input : order_[i]->inputs)
-      if (!Resources::has_value(*input)) {
+      if (!states_[*input].evaluated()) {
         ++waiting_[i];
-        ++first_consumer_[input->mark];  // of position mark - 1, counted one place further
+        ++first_consumer_[states_[*input].mark];  // of position mark - 1, counted one place further
         ++edges;
       }
   for (std::size_t i = 1; i <= order_.size(); ++i) first_consumer_[i] += first_consumer_[i - 1];
@@ -60,7 +58,7 @@ void Plan::connect() {
   std::vector<std::uint32_t> next(first_consumer_.begin(), first_consumer_.end() - 1);
   for (std::size_t i = 0; i < order_.size(); ++i)
     for (const LineageNode* input : order_[i]->inputs)
-      if (!Resources::has_value(*input)) consumers_[next[input->mark - 1]++] = static_cast<std::uint32_t>(i);
+      if (!states_[*input].evaluated()) consumers_[next[states_[*input].mark - 1]++] = static_cast<std::uint32_t>(i);
 }
 
 }  // namespace straggler

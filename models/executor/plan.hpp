@@ -7,18 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "sim/lineage/lineage.hpp"
+#include "models/executor/node_states.hpp"
 
 namespace straggler {
 
-/// The unevaluated ancestors of a node and the node itself. While a plan is in force a planned node's `mark` is its position
-/// plus one; of all other nodes it is 0.
+/// The unevaluated ancestors of a node and the node itself. One plan is in force at a time.
 class Plan {
  public:
   /// Gives a node its value if that is known from elsewhere, and lets go of its inputs; else false.
   using Take = std::function<bool(LineageNode&)>;
   /// Depth first, inputs before their consumers, without recursion; what is taken is as good as evaluated.
-  explicit Plan(LineageNode& target, const Take& take = {});
+  Plan(LineageNode& target, NodeStates& states, const Take& take = {});
   /// Takes the marks off the nodes that have no value yet; those of evaluated nodes are taken off by `finish`.
   ~Plan();
   Plan(const Plan&) = delete;
@@ -28,7 +27,7 @@ class Plan {
   LineageNode& operator[](std::size_t position) const { return *order_[position]; }
   /// The node has been evaluated; it may be gone after its consumers are.
   void finish(std::size_t position) {
-    order_[position]->mark = 0;
+    states_[*order_[position]].mark = 0;
     order_[position] = nullptr;
   }
 
@@ -42,6 +41,7 @@ class Plan {
   }
 
  private:
+  NodeStates& states_;
   std::vector<LineageNode*> order_;
   std::vector<std::uint32_t> waiting_, first_consumer_, consumers_;
 };

@@ -9,14 +9,6 @@
 namespace straggler {
 namespace {
 
-/// The value of a node whose buffer a consumer has taken over, until the node is released.
-float taken_over;
-/// The value of a node that was evaluated in another life of this run.
-float elsewhere;
-
-/// The value of a node that could be made again and had to make room.
-float set_aside;
-
 std::string size_text(std::size_t bytes) {
   const auto b = static_cast<double>(bytes);
   if (b >= 1e9) return fmt::format("{:.3g} GB", b / 1e9);
@@ -47,24 +39,36 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densifie
 }
 
 float* Resources::begin(const LineageNode& node, Scratch& scratch) {
-  if (!prepare(scratch, arithmetic_.largest_part(node), arithmetic_.densified(node))) return nullptr;
-  if (const int at = arithmetic_.in_place(node); at >= 0)
-    if (const LineageNode& input = *node.inputs[static_cast<std::size_t>(at)]; input.references == 1)
-      return static_cast<float*>(input.value);
+  scratch.values.clear();
+  for (const LineageNode* input : node.inputs) scratch.values.push_back({states_[*input].value, states_[*input].sparse});
+  if (!prepare(scratch, arithmetic_.largest_part(node.formula), arithmetic_.densified(node.formula, scratch.values))) return nullptr;
+  if (const int at = arithmetic_.in_place(node.formula, scratch.values); at >= 0)
+    if (node.inputs[static_cast<std::size_t>(at)]->references == 1) return scratch.values[static_cast<std::size_t>(at)].floats;
   return buffers_.take();
 }
 
-int Resources::owner_of(const LineageNode& node, const float* buffer) const {
-  const int at = arithmetic_.in_place(node);
-  return at >= 0 && node.inputs[static_cast<std::size_t>(at)]->value == buffer ? at : -1;
+NodeState* Resources::owner_of(const LineageNode& node, const float* buffer) {
+  if (node.formula.kind != Formula::Kind::elementwise) return nullptr;  // no other takes over a buffer
+  for (const LineageNode* input : node.inputs)
+    if (NodeState& state = states_[*input]; state.value == buffer) return &state;
+  return nullptr;
+}
+
+void Resources::keep(const LineageNode& node, float* buffer, bool sparse) noexcept {
+  NodeState& state = states_[node];
+  state.value = buffer;
+  state.place = ValuePlace::here;
+  state.sparse = sparse;
 }
 
 void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
-  if (const int at = owner_of(node, buffer); at >= 0) node.inputs[static_cast<std::size_t>(at)]->value = &taken_over;
-  const bool again = node.value == &set_aside;
+  if (NodeState* const owner = owner_of(node, buffer)) {
+    owner->value = nullptr;
+    owner->place = ValuePlace::taken_over;
+  }
+  const bool again = states_[node].place == ValuePlace::set_aside;
   if (buffers_.tight()) note_recipe(node);
-  node.value = buffer;
-  node.sparse = sparse;
+  keep(node, buffer, sparse);
   if (again) {
     ++counts_.remade;
     for (LineageNode* input : node.inputs)
@@ -73,18 +77,22 @@ void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
     return;
   }
   ++counts_.nodes;
-  counts_.gradient_samples += Arithmetic::samples(node);
+  counts_.gradient_samples += Arithmetic::samples(node.formula);
   lineage_.evaluated(node);
 }
 
 void Resources::take(LineageNode& node, float* buffer) noexcept {
-  node.value = buffer;
-  node.sparse = false;
+  keep(node, buffer, false);
   ++counts_.taken;
   lineage_.evaluated(node);
 }
 
-bool Resources::has_value(const LineageNode& node) { return node.value && node.value != &set_aside; }
+float* Resources::dense_value(const LineageNode& node) {
+  NodeState& state = states_[node];
+  if (state.sparse) arithmetic_.make_dense(state.value);
+  state.sparse = false;
+  return state.value;
+}
 
 void Resources::note_recipe(const LineageNode& node) noexcept {
   if (node.formula.kind != Formula::Kind::elementwise && node.formula.kind != Formula::Kind::initial) return;
@@ -100,15 +108,15 @@ void Resources::note_recipe(const LineageNode& node) noexcept {
 bool Resources::can_be_remade(const std::vector<Key>& inputs) const {
   return std::all_of(inputs.begin(), inputs.end(), [this](const Key& key) {
     const LineageNode* const input = lineage_.find(key);
-    return input && has_value(*input) && input->value != &taken_over && input->value != &elsewhere;
+    return input && states_[*input].place == ValuePlace::here;
   });
 }
 
 bool Resources::set_aside_one(const LineageNode* keep) {
   if (recipes_.empty()) return false;
   std::unordered_set<const LineageNode*> waited_for;
-  lineage_.each([&waited_for](const LineageNode& node) {
-    if (!has_value(node)) waited_for.insert(node.inputs.begin(), node.inputs.end());
+  lineage_.each([&](const LineageNode& node) {
+    if (!states_[node].evaluated()) waited_for.insert(node.inputs.begin(), node.inputs.end());
   });
   LineageNode* victim = nullptr;
   for (const auto& [node, inputs] : recipes_) {
@@ -116,8 +124,10 @@ bool Resources::set_aside_one(const LineageNode* keep) {
     if (!victim || node->key < victim->key) victim = lineage_.find(node->key);
   }
   if (!victim) return false;
-  buffers_.give(static_cast<float*>(victim->value));
-  victim->value = &set_aside;
+  NodeState& state = states_[*victim];
+  buffers_.give(state.value);
+  state.value = nullptr;
+  state.place = ValuePlace::set_aside;
   for (const Key& key : recipes_[victim]) {
     LineageNode* const input = lineage_.find(key);
     ++input->references;
@@ -129,20 +139,21 @@ bool Resources::set_aside_one(const LineageNode* keep) {
 }
 
 void Resources::abandon(const LineageNode& node, float* buffer) noexcept {
-  if (owner_of(node, buffer) < 0) buffers_.give(buffer);
+  if (!owner_of(node, buffer)) buffers_.give(buffer);
 }
 
 void Resources::pass_over(LineageNode& node) noexcept {
-  node.value = &elsewhere;
+  states_[node].place = ValuePlace::elsewhere;
   lineage_.evaluated(node);
 }
 
-bool Resources::passed_over(const LineageNode& node) { return node.value == &elsewhere; }
+void Resources::restore(const LineageNode& node, float* buffer) noexcept { keep(node, buffer, false); }
 
 void Resources::release(LineageNode& node) noexcept {
-  node.sparse = false;
   recipes_.erase(&node);
-  if (node.value != &taken_over && node.value != &elsewhere && node.value != &set_aside) buffers_.give(static_cast<float*>(node.value));
+  NodeState& state = states_[node];
+  if (state.place == ValuePlace::here) buffers_.give(state.value);
+  state = {};
 }
 
 std::string Resources::refusal() const {

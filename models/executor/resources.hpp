@@ -8,6 +8,7 @@
 #include "models/executor/arithmetic.hpp"
 #include "models/executor/buffer_pool.hpp"
 #include "models/executor/executor_options.hpp"
+#include "models/executor/node_states.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -21,7 +22,7 @@ class Resources {
   /// The same, and room for this many sparse values that must be written out in full.
   bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
   /// A buffer for the value of the node (or of one of its lanes), which may be that of an input of which the node is the only
-  /// holder; the scratch is prepared too. Null if the budget does not allow it.
+  /// holder; the scratch is prepared too, and holds the inputs' values. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
   /// A buffer for a value that is not computed here. Null if the budget does not allow it.
   float* fresh() { return buffers_.take(); }
@@ -33,17 +34,19 @@ class Resources {
   void abandon(const LineageNode& node, float* buffer) noexcept;
   /// Takes back a buffer that belongs to no node.
   void give(float* buffer) noexcept { buffers_.give(buffer); }
-  /// Whether the node has a value in memory: it has been evaluated, and the value was not set aside.
-  static bool has_value(const LineageNode& node);
+  NodeStates& states() { return states_; }
+  /// Call before nodes that are new since the last time are looked at.
+  void know_nodes() { states_.make_room(lineage_); }
+  /// The value, written out in full; the node has one in memory.
+  float* dense_value(const LineageNode& node);
   /// Gives up a value that no unevaluated node waits for and that can be made again by its rule from values that are there (or, the
   /// initial weights, from the seed). The node holds those inputs again, and is evaluated once more when something asks for it: to the
   /// same bits. False if there is none; `keep` is none.
   bool set_aside_one(const LineageNode* keep);
   /// Counts as evaluated, without a value; the inputs are let go.
   void pass_over(LineageNode& node) noexcept;
-  static bool passed_over(const LineageNode& node);
   /// The value of a node that was passed over.
-  static void restore(LineageNode& node, float* buffer) noexcept { node.value = buffer; }
+  void restore(const LineageNode& node, float* buffer) noexcept;
   /// The node's last reference is gone.
   void release(LineageNode& node) noexcept;
 
@@ -55,9 +58,9 @@ class Resources {
   void count_evaluation() { ++counts_.evaluations; }
 
  private:
-  /// The place in node.inputs of the input whose buffer this is; -1 if it is a fresh one.
-  int owner_of(const LineageNode& node, const float* buffer) const;
-
+  /// The input whose buffer this is, which `begin` gave; null if it is a fresh one.
+  NodeState* owner_of(const LineageNode& node, const float* buffer);
+  void keep(const LineageNode& node, float* buffer, bool sparse) noexcept;
   /// How the node's value could be made again, noted while memory is short.
   void note_recipe(const LineageNode& node) noexcept;
   bool can_be_remade(const std::vector<Key>& inputs) const;
@@ -65,6 +68,7 @@ class Resources {
   Lineage& lineage_;
   const Arithmetic& arithmetic_;
   BufferPool buffers_;
+  NodeStates states_;
   std::vector<Scratch> scratch_;  // [threads]
   ExecutorStatistics counts_;
   std::unordered_map<const LineageNode*, std::vector<Key>> recipes_;  // of values that follow cheaply from these

@@ -7,26 +7,25 @@
 
 namespace straggler {
 
-SparseRule Arithmetic::sparse_rule(const LineageNode& node) const {
-  const bool known = row_floats_ > 0 && node.formula.kind == Formula::Kind::elementwise;
-  return known ? entry_of(node.formula.rule).sparse(node.formula.scalars) : SparseRule::densify;
+SparseRule Arithmetic::sparse_rule(const Formula& formula) const {
+  const bool known = row_floats_ > 0 && formula.kind == Formula::Kind::elementwise;
+  return known ? entry_of(formula.rule).sparse(formula.scalars) : SparseRule::densify;
 }
 
-bool Arithmetic::sparse(const LineageNode& node) const {
-  if (node.formula.kind == Formula::Kind::gradient) return row_floats_ > 0;
-  return sparse_rule(node) == SparseRule::rows &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), [](const LineageNode* input) { return input->sparse; });
+bool Arithmetic::sparse(const Formula& formula, InputValues inputs) const {
+  if (formula.kind == Formula::Kind::gradient) return row_floats_ > 0;
+  return sparse_rule(formula) == SparseRule::rows &&
+         std::all_of(inputs.begin(), inputs.end(), [](const InputValue& input) { return input.sparse; });
 }
 
-bool Arithmetic::descends_along_rows(const LineageNode& node) const {
-  return sparse_rule(node) == SparseRule::descend && node.inputs.size() == 2 && !node.inputs[0]->sparse && node.inputs[1]->sparse;
+bool Arithmetic::descends_along_rows(const Formula& formula, InputValues inputs) const {
+  return sparse_rule(formula) == SparseRule::descend && inputs.size() == 2 && !inputs[0].sparse && inputs[1].sparse;
 }
 
-std::size_t Arithmetic::densified(const LineageNode& node) const {
-  if (row_floats_ == 0 || descends_along_rows(node)) return 0;
-  if (node.formula.kind == Formula::Kind::elementwise && sparse(node)) return 0;
-  return static_cast<std::size_t>(
-      std::count_if(node.inputs.begin(), node.inputs.end(), [](const LineageNode* input) { return input->sparse; }));
+std::size_t Arithmetic::densified(const Formula& formula, InputValues inputs) const {
+  if (row_floats_ == 0 || descends_along_rows(formula, inputs)) return 0;
+  if (formula.kind == Formula::Kind::elementwise && sparse(formula, inputs)) return 0;
+  return static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(), [](const InputValue& input) { return input.sparse; }));
 }
 
 void Arithmetic::write_dense(const SparseRows& rows, float* out) const {
@@ -37,24 +36,22 @@ void Arithmetic::write_dense(const SparseRows& rows, float* out) const {
     std::copy_n(rows.values(kernels_, slot, room.data()), row_floats_, out + rows.row(slot) * row_floats_);
 }
 
-void Arithmetic::make_dense(LineageNode& node) const {
-  if (!node.sparse) return;
+void Arithmetic::make_dense(float* value) const {
   const AlignedFloats copy = allocate_aligned(buffer_floats());
-  std::copy_n(static_cast<const float*>(node.value), buffer_floats(), copy.get());
-  write_dense(rows_of(copy.get()), static_cast<float*>(node.value));
-  node.sparse = false;
+  std::copy_n(value, buffer_floats(), copy.get());
+  write_dense(rows_of(copy.get()), value);
 }
 
-void Arithmetic::find_operands(const LineageNode& node, Scratch& scratch) const {
+void Arithmetic::find_operands(InputValues inputs, Scratch& scratch) const {
   scratch.operands.clear();
   std::size_t used = 0;
-  for (const LineageNode* input : node.inputs) {
-    if (input->sparse) {
+  for (const InputValue& input : inputs) {
+    if (input.sparse) {
       if (used == scratch.densified.size()) scratch.densified.push_back(allocate_aligned(length()));
-      write_dense(rows_of(input->value), scratch.densified[used].get());
+      write_dense(rows_of(input.floats), scratch.densified[used].get());
       scratch.operands.push_back(scratch.densified[used++].get());
     } else {
-      scratch.operands.push_back(static_cast<const float*>(input->value));
+      scratch.operands.push_back(input.floats);
     }
   }
 }
@@ -116,20 +113,19 @@ void Arithmetic::descend_rows(const ElementwiseEntry& entry, const float* from, 
   }
 }
 
-void Arithmetic::elementwise(const LineageNode& node, float* out, Scratch& scratch) const {
-  const ElementwiseEntry& entry = entry_of(node.formula.rule);
-  if (sparse(node)) {
+void Arithmetic::elementwise(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const {
+  const ElementwiseEntry& entry = entry_of(formula.rule);
+  if (sparse(formula, inputs)) {
     std::vector<SparseRows> rows;
-    for (const LineageNode* input : node.inputs) rows.push_back(rows_of(input->value));
-    return combine_rows(entry, rows, node.formula.scalars, rows_of(out), false, scratch);
+    for (const InputValue& input : inputs) rows.push_back(rows_of(input.floats));
+    return combine_rows(entry, rows, formula.scalars, rows_of(out), false, scratch);
   }
-  if (descends_along_rows(node))
-    return descend_rows(entry, static_cast<const float*>(node.inputs[0]->value), rows_of(node.inputs[1]->value), node.formula.scalars, out);
-  find_operands(node, scratch);
+  if (descends_along_rows(formula, inputs)) return descend_rows(entry, inputs[0].floats, rows_of(inputs[1].floats), formula.scalars, out);
+  find_operands(inputs, scratch);
   if (keep_first_statistics_)
-    combine_keeping_statistics(entry, node.formula.scalars, out, scratch);
+    combine_keeping_statistics(entry, formula.scalars, out, scratch);
   else
-    combine(entry, scratch.operands, node.formula.scalars, out);
+    combine(entry, scratch.operands, formula.scalars, out);
 }
 
 }  // namespace straggler

@@ -45,5 +45,9 @@ std::size_t indices_of_set(std::size_t n, const float* v, std::size_t room, std:
 }  // namespace
 
 extern const CodingKernels table;
-const CodingKernels table = {STRAGGLER_CODING_NAME, indices_of_large, indices_of_set};
+const CodingKernels table = {
+    .name = STRAGGLER_CODING_NAME,
+    .indices_of_large = indices_of_large,
+    .indices_of_set = indices_of_set,
+};
 }  // namespace straggler::STRAGGLER_CODING

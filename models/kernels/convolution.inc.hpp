@@ -31,22 +31,22 @@ STRAGGLER_INLINE Taps backward_taps(std::size_t at, std::size_t outputs, std::si
 
 /// One group of a convolution: `results` channels from `sources` channels.
 struct Slide {
-  const PlaneWindow& window;
+  const SlidingWindow& window;
   bool backward;
   std::size_t sources, results;
 
-  std::size_t source_width() const { return backward ? window.out_width : window.width; }
-  std::size_t source_plane() const { return backward ? window.out_plane() : window.plane(); }
-  std::size_t height() const { return backward ? window.height : window.out_height; }
-  std::size_t width() const { return backward ? window.width : window.out_width; }
-  std::size_t plane() const { return backward ? window.plane() : window.out_plane(); }
+  std::size_t source_width() const { return backward ? window.out_width : window.in_width; }
+  std::size_t source_plane() const { return backward ? window.outputs() : window.inputs(); }
+  std::size_t height() const { return backward ? window.in_height : window.out_height; }
+  std::size_t width() const { return backward ? window.in_width : window.out_width; }
+  std::size_t plane() const { return backward ? window.inputs() : window.outputs(); }
   [[gnu::always_inline]] inline Taps row_taps(std::size_t at) const {
-    return backward ? backward_taps(at, window.out_height, window.window_height, window.stride, window.pad_height)
-                    : forward_taps(at, window.height, window.window_height, window.stride, window.pad_height);
+    return backward ? backward_taps(at, window.out_height, window.height, window.stride, window.pad_height)
+                    : forward_taps(at, window.in_height, window.height, window.stride, window.pad_height);
   }
   [[gnu::always_inline]] inline Taps column_taps(std::size_t at) const {
-    return backward ? backward_taps(at, window.out_width, window.window_width, window.stride, window.pad_width)
-                    : forward_taps(at, window.width, window.window_width, window.stride, window.pad_width);
+    return backward ? backward_taps(at, window.out_width, window.width, window.stride, window.pad_width)
+                    : forward_taps(at, window.in_width, window.width, window.stride, window.pad_width);
   }
 };
 
@@ -69,7 +69,7 @@ struct PackWeights {
 
   template <int height>
   void operator()(std::size_t row) const {
-    const std::size_t window = slide.window.window();
+    const std::size_t window = slide.window.places();
     const std::size_t source_step = (slide.backward ? in_channels : 1) * window, result_step = (slide.backward ? 1 : in_channels) * window;
     float* to = packed + row * slide.sources * window;
     for (std::size_t source = 0; source < slide.sources; ++source)
@@ -106,8 +106,8 @@ struct SlidePass {
 
   template <int height>
   void operator()(std::size_t row) const {
-    const PlaneWindow& s = slide.window;
-    const std::size_t window = s.window(), plane = slide.plane() * panel_rows, source_plane = slide.source_plane() * panel_rows;
+    const SlidingWindow& s = slide.window;
+    const std::size_t window = s.places(), plane = slide.plane() * panel_rows, source_plane = slide.source_plane() * panel_rows;
     const std::size_t places = slide.width();
     const Taps rows = slide.row_taps(at);
     const std::ptrdiff_t source_row = static_cast<std::ptrdiff_t>(slide.source_width() * panel_rows);
@@ -121,11 +121,11 @@ struct SlidePass {
       for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
         acc[i][j] = !begin ? load(y + to + i * plane + j * lanes) : bias ? all(bias[row + i]) : Vector{};
       });
-      const float* tap_row = w + (rows.first * s.window_width + columns.first) * height;
+      const float* tap_row = w + (rows.first * s.width + columns.first) * height;
       const float* from = source + columns.source * panel_rows;
       for (std::size_t c = 0; c < count; ++c, tap_row += window * height, from += source_plane)
         for (std::size_t r = 0; r < rows.count; ++r)
-          multiply_taps<height, width>(columns.count, tap_row + r * rows.step * s.window_width * height, columns.step * height,
+          multiply_taps<height, width>(columns.count, tap_row + r * rows.step * s.width * height, columns.step * height,
                                        from + static_cast<std::ptrdiff_t>(r) * rows.source_step * source_row,
                                        columns.source_step * static_cast<std::ptrdiff_t>(panel_rows), acc);
       for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
@@ -141,7 +141,7 @@ struct SlidePass {
 /// Every panel of one group. `x_floats`, `y_floats`: of a whole panel.
 STRAGGLER_INLINE void slide_panels(std::size_t rows, const Slide& slide, const float* x, std::size_t x_floats, const float* packed,
                                    const float* bias, const float* gate, bool relu, float* y, std::size_t y_floats) {
-  const std::size_t window_rows = slide.window.window_height * slide.source_width() * panel_rows;
+  const std::size_t window_rows = slide.window.height * slide.source_width() * panel_rows;
   const std::size_t block = window_rows < conv_block ? conv_block / window_rows : 1;
   const std::size_t blocks = quotient_up(slide.sources, block);
   for (std::size_t p = 0; p < panels_of(rows); ++p)

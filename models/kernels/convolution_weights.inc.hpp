@@ -16,13 +16,13 @@ STRAGGLER_INLINE void copy_valid(std::size_t places, std::size_t valid, const fl
 }
 
 /// A plane with the zeros at the left and right of each row, and in the lanes without a sample.
-STRAGGLER_INLINE void pad_plane(const PlaneWindow& s, std::size_t valid, const float* x, float* padded) {
+STRAGGLER_INLINE void pad_plane(const SlidingWindow& s, std::size_t valid, const float* x, float* padded) {
   const std::size_t edge = s.pad_width * panel_rows;
-  for (std::size_t row = 0; row < s.height; ++row, x += s.width * panel_rows) {
+  for (std::size_t row = 0; row < s.in_height; ++row, x += s.in_width * panel_rows) {
     for (std::size_t i = 0; i < edge; i += lanes) store(padded + i, Vector{});
     padded += edge;
-    copy_valid(s.width, valid, x, padded);
-    padded += s.width * panel_rows;
+    copy_valid(s.in_width, valid, x, padded);
+    padded += s.in_width * panel_rows;
     for (std::size_t i = 0; i < edge; i += lanes) store(padded + i, Vector{});
     padded += edge;
   }
@@ -63,7 +63,7 @@ STRAGGLER_INLINE void meet(const MeetingRows& rows, float* sums) {
 /// The gradient of the weights between one input channel and some output channels, from one panel.
 template <int columns>
 struct ConvWeightsPass {
-  const PlaneWindow& s;
+  const SlidingWindow& s;
   std::size_t valid;
   const float* x;  // the plane, padded; x_row floats a row
   std::size_t x_row;
@@ -75,7 +75,7 @@ struct ConvWeightsPass {
 
   template <int height>
   void operator()(std::size_t row) const {
-    const std::size_t dy_row = s.out_width * panel_rows, window = s.window();
+    const std::size_t dy_row = s.out_width * panel_rows, window = s.places();
     for (std::size_t i = 0; i < window * height; ++i) store(sums + i * lanes, Vector{});
     const std::size_t block = conv_block / (height * dy_row) > 1 ? conv_block / (height * dy_row) : 1;
     for (std::size_t first = 0; first < s.out_height; first += block) rows<height>(row, first, least(block, s.out_height - first));
@@ -88,26 +88,26 @@ struct ConvWeightsPass {
   template <int height>
   [[gnu::always_inline]] inline void rows(std::size_t row, std::size_t first, std::size_t count) const {
     const std::size_t dy_row = s.out_width * panel_rows;
-    const float* from = dy + row * s.out_plane() * panel_rows + first * dy_row;
-    std::size_t dy_plane = s.out_plane() * panel_rows;
+    const float* from = dy + row * s.outputs() * panel_rows + first * dy_row;
+    std::size_t dy_plane = s.outputs() * panel_rows;
     if (valid < panel_rows) {
       for (std::size_t i = 0; i < height; ++i) copy_valid(count * s.out_width, valid, from + i * dy_plane, block_rows + i * count * dy_row);
       from = block_rows;
       dy_plane = count * dy_row;
     }
-    for (std::size_t r = 0; r < s.window_height; ++r) {
+    for (std::size_t r = 0; r < s.height; ++r) {
       std::size_t low = first, high = first + count;  // outputs whose row r of the window lies in the plane
       while (low < high && low * s.stride + r < s.pad_height) ++low;
-      while (low < high && (high - 1) * s.stride + r >= s.height + s.pad_height) --high;
+      while (low < high && (high - 1) * s.stride + r >= s.in_height + s.pad_height) --high;
       if (low == high) continue;
       const std::size_t at = low * s.stride + r - s.pad_height;
       MeetingRows meeting{high - low,       s.out_width,           quotient_up(valid, lanes),     x + at * x_row,
                           s.stride * x_row, s.stride * panel_rows, from + (low - first) * dy_row, dy_row,
                           dy_plane};
-      float* const sum = sums + r * s.window_width * height * lanes;
-      const std::size_t chunks = quotient_up(s.window_width, most_taps);
+      float* const sum = sums + r * s.width * height * lanes;
+      const std::size_t chunks = quotient_up(s.width, most_taps);
       for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-        const std::size_t tap = s.window_width * chunk / chunks, taps = s.window_width * (chunk + 1) / chunks - tap;
+        const std::size_t tap = s.width * chunk / chunks, taps = s.width * (chunk + 1) / chunks - tap;
         MeetingRows part = meeting;
         part.x += tap * panel_rows;
         if (taps == columns)
@@ -133,17 +133,17 @@ STRAGGLER_INLINE void for_low_tiles(std::size_t from, std::size_t to, const Body
 template <int columns>
 void conv_weights_panel(const Convolution& conv, std::size_t valid, const float* x, const float* dy, bool accumulate, float* dw,
                         float* scratch) {
-  const PlaneWindow& s = conv.slide;
-  const std::size_t in = conv.group_in(), out = conv.group_out(), window = s.window();
+  const SlidingWindow& s = conv.slide;
+  const std::size_t in = conv.group_in(), out = conv.group_out(), window = s.places();
   const bool copy = s.pad_width > 0 || valid < panel_rows;
-  const std::size_t x_row = (s.width + (copy ? 2 * s.pad_width : 0)) * panel_rows;
-  float *const padded = scratch, *const rows = padded + s.height * (s.width + 2 * s.pad_width) * panel_rows,
+  const std::size_t x_row = (s.in_width + (copy ? 2 * s.pad_width : 0)) * panel_rows;
+  float *const padded = scratch, *const rows = padded + s.in_height * (s.in_width + 2 * s.pad_width) * panel_rows,
                *const sums = rows + 12 * s.out_width * panel_rows + conv_block;
   // As many output channels at a time as stay in a second-level cache while every input channel passes.
-  const std::size_t together = 65536 / (s.out_plane() * panel_rows) + weights_rows(columns), blocks = quotient_up(out, together);
+  const std::size_t together = 65536 / (s.outputs() * panel_rows) + weights_rows(columns), blocks = quotient_up(out, together);
   for (std::size_t block = 0; block < blocks; ++block)
     for (std::size_t channel = 0; channel < in; ++channel) {
-      const float* plane = x + channel * s.plane() * panel_rows;
+      const float* plane = x + channel * s.inputs() * panel_rows;
       if (copy) {
         pad_plane(s, valid, plane, padded);
         plane = padded;
@@ -172,21 +172,21 @@ template <int columns>
 STRAGGLER_INLINE void conv_weights(std::size_t rows, const Convolution& conv, const float* x, const float* dy, bool accumulate, float* dw,
                                    float* scratch) {
   const std::size_t in = conv.group_in(), out = conv.group_out();
-  const std::size_t plane = conv.slide.plane() * panel_rows, out_plane = conv.slide.out_plane() * panel_rows;
+  const std::size_t plane = conv.slide.inputs() * panel_rows, out_plane = conv.slide.outputs() * panel_rows;
   for (std::size_t p = 0; p < panels_of(rows); ++p)
     for (std::size_t group = 0; group < conv.groups; ++group)
       conv_weights_panel<columns>(conv, rows_in(rows, p), x + (p * conv.in_channels + group * in) * plane,
                                   dy + (p * conv.out_channels + group * out) * out_plane, accumulate || p > 0,
-                                  dw + group * out * in * conv.slide.window(), scratch);
+                                  dw + group * out * in * conv.slide.places(), scratch);
 }
 
 void conv_backward_weights(std::size_t rows, const Convolution& conv, const float* x, const float* dy, bool accumulate, float* dw,
                            float* db, float* scratch) {
-  const std::size_t places = conv.slide.out_plane(), plane = places * panel_rows;
+  const std::size_t places = conv.slide.outputs(), plane = places * panel_rows;
   if (db)
     reduce_to(conv.out_channels, accumulate, db,
               [&](std::size_t channel) { return plane_sum(rows, places, dy + channel * plane, conv.out_channels * plane); });
-  const std::size_t width = conv.slide.window_width;
+  const std::size_t width = conv.slide.width;
   switch (quotient_up(width, quotient_up(width, most_taps))) {  // the widest piece of a window's row
     case 1:
       return conv_weights<1>(rows, conv, x, dy, accumulate, dw, scratch);

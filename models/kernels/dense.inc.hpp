@@ -238,19 +238,31 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
                            accumulate || p > 0, dw);
 }
 
-void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
+/// row_at(i): where row i < rows begins.
+template <class RowAt>
+STRAGGLER_INLINE void to_panels_from(std::size_t rows, std::size_t features, const RowAt& row_at, float* panels) {
   for (std::size_t p = 0; p < panels_of(rows); ++p, panels += features * panel_rows)
     for (std::size_t row = 0; row < panel_rows; row += lanes)
       for (std::size_t feature = 0; feature < features; feature += lanes) {
         const std::size_t kept = least(lanes, features - feature), first_row = p * panel_rows + row;
         Vector square[lanes];
-        for (std::size_t i = 0; i < lanes; ++i) {
-          const float* const from = x + (first_row + i) * features + feature;
-          square[i] = first_row + i >= rows ? Vector{} : kept == lanes ? load(from) : load_some(from, kept);
-        }
+        for (std::size_t i = 0; i < lanes; ++i)
+          square[i] = first_row + i >= rows ? Vector{}
+                      : kept == lanes       ? load(row_at(first_row + i) + feature)
+                                            : load_some(row_at(first_row + i) + feature, kept);
         transpose(square);
         for (std::size_t i = 0; i < kept; ++i) store(panels + (feature + i) * panel_rows + row, square[i]);
       }
+}
+
+void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
+  to_panels_from(
+      rows, features, [=](std::size_t row) { return x + row * features; }, panels);
+}
+
+void gather_panels(std::size_t rows, std::size_t features, const float* const* x, float* panels) {
+  to_panels_from(
+      rows, features, [=](std::size_t row) { return x[row]; }, panels);
 }
 
 void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {

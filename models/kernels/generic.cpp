@@ -53,6 +53,11 @@ void to_panels(std::size_t rows, std::size_t features, const float* x, float* pa
   }
 }
 
+void gather_panels(std::size_t rows, std::size_t features, const float* const* x, float* panels) {
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = 0; i < features; ++i) panels[(row / panel_rows * features + i) * panel_rows + row % panel_rows] = x[row][i];
+}
+
 void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
   for (std::size_t p = 0; p < panels_of(rows); ++p) {
     const Index samples = samples_in(p, rows);
@@ -367,33 +372,36 @@ void descend_terms(std::size_t count, float rate, const RowTerms& terms, std::si
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"generic",
-                       to_panels,
-                       from_panels,
-                       dense_forward,
-                       dense_backward_weights,
-                       dense_backward_input,
-                       conv_forward,
-                       conv_backward_weights,
-                       conv_backward_input,
-                       max_pool_forward,
-                       max_pool_backward,
-                       average_pool_forward,
-                       average_pool_backward,
-                       softmax_cross_entropy,
-                       softmax_evaluate,
-                       weighted_sum,
-                       mean,
-                       momentum,
-                       descend,
-                       descend_rows,
-                       integer_products,
-                       moment,
-                       second_moment,
-                       descend_scaled,
-                       squared_norm,
-                       round_numbers,
-                       negative_sampling,
-                       sum_terms,
-                       descend_terms};
+const Kernels table = {
+    .name = "generic",
+    .to_panels = to_panels,
+    .gather_panels = gather_panels,
+    .from_panels = from_panels,
+    .dense_forward = dense_forward,
+    .dense_backward_weights = dense_backward_weights,
+    .dense_backward_input = dense_backward_input,
+    .conv_forward = conv_forward,
+    .conv_backward_weights = conv_backward_weights,
+    .conv_backward_input = conv_backward_input,
+    .max_pool_forward = max_pool_forward,
+    .max_pool_backward = max_pool_backward,
+    .average_pool_forward = average_pool_forward,
+    .average_pool_backward = average_pool_backward,
+    .softmax_cross_entropy = softmax_cross_entropy,
+    .softmax_evaluate = softmax_evaluate,
+    .weighted_sum = weighted_sum,
+    .mean = mean,
+    .momentum = momentum,
+    .descend = descend,
+    .descend_rows = descend_rows,
+    .moment = moment,
+    .second_moment = second_moment,
+    .descend_scaled = descend_scaled,
+    .squared_norm = squared_norm,
+    .round = round_numbers,
+    .negative_sampling = negative_sampling,
+    .sum_terms = sum_terms,
+    .descend_terms = descend_terms,
+    .integer_products = integer_products,
+};
 }  // namespace straggler::generic

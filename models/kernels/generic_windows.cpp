@@ -12,14 +12,14 @@ std::size_t rows_in(std::size_t rows, std::size_t panel) { return std::min(lanes
 
 /// Calls body(out, in, tap) for every output place, the input places in its window, and their index there. Offsets in floats.
 template <class Body>
-void for_places(const PlaneWindow& s, const Body& body) {
+void for_places(const SlidingWindow& s, const Body& body) {
   for (std::size_t row = 0; row < s.out_height; ++row)
     for (std::size_t column = 0; column < s.out_width; ++column)
-      for (std::size_t i = 0; i < s.window_height; ++i)
-        for (std::size_t j = 0; j < s.window_width; ++j) {
+      for (std::size_t i = 0; i < s.height; ++i)
+        for (std::size_t j = 0; j < s.width; ++j) {
           const std::size_t y = row * s.stride + i, x = column * s.stride + j;
-          if (y < s.pad_height || y >= s.height + s.pad_height || x < s.pad_width || x >= s.width + s.pad_width) continue;
-          body((row * s.out_width + column) * lanes, ((y - s.pad_height) * s.width + x - s.pad_width) * lanes, i * s.window_width + j);
+          if (y < s.pad_height || y >= s.in_height + s.pad_height || x < s.pad_width || x >= s.in_width + s.pad_width) continue;
+          body((row * s.out_width + column) * lanes, ((y - s.pad_height) * s.in_width + x - s.pad_width) * lanes, i * s.width + j);
         }
 }
 
@@ -39,20 +39,20 @@ struct ChannelPair {
 };
 template <class Body>
 void for_pairs(std::size_t rows, const Convolution& c, const Body& body) {
-  const std::size_t in = c.group_in(), out = c.group_out(), plane = c.slide.plane() * lanes, out_plane = c.slide.out_plane() * lanes;
+  const std::size_t in = c.group_in(), out = c.group_out(), plane = c.slide.inputs() * lanes, out_plane = c.slide.outputs() * lanes;
   for (std::size_t p = 0; p < panels_of(rows); ++p)
     for (std::size_t o = 0; o < c.out_channels; ++o)
       for (std::size_t i = 0; i < in; ++i) {
         const std::size_t channel = o / out * in + i;
         body(ChannelPair{p, channel, o, (p * c.in_channels + channel) * plane, (p * c.out_channels + o) * out_plane,
-                         (o * in + i) * c.slide.window()});
+                         (o * in + i) * c.slide.places()});
       }
 }
 
 }  // namespace
 
 void conv_forward(std::size_t rows, const Convolution& c, const float* x, const float* w, const float* b, bool relu, float* y, float*) {
-  const std::size_t plane = c.slide.out_plane() * lanes, count = panels_of(rows) * c.out_channels;
+  const std::size_t plane = c.slide.outputs() * lanes, count = panels_of(rows) * c.out_channels;
   for (std::size_t i = 0; i < count; ++i) std::fill_n(y + i * plane, plane, b ? b[i % c.out_channels] : 0.0f);
   for_pairs(rows, c, [&](const ChannelPair& pair) {
     for_places(c.slide, [&](std::size_t out, std::size_t in, std::size_t tap) {
@@ -76,7 +76,7 @@ void conv_backward_weights(std::size_t rows, const Convolution& c, const float* 
   if (!accumulate) std::fill_n(db, c.out_channels, 0.0f);
   for (std::size_t p = 0; p < panels_of(rows); ++p)
     for (std::size_t o = 0; o < c.out_channels; ++o)
-      for (std::size_t place = 0; place < c.slide.out_plane(); ++place, dy += lanes) {
+      for (std::size_t place = 0; place < c.slide.outputs(); ++place, dy += lanes) {
         float sum = 0;
         for (std::size_t lane = 0; lane < rows_in(rows, p); ++lane) sum += dy[lane];
         db[o] += sum;
@@ -85,7 +85,7 @@ void conv_backward_weights(std::size_t rows, const Convolution& c, const float* 
 
 void conv_backward_input(std::size_t rows, const Convolution& c, const float* dy, const float* w, const float* x, bool relu, float* dx,
                          float*) {
-  const std::size_t floats = panels_of(rows) * c.in_channels * c.slide.plane() * lanes;
+  const std::size_t floats = panels_of(rows) * c.in_channels * c.slide.inputs() * lanes;
   std::fill_n(dx, floats, 0.0f);
   for_pairs(rows, c, [&](const ChannelPair& pair) {
     for_places(c.slide, [&](std::size_t out, std::size_t in, std::size_t tap) {
@@ -95,10 +95,10 @@ void conv_backward_input(std::size_t rows, const Convolution& c, const float* dy
   if (relu) pass_where_positive(floats, x, dx);
 }
 
-void max_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* x, float* y, std::uint8_t* winner) {
+void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* x, float* y, std::uint8_t* winner) {
   for (std::size_t i = 0; i < panels_of(rows) * channels; ++i) {
-    const float* const plane = x + i * s.plane() * lanes;
-    const std::size_t to = i * s.out_plane() * lanes;
+    const float* const plane = x + i * s.inputs() * lanes;
+    const std::size_t to = i * s.outputs() * lanes;
     std::size_t begun = static_cast<std::size_t>(-1);  // the output whose window is being looked at
     for_places(s, [&](std::size_t out, std::size_t in, std::size_t tap) {
       for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -113,36 +113,36 @@ void max_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow&
   }
 }
 
-void max_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* dy, const std::uint8_t* winner,
+void max_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* dy, const std::uint8_t* winner,
                        float* dx) {
-  std::fill_n(dx, panels_of(rows) * channels * s.plane() * lanes, 0.0f);
+  std::fill_n(dx, panels_of(rows) * channels * s.inputs() * lanes, 0.0f);
   for (std::size_t i = 0; i < panels_of(rows) * channels; ++i)
     for_places(s, [&](std::size_t out, std::size_t in, std::size_t tap) {
-      const std::size_t from = i * s.out_plane() * lanes + out;
+      const std::size_t from = i * s.outputs() * lanes + out;
       for (std::size_t lane = 0; lane < lanes; ++lane)
-        if (winner[from + lane] == tap) dx[i * s.plane() * lanes + in + lane] += dy[from + lane];
+        if (winner[from + lane] == tap) dx[i * s.inputs() * lanes + in + lane] += dy[from + lane];
     });
 }
 
-void average_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* x, float* y) {
-  const float divisor = static_cast<float>(s.window());
-  const std::size_t floats = panels_of(rows) * channels * s.out_plane() * lanes;
+void average_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* x, float* y) {
+  const float divisor = static_cast<float>(s.places());
+  const std::size_t floats = panels_of(rows) * channels * s.outputs() * lanes;
   std::fill_n(y, floats, 0.0f);
   for (std::size_t i = 0; i < panels_of(rows) * channels; ++i)
     for_places(s, [&](std::size_t out, std::size_t in, std::size_t) {
-      add_scaled(1, x + i * s.plane() * lanes + in, y + i * s.out_plane() * lanes + out);
+      add_scaled(1, x + i * s.inputs() * lanes + in, y + i * s.outputs() * lanes + out);
     });
   for (std::size_t i = 0; i < floats; ++i) y[i] /= divisor;
 }
 
-void average_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* dy, const float* x, bool relu,
+void average_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* dy, const float* x, bool relu,
                            float* dx) {
-  const float divisor = static_cast<float>(s.window());
-  const std::size_t floats = panels_of(rows) * channels * s.plane() * lanes;
+  const float divisor = static_cast<float>(s.places());
+  const std::size_t floats = panels_of(rows) * channels * s.inputs() * lanes;
   std::fill_n(dx, floats, 0.0f);
   for (std::size_t i = 0; i < panels_of(rows) * channels; ++i)
     for_places(s, [&](std::size_t out, std::size_t in, std::size_t) {
-      add_scaled(1, dy + i * s.out_plane() * lanes + out, dx + i * s.plane() * lanes + in);
+      add_scaled(1, dy + i * s.outputs() * lanes + out, dx + i * s.inputs() * lanes + in);
     });
   for (std::size_t i = 0; i < floats; ++i) dx[i] /= divisor;
   if (relu) pass_where_positive(floats, x, dx);

@@ -10,11 +10,11 @@ void conv_backward_weights(std::size_t rows, const Convolution& conv, const floa
                            float* db, float* scratch);
 void conv_backward_input(std::size_t rows, const Convolution& conv, const float* dy, const float* w, const float* x, bool relu, float* dx,
                          float* scratch);
-void max_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y, std::uint8_t* winner);
-void max_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const std::uint8_t* winner,
+void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* x, float* y, std::uint8_t* winner);
+void max_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* dy, const std::uint8_t* winner,
                        float* dx);
-void average_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y);
-void average_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const float* x, bool relu,
+void average_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* x, float* y);
+void average_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* dy, const float* x, bool relu,
                            float* dx);
 
 }  // namespace straggler::generic

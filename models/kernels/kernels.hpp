@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "models/kernels/precision.hpp"
+#include "models/kernels/window.hpp"
 
 namespace straggler {
 
@@ -31,38 +32,29 @@ constexpr std::size_t panel_floats(std::size_t rows, std::size_t features) {
   return (rows + panel_rows - 1) / panel_rows * panel_rows * features;
 }
 
-/// A window that slides over planes of height x width places, `stride` at a time, with `pad_*` places beyond each edge.
-struct PlaneWindow {
-  std::size_t height = 1, width = 1, out_height = 1, out_width = 1;
-  std::size_t window_height = 1, window_width = 1, stride = 1, pad_height = 0, pad_width = 0;
-
-  std::size_t plane() const { return height * width; }
-  std::size_t out_plane() const { return out_height * out_width; }
-  std::size_t window() const { return window_height * window_width; }
-};
-
 /// Floats that a convolution works on at a time: a share of a first-level cache of 32 KiB.
 inline constexpr std::size_t conv_block = 6144;
 
 /// Zeros beyond the edges. Output channel o reads the input channels of its group alone; `groups` divides both numbers of channels.
 struct Convolution {
-  PlaneWindow slide;
+  SlidingWindow slide;
   std::size_t in_channels = 1, out_channels = 1, groups = 1;
   bool direct = false;  // sums of products as they are defined, whatever is faster
 
   std::size_t group_in() const { return in_channels / groups; }
   std::size_t group_out() const { return out_channels / groups; }
-  std::size_t weights() const { return out_channels * group_in() * slide.window(); }
+  std::size_t weights() const { return out_channels * group_in() * slide.places(); }
   /// Whether forward and backward by the input may take the way with fewer multiplications (winograd.inc.hpp).
   bool winograd() const {
-    const std::size_t side = slide.window_height;
-    return !direct && (side == 3 || side == 5) && slide.window_width == side && slide.stride == 1 && slide.pad_height < side &&
+    const std::size_t side = slide.height;
+    return !direct && (side == 3 || side == 5) && slide.width == side && slide.stride == 1 && slide.pad_height < side &&
            slide.pad_width < side && group_in() >= 12 && group_out() >= 12;
   }
   /// Floats of scratch memory that any of its kernels may use.
   std::size_t scratch_floats() const {
-    const std::size_t padded = slide.height * (slide.width + 2 * slide.pad_width) * panel_rows, rows = 12 * slide.out_width * panel_rows;
-    const std::size_t backward = padded + rows + conv_block + 16 * 16 * slide.window();
+    const std::size_t padded = slide.in_height * (slide.in_width + 2 * slide.pad_width) * panel_rows,
+                      rows = 12 * slide.out_width * panel_rows;
+    const std::size_t backward = padded + rows + conv_block + 16 * 16 * slide.places();
     const std::size_t tiles = winograd() ? 36 * (group_in() * group_out() + (group_in() + group_out()) * panel_rows + 4 * 16) : 0;
     const std::size_t forward = weights() > tiles ? weights() : tiles;
     return forward > backward ? forward : backward;
@@ -114,6 +106,8 @@ struct Kernels {
 
   // Layouts: x[rows][features] to panels and back.
   void (*to_panels)(std::size_t rows, std::size_t features, const float* x, float* panels);
+  /// Rows from anywhere in memory to panels; x[rows].
+  void (*gather_panels)(std::size_t rows, std::size_t features, const float* const* x, float* panels);
   void (*from_panels)(std::size_t rows, std::size_t features, const float* panels, float* x);
 
   // Layers. x, y, dx, dy, scores: panels.
@@ -134,14 +128,14 @@ struct Kernels {
   void (*conv_backward_input)(std::size_t rows, const Convolution& conv, const float* dy, const float* w, const float* x, bool relu,
                               float* dx, float* scratch);
   /// y = the largest of each window, `winner` (bytes in panels) its index there; the first of equals; NaN is larger than any number.
-  void (*max_pool_forward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y,
+  void (*max_pool_forward)(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* x, float* y,
                            std::uint8_t* winner);
-  void (*max_pool_backward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const std::uint8_t* winner,
+  void (*max_pool_backward)(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* dy, const std::uint8_t* winner,
                             float* dx);
   /// The sum of each window over its whole size: places beyond the edges count as zeros (PyTorch's count_include_pad).
-  void (*average_pool_forward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* x, float* y);
+  void (*average_pool_forward)(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* x, float* y);
   /// `x`, `relu`: as of dense_backward_input.
-  void (*average_pool_backward)(std::size_t rows, std::size_t channels, const PlaneWindow& slide, const float* dy, const float* x,
+  void (*average_pool_backward)(std::size_t rows, std::size_t channels, const SlidingWindow& slide, const float* dy, const float* x,
                                 bool relu, float* dx);
   /// In place: scores -> scale[row] * (softmax - one-hot). Returns Σ scale[row] * cross entropy. labels[row] < classes.
   double (*softmax_cross_entropy)(std::size_t rows, std::size_t classes, float* scores, const std::int32_t* labels, const float* scale);
@@ -161,11 +155,6 @@ struct Kernels {
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
   /// The same in place for `count` rows of n floats each, anywhere in memory.
   void (*descend_rows)(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w);
-
-  // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
-  /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
-  void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
-                           std::int32_t* y);
   /// out = keep m + share d with d = g + decay w. m null: share d; w null: d = g.
   void (*moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out);
   /// out = keep v + share d², likewise.
@@ -175,6 +164,8 @@ struct Kernels {
   double (*squared_norm)(std::size_t n, const float* x);
   /// out = factor * (the number of that format nearest to x), bit for bit as round_to has it, and whether all of out is finite.
   bool (*round)(Precision precision, std::size_t n, const float* x, float factor, float* out);
+
+  // Rows of embeddings.
   /// Σ scale (log(1 + e^-(u · v of the context)) + Σ log(1 + e^(u · v of a negative))), and its gradient: pair after pair, and of a pair
   /// target after target.
   double (*negative_sampling)(const PairBlock& block);
@@ -182,6 +173,11 @@ struct Kernels {
   void (*sum_terms)(std::size_t count, const RowTerms& terms, std::size_t first, float* out);
   /// The same as `descend_rows` along these.
   void (*descend_terms)(std::size_t count, float rate, const RowTerms& terms, std::size_t first, float* const* w);
+
+  // Quantized inference, exact. Panels of pairs: [ceil(rows / 32)][pairs][32][2], two inputs of each sample side by side.
+  /// y = Σ w x for every sample, in panels; w[out][pairs][2]. No sum of a part of the products may leave 32 bits.
+  void (*integer_products)(std::size_t rows, std::size_t pairs, std::size_t out, const std::int16_t* x, const std::int16_t* w,
+                           std::int32_t* y);
 };
 
 /// The sets that were built and that this processor can run, slowest first: `generic`, then those of its own.

@@ -54,7 +54,7 @@ STRAGGLER_INLINE Vector sigmoid_of(Vector s, Vector e) { return (s < 0.0f ? e : 
 
 /// Pairs of which each stage is done together, so that none waits for another's: their products, all factors, their gradients.
 constexpr std::size_t pairs_at_once = 4;
-/// Of each target of these pairs, one after the other.
+/// Of each target of these pairs, one after another.
 typedef float TargetValues[pairs_at_once * most_targets + lanes];
 
 /// scores[j] = u · v[j] for some targets of a pair.

@@ -12,28 +12,28 @@ STRAGGLER_INLINE void for_sample_vectors(std::size_t rows, const Body& body) {
 
 /// Calls body(place, rows, columns) for each place of the output, with the taps of its window that lie in the plane.
 template <class Body>
-STRAGGLER_INLINE void for_windows(const PlaneWindow& s, const Body& body) {
+STRAGGLER_INLINE void for_windows(const SlidingWindow& s, const Body& body) {
   for (std::size_t row = 0, place = 0; row < s.out_height; ++row)
     for (std::size_t column = 0; column < s.out_width; ++column, ++place)
-      body(place, forward_taps(row, s.height, s.window_height, s.stride, s.pad_height),
-           forward_taps(column, s.width, s.window_width, s.stride, s.pad_width));
+      body(place, forward_taps(row, s.in_height, s.height, s.stride, s.pad_height),
+           forward_taps(column, s.in_width, s.width, s.stride, s.pad_width));
 }
 
-void max_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* x, float* y, std::uint8_t* winner) {
+void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* x, float* y, std::uint8_t* winner) {
   for_sample_vectors(rows, [&](std::size_t p, std::size_t lane) {
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
-      const float* const plane = x + channel * s.plane() * panel_rows + lane;
-      const std::size_t to = channel * s.out_plane() * panel_rows + lane;
+      const float* const plane = x + channel * s.inputs() * panel_rows + lane;
+      const std::size_t to = channel * s.outputs() * panel_rows + lane;
       for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
-        const float* from = plane + (r.source * s.width + c.source) * panel_rows;
+        const float* from = plane + (r.source * s.in_width + c.source) * panel_rows;
         Vector top = load(from);
-        Integers best = Integers{} + static_cast<std::int32_t>(r.first * s.window_width + c.first);
-        for (std::size_t i = 0; i < r.count; ++i, from += s.width * panel_rows)
+        Integers best = Integers{} + static_cast<std::int32_t>(r.first * s.width + c.first);
+        for (std::size_t i = 0; i < r.count; ++i, from += s.in_width * panel_rows)
           for (std::size_t j = 0; j < c.count; ++j) {
             const Vector value = load(from + j * panel_rows);
             const Integers larger = (value > top) | (value != value);
             top = larger ? value : top;
-            best = larger ? Integers{} + static_cast<std::int32_t>((r.first + i) * s.window_width + c.first + j) : best;
+            best = larger ? Integers{} + static_cast<std::int32_t>((r.first + i) * s.width + c.first + j) : best;
           }
         store(y + to + place * panel_rows, top);
         *reinterpret_cast<UnalignedBytes*>(winner + to + place * panel_rows) = __builtin_convertvector(best, Bytes);
@@ -42,25 +42,25 @@ void max_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow&
   });
 }
 
-void max_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* dy, const std::uint8_t* winner,
+void max_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* dy, const std::uint8_t* winner,
                        float* dx) {
   // Where windows tile the plane each place of it is written once, and needs no zero before.
-  const bool tiles = s.pad_height == 0 && s.pad_width == 0 && s.stride == s.window_height && s.stride == s.window_width &&
-                     s.out_height * s.stride == s.height && s.out_width * s.stride == s.width;
+  const bool tiles = s.pad_height == 0 && s.pad_width == 0 && s.stride == s.height && s.stride == s.width &&
+                     s.out_height * s.stride == s.in_height && s.out_width * s.stride == s.in_width;
   for_sample_vectors(rows, [&](std::size_t p, std::size_t lane) {
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
-      float* const plane = dx + channel * s.plane() * panel_rows + lane;
-      const std::size_t from = channel * s.out_plane() * panel_rows + lane;
+      float* const plane = dx + channel * s.inputs() * panel_rows + lane;
+      const std::size_t from = channel * s.outputs() * panel_rows + lane;
       if (!tiles)
-        for (std::size_t place = 0; place < s.plane(); ++place) store(plane + place * panel_rows, Vector{});
+        for (std::size_t place = 0; place < s.inputs(); ++place) store(plane + place * panel_rows, Vector{});
       for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
         const Vector derivative = load(dy + from + place * panel_rows);
         const Integers best = __builtin_convertvector(
             static_cast<Bytes>(*reinterpret_cast<const UnalignedBytes*>(winner + from + place * panel_rows)), Integers);
-        float* to = plane + (r.source * s.width + c.source) * panel_rows;
-        for (std::size_t i = 0; i < r.count; ++i, to += s.width * panel_rows)
+        float* to = plane + (r.source * s.in_width + c.source) * panel_rows;
+        for (std::size_t i = 0; i < r.count; ++i, to += s.in_width * panel_rows)
           for (std::size_t j = 0; j < c.count; ++j) {
-            const auto tap = static_cast<std::int32_t>((r.first + i) * s.window_width + c.first + j);
+            const auto tap = static_cast<std::int32_t>((r.first + i) * s.width + c.first + j);
             const Vector share = best == Integers{} + tap ? derivative : Vector{};
             store(to + j * panel_rows, tiles ? share : load(to + j * panel_rows) + share);
           }
@@ -69,33 +69,33 @@ void max_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow
   });
 }
 
-void average_pool_forward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* x, float* y) {
-  const Vector divisor = all(static_cast<float>(s.window()));
+void average_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* x, float* y) {
+  const Vector divisor = all(static_cast<float>(s.places()));
   for_sample_vectors(rows, [&](std::size_t p, std::size_t lane) {
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
-      const float* const plane = x + channel * s.plane() * panel_rows + lane;
-      float* const to = y + channel * s.out_plane() * panel_rows + lane;
+      const float* const plane = x + channel * s.inputs() * panel_rows + lane;
+      float* const to = y + channel * s.outputs() * panel_rows + lane;
       for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
         Vector sum{};
         for (std::size_t i = 0; i < r.count; ++i)
-          for (std::size_t j = 0; j < c.count; ++j) sum += load(plane + ((r.source + i) * s.width + c.source + j) * panel_rows);
+          for (std::size_t j = 0; j < c.count; ++j) sum += load(plane + ((r.source + i) * s.in_width + c.source + j) * panel_rows);
         store(to + place * panel_rows, sum / divisor);
       });
     }
   });
 }
 
-void average_pool_backward(std::size_t rows, std::size_t channels, const PlaneWindow& s, const float* dy, const float* x, bool relu,
+void average_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* dy, const float* x, bool relu,
                            float* dx) {
-  const Vector divisor = all(static_cast<float>(s.window()));
+  const Vector divisor = all(static_cast<float>(s.places()));
   for_sample_vectors(rows, [&](std::size_t p, std::size_t lane) {
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
-      const std::size_t to = channel * s.plane() * panel_rows + lane;
-      const float* const plane = dy + channel * s.out_plane() * panel_rows + lane;
-      for (std::size_t row = 0, place = 0; row < s.height; ++row)
-        for (std::size_t column = 0; column < s.width; ++column, ++place) {
-          const Taps r = backward_taps(row, s.out_height, s.window_height, s.stride, s.pad_height);
-          const Taps c = backward_taps(column, s.out_width, s.window_width, s.stride, s.pad_width);
+      const std::size_t to = channel * s.inputs() * panel_rows + lane;
+      const float* const plane = dy + channel * s.outputs() * panel_rows + lane;
+      for (std::size_t row = 0, place = 0; row < s.in_height; ++row)
+        for (std::size_t column = 0; column < s.in_width; ++column, ++place) {
+          const Taps r = backward_taps(row, s.out_height, s.height, s.stride, s.pad_height);
+          const Taps c = backward_taps(column, s.out_width, s.width, s.stride, s.pad_width);
           Vector sum{};
           for (std::size_t i = 0; i < r.count; ++i)
             for (std::size_t j = 0; j < c.count; ++j) sum += load(plane + ((r.source - i) * s.out_width + c.source - j) * panel_rows);

@@ -59,13 +59,13 @@ struct Winograd {
 
   Winograd(const Convolution& conv, bool by_input, float* scratch)
       : backward(by_input), sources(by_input ? conv.group_out() : conv.group_in()), results(by_input ? conv.group_in() : conv.group_out()) {
-    const PlaneWindow& s = conv.slide;
-    height = backward ? s.height : s.out_height;
-    width = backward ? s.width : s.out_width;
-    source_height = backward ? s.out_height : s.height;
-    source_width = backward ? s.out_width : s.width;
-    pad_height = backward ? s.window_height - 1 - s.pad_height : s.pad_height;
-    pad_width = backward ? s.window_width - 1 - s.pad_width : s.pad_width;
+    const SlidingWindow& s = conv.slide;
+    height = backward ? s.in_height : s.out_height;
+    width = backward ? s.in_width : s.out_width;
+    source_height = backward ? s.out_height : s.in_height;
+    source_width = backward ? s.out_width : s.in_width;
+    pad_height = backward ? s.height - 1 - s.pad_height : s.pad_height;
+    pad_width = backward ? s.width - 1 - s.pad_width : s.pad_width;
     weight_stride = quotient_up(sources * results, 16) * 16 + 16;
     source_stride = sources * panel_rows + 16;
     result_stride = results * panel_rows + 16;

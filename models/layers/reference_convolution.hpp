@@ -9,7 +9,7 @@ namespace straggler::reference {
 struct Convolution {
   std::size_t rows, in, out;  // channels
   std::size_t groups;         // of `in` / groups and `out` / groups channels each
-  Sliding window;
+  SlidingWindow window;
 
   std::size_t group_in() const { return in / groups; }
   /// Where the weights of output o and the c-th channel of its group begin, and which channel that is.
@@ -66,7 +66,7 @@ void convolution_backward_input(const Convolution& layer, const Scalar* dy, cons
 /// The inputs that each output meets, as columns: columns[channels][places][outputs], zero where it meets padding; with which a
 /// convolution is a matrix product (Chellapilla, Puri, Simard 2006).
 template <class Scalar>
-void to_columns(std::size_t channels, const Sliding& window, const Scalar* x, Scalar* columns) {
+void to_columns(std::size_t channels, const SlidingWindow& window, const Scalar* x, Scalar* columns) {
   std::fill_n(columns, channels * window.places() * window.outputs(), Scalar(0));
   for (std::size_t c = 0; c < channels; ++c, x += window.inputs(), columns += window.places() * window.outputs())
     for_each_meeting(window, [&](std::size_t place, std::size_t output, std::size_t input, std::size_t count) {
@@ -76,7 +76,7 @@ void to_columns(std::size_t channels, const Sliding& window, const Scalar* x, Sc
 
 /// The transpose of that: adds each column's number to the input it came from.
 template <class Scalar>
-void add_columns(std::size_t channels, const Sliding& window, const Scalar* columns, Scalar* dx) {
+void add_columns(std::size_t channels, const SlidingWindow& window, const Scalar* columns, Scalar* dx) {
   for (std::size_t c = 0; c < channels; ++c, dx += window.inputs(), columns += window.places() * window.outputs())
     for_each_meeting(window, [&](std::size_t place, std::size_t output, std::size_t input, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) dx[input + i * window.stride] += columns[place * window.outputs() + output + i];

@@ -1,19 +1,11 @@
-// A window that slides over planes of places, as convolutions and pools have it: which input each place of the window meets.
+// Which input each place of a sliding window meets.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 
+#include "models/kernels/window.hpp"
+
 namespace straggler {
-
-/// Outputs lie `stride` inputs apart; the input is padded with `pad_*` places on both sides.
-struct Sliding {
-  std::size_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;
-  std::size_t height = 1, width = 1, stride = 1, pad_height = 0, pad_width = 0;
-
-  std::size_t inputs() const { return in_height * in_width; }
-  std::size_t outputs() const { return out_height * out_width; }
-  std::size_t places() const { return height * width; }
-};
 
 /// Outputs [first, last) whose input at this place of the window is no padding; that of output o is o * stride + place - pad.
 struct Span {
@@ -28,7 +20,7 @@ inline Span outside_padding(std::size_t in, std::size_t out, std::size_t stride,
 /// Calls meet(place, output, input, count) for every place of the window and every row of outputs: outputs output, output + 1, …
 /// (count of them) meet the inputs input, input + stride, … there. What meets padding is left out.
 template <class Meet>
-void for_each_meeting(const Sliding& window, const Meet& meet) {
+void for_each_meeting(const SlidingWindow& window, const Meet& meet) {
   for (std::size_t ky = 0; ky < window.height; ++ky) {
     const Span ys = outside_padding(window.in_height, window.out_height, window.stride, window.pad_height, ky);
     for (std::size_t kx = 0; kx < window.width; ++kx) {

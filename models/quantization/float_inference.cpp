@@ -28,7 +28,7 @@ void max_pool(const InferenceStep& step, std::size_t samples, const float* x, fl
 /// Padding counts as zeros, as in PyTorch.
 void average_pool(const InferenceStep& step, std::size_t samples, const float* x, float* y) {
   const std::size_t in_places = step.in.height * step.in.width, out_places = step.out.height * step.out.width;
-  const auto size = static_cast<float>(step.window.height * step.window.width);
+  const auto size = static_cast<float>(step.window.places());
   for (std::size_t plane = 0; plane < samples * step.in.channels; ++plane, x += in_places, y += out_places)
     for_pool_windows(step.in, step.out, step.window,
                      [&](std::size_t output, std::size_t top, std::size_t bottom, std::size_t left, std::size_t right) {

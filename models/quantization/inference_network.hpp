@@ -25,7 +25,7 @@ struct InferenceStep {
   std::vector<float> weight, bias;  // product: [out.channels][patch], [out.channels]
 
   /// Inputs of one output of a product.
-  std::size_t patch() const { return in.channels / groups * window.height * window.width; }
+  std::size_t patch() const { return in.channels / groups * window.places(); }
 };
 
 struct InferenceNetwork {

@@ -61,7 +61,7 @@ IntegerInference::IntegerInference(const InferenceNetwork& network, const Kernel
     Made made;
     if (step.kind == Kind::product) made = make_product(step, products[i]);
     if (step.kind == Kind::average_pool) {
-      const double size = static_cast<double>(step.window.height * step.window.width);
+      const double size = static_cast<double>(step.window.places());
       made.multipliers = {
           multiplier_of(static_cast<double>(grids_[step.inputs[0]]->scale) / (size * static_cast<double>(grids_[i + 1]->scale)))};
     }

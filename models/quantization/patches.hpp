@@ -46,7 +46,7 @@ class Patches {
   struct Panel {
     std::size_t count = 0;
     std::array<std::size_t, panel_rows> from, to;
-    bool contiguous = false;  // the patches begin one after the other
+    bool contiguous = false;  // the patches begin one after another
   };
   /// Outputs first .. first + 31 of `total`; lanes beyond repeat the last one.
   Panel panel(std::size_t first, std::size_t total) const {

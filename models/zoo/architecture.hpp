@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/kernels/window.hpp"
+
 namespace straggler {
 
 /// One sample between two layers: `channels` features at each of height x width places. A sequence of n tokens has height n, width 1.
@@ -12,13 +14,6 @@ struct Shape {
   std::size_t channels = 0, height = 1, width = 1;
   std::size_t size() const { return channels * height * width; }
   bool operator==(const Shape&) const = default;
-};
-
-/// Of a convolution or a pool: the outputs lie `stride` apart, the inputs are padded with `pad_*` places on both sides.
-struct Window {
-  std::size_t height = 1, width = 1, stride = 1, pad_height = 0, pad_width = 0;
-  static Window square(std::size_t side, std::size_t stride = 1, std::size_t pad = 0) { return {side, side, stride, pad, pad}; }
-  bool operator==(const Window&) const = default;
 };
 
 /// Kinds with tensors come first.
@@ -62,6 +57,9 @@ struct LayerSpec {
   std::vector<TensorSpec> tensors;
   std::size_t groups = 1;     // conv: channels fall into as many groups, each computed from its own
   double dropout_rate = 0.5;  // dropout: the share that is set to zero
+
+  /// The window over one channel of the input; conv and pools.
+  SlidingWindow sliding() const { return {window, in.height, in.width, out.height, out.width}; }
 };
 
 /// In forward order, which is the order in which the framework registers the tensors.

@@ -1,4 +1,4 @@
-// The engine "reference": every layer that learns, on any processor, plainly. Slow, and suits whatever it can compute a little.
+// The engine "reference": every layer that learns, on any processor, plainly and slowly.
 #include <stdexcept>
 
 #include "models/zoo/reference_network.hpp"
@@ -17,6 +17,7 @@ class ReferenceModel final : public Model {
   std::vector<TensorInfo> buffers() const override { return buffers_of(network_.architecture()); }
   bool draws() const override { return network_.draws(); }
   std::vector<LayerCost> cost() const override { return cost_of(network_.architecture()); }
+  const Architecture* architecture() const override { return &network_.architecture(); }
   std::size_t workspace_bytes(std::size_t rows) const override { return network_.memory_bytes(rows); }
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(network_.architecture(), seed, weights); }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Scratch>(network_.memory()); }
@@ -47,9 +48,8 @@ class ReferenceModel final : public Model {
 
 const Register<NetworkEngine> entry({
     .name = "reference",
-    .summary = "every layer, plainly: convolutions as matrix products; slow",
-    .suits = [](const Architecture& architecture,
-                const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty() ? 0.01 : 0.0; },
+    .summary = "every layer in plain code, convolutions as matrix products; slow",
+    .computes = [](const Architecture& architecture, const ModelSetting&) { return ReferenceNetwork<float>::lacks(architecture).empty(); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<ReferenceModel>(std::move(architecture), setting.precision);
     },

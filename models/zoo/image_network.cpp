@@ -32,7 +32,7 @@ ModelEntry image_network_entry(ImageNetwork network) {
   entry.parameters = {{.name = "engine",
                        .type = ValueType::choice,
                        .fallback = "auto",
-                       .meaning = "who computes it; auto: the fastest that can",
+                       .meaning = "the engine that computes it; auto: the fastest one that can",
                        .choices = {"auto", "panels", "onednn", "reference"}},
                       convolution_choice.parameter(ConvolutionRule::automatic,
                                                    "auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};

@@ -17,15 +17,16 @@
 
 namespace straggler {
 
-/// Samples gathered for one evaluation: row-major inputs [count, features].
+/// Samples gathered for one evaluation.
 struct Rows {
   std::size_t count = 0;
-  const float* inputs = nullptr;
+  const float* inputs = nullptr;  // [count, features], row-major; null if they are in panels
   const std::int32_t* labels = nullptr;
   const float* scale = nullptr;  // [count], the weight of each sample's loss in the sum; null when evaluating
   /// [count]: a random 64-bit key of each sample's drawing (seed, stream, position), from which what is random in a layer draws
   /// (dropout, negative samples); null when evaluating, or where the model has no use for them (`Model::draws`).
   const std::uint64_t* draws = nullptr;
+  const float* panels = nullptr;  // the inputs in panels (models/kernels/kernels.hpp), for models that take them (`Model::takes_panels`)
 };
 
 struct TensorInfo {
@@ -67,6 +68,8 @@ class Model {
   std::size_t length() const { return parameters() + statistics(); }
   /// Whether `gradient` wants Rows::draws.
   virtual bool draws() const { return false; }
+  /// Whether `gradient` also takes Rows::panels, which spares it a copy.
+  virtual bool takes_panels() const { return false; }
   virtual std::vector<LayerCost> cost() const = 0;
   /// Bytes of scratch for `rows` samples at a time.
   virtual std::size_t workspace_bytes(std::size_t rows) const = 0;
@@ -86,12 +89,7 @@ class Model {
   /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
   /// What it computes, layer by layer, with its tensors in the order of `tensors`; null where it is no such network, or does not say.
-  virtual const Architecture* architecture() const { return described_.get(); }
-  /// Tells the architecture of a model that does not keep it by itself; before anybody else sees the model.
-  void describe(std::shared_ptr<const Architecture> architecture) { described_ = std::move(architecture); }
-
- private:
-  std::shared_ptr<const Architecture> described_;
+  virtual const Architecture* architecture() const { return nullptr; }
 };
 
 /// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).

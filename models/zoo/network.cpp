@@ -1,6 +1,7 @@
 #include "models/zoo/network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -94,26 +95,27 @@ std::vector<LayerCost> cost_of(const Architecture& architecture) {
   return cost;
 }
 
+const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine) {
+  const Registry<NetworkEngine>& engines = Registry<NetworkEngine>::instance();
+  if (engine != "auto") {
+    const NetworkEngine& asked = engines.at(engine);  // throws on an unknown name
+    if (!asked.computes(architecture, setting))
+      throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; take auto");
+    return asked;
+  }
+  // `panels` fills its lanes with samples whatever the layer, which is faster than all but the multiplications that Winograd's algorithm
+  // saves oneDNN where channels are many.
+  const bool many_channels = std::any_of(architecture.layers.begin(), architecture.layers.end(),
+                                         [](const LayerSpec& layer) { return layer.kind == LayerKind::conv && layer.in.channels > 64; });
+  const std::array<const char*, 3> fastest_first = {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"};
+  for (const char* const name : fastest_first)
+    if (const NetworkEngine* const able = engines.find(name); able && able->computes(architecture, setting)) return *able;
+  throw std::invalid_argument("no engine computes all layers of this network");
+}
+
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine) {
-  const NetworkEngine* best = nullptr;
-  double most = 0;
-  for (const NetworkEngine& each : Registry<NetworkEngine>::instance().entries()) {
-    if (engine != "auto" && engine != each.name) continue;
-    const double suits = each.suits(architecture, setting);
-    if (suits > most) {
-      most = suits;
-      best = &each;
-    }
-  }
-  if (best) {
-    auto described = std::make_shared<const Architecture>(architecture);
-    std::unique_ptr<Model> model = best->make(std::move(architecture), setting);
-    model->describe(std::move(described));
-    return model;
-  }
-  if (engine == "auto") throw std::invalid_argument("no engine computes all layers of this network");
-  Registry<NetworkEngine>::instance().at(engine);  // throws on an unknown name
-  throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; take auto");
+  const NetworkEngine& chosen = choose_engine(architecture, setting, engine);
+  return chosen.make(std::move(architecture), setting);
 }
 
 }  // namespace straggler

@@ -31,15 +31,18 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
 /// Rows of LayerCost by the definitions of cost_model.hpp.
 std::vector<LayerCost> cost_of(const Architecture& architecture);
 
-/// Somebody who can compute an architecture forward and backward.
+/// Computes architectures forward and backward. The models that it makes tell their architecture.
 struct NetworkEngine {
   std::string name, summary;
-  /// 0: not able to; among the able ones the largest is taken.
-  std::function<double(const Architecture&, const ModelSetting&)> suits;
+  /// Whether it has all layers of the architecture, with these kernels on this processor.
+  std::function<bool(const Architecture&, const ModelSetting&)> computes;
   std::function<std::unique_ptr<Model>(Architecture, const ModelSetting&)> make;
 };
 
-/// `engine`: a name, or "auto". Throws std::invalid_argument where there is no such engine or none is able to.
+/// `engine`: a name, or "auto" for the fastest that computes the network. Throws std::invalid_argument if there is no such engine, or if
+/// it does not compute the network.
+const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine);
+/// The network, computed by the engine that choose_engine takes.
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine = "auto");
 
 }  // namespace straggler

@@ -63,7 +63,7 @@ void Planner::conv_backward(LayerIndex layer) {
   if (from == network_input) return;
   Convolution by_source_shape = c;
   // oneDNN's Winograd is slower than its direct kernels there: 512 channels of 4x4, 216 against 277 GFLOP/s on a Zen 5 core.
-  if (setting_.convolution == ConvolutionRule::automatic && c.in_height * c.in_width <= 16) by_source_shape.algorithm = Algorithm::direct;
+  if (setting_.convolution == ConvolutionRule::automatic && c.slide.inputs() <= 16) by_source_shape.algorithm = Algorithm::direct;
   const Operator by_source = convolution_by_source(by_source_shape);
   const Place result = fresh(by_source.layout(2));
   run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, weights, by_source.layout(1)), result});
@@ -106,7 +106,7 @@ void Planner::max_pool_backward(LayerIndex layer) {
   if (from == network_input) return;
   const Place dy = arriving_at(layer, 1)[0], x = kept(from), y = kept(layer), dx = fresh(value(from).layout);
   plan_.step({dy, x, y, dx},
-             [=, maps = value(from).maps, windows = windows_of(layer), &kernels = setting_.maps](const Plan& plan, Call& call) {
+             [=, maps = value(from).maps, windows = spec(layer).sliding(), &kernels = setting_.maps](const Plan& plan, Call& call) {
                kernels.max_pool_backward(maps, windows, plan.at(x, call), plan.at(y, call), plan.at(dy, call), plan.at(dx, call));
              });
   contribute(from, dx, value(from).layout);

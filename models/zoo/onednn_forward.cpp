@@ -136,7 +136,7 @@ void Planner::max_pool(LayerIndex layer) {
   const Shape& out = spec(layer).out;
   const Layout layout = Layout::maps({setting_.rows, out.channels, out.height, out.width}, from.maps.block);
   const Place x = from.place, y = fresh(layout);
-  plan_.step({x, y}, [=, maps = from.maps, windows = windows_of(layer), &kernels = setting_.maps](const Plan& plan, Call& call) {
+  plan_.step({x, y}, [=, maps = from.maps, windows = spec(layer).sliding(), &kernels = setting_.maps](const Plan& plan, Call& call) {
     kernels.max_pool(maps, windows, plan.at(x, call), plan.at(y, call));
   });
   set_maps(layer, y, layout);

@@ -46,6 +46,7 @@ class OneDnnNetwork final : public Model {
   std::size_t statistics() const override { return layout_.statistic_floats; }
   std::vector<TensorInfo> buffers() const override { return buffers_of(architecture_); }
   std::vector<LayerCost> cost() const override { return cost_of(architecture_); }
+  const Architecture* architecture() const override { return &architecture_; }
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Scratch>(); }
   bool couples_samples() const override { return couples_; }
@@ -132,11 +133,9 @@ class OneDnnNetwork final : public Model {
 const Register<NetworkEngine> engine({
     .name = "onednn",
     .summary = "convolutional networks on oneDNN, batch norms and what follows them in one pass",
-    .suits =
+    .computes =
         [](const Architecture& architecture, const ModelSetting& setting) {
-          const bool able =
-              onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
-          return able ? 1.0 : 0.0;
+          return onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
         },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       const onednn::MapKernels* const maps = onednn::map_kernels(setting.kernels.name);

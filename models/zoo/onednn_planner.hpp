@@ -65,7 +65,6 @@ class Planner {
   Convolution convolution_of(LayerIndex layer) const;
   Linear linear_of(LayerIndex layer) const;
   Pool pool_of(LayerIndex layer) const;
-  PoolWindows windows_of(LayerIndex layer) const;
   NormGroup* group_of(LayerIndex norm);
 
   Layout plain(const Shape& shape) const { return Layout::plain({setting_.rows, shape.channels, shape.height, shape.width}); }

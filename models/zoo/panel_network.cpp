@@ -19,11 +19,13 @@ std::size_t panels_of(std::size_t rows) { return (rows + panel_rows - 1) / panel
 }  // namespace
 
 struct PanelNetwork::Scratch final : Workspace {
-  std::vector<Floats> activations;                 // panels: [0] the inputs, [s + 1] the output of step s
+  const float* inputs = nullptr;                   // panels, of the first step
+  std::vector<Floats> activations;                 // panels: [0] the inputs where they are copied, [s + 1] the output of step s
   std::vector<std::vector<std::uint8_t>> winners;  // [steps]: of max pools
   Floats errors[2];                                // derivatives by a step's input, alternating
   Floats conv_output;                              // of one panel, where a pool follows; then the derivative by it
   Floats conv_scratch, weights;
+  const float* input(std::size_t step) const { return step == 0 ? inputs : activations[step].data(); }
 };
 
 PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& setting)
@@ -88,16 +90,25 @@ void PanelNetwork::forward_conv(const PanelStep& step, const float* weights, std
   }
 }
 
+const float* PanelNetwork::inputs_of(const Rows& rows, std::size_t at, std::size_t count, Scratch& scratch) const {
+  const std::size_t features = steps_[0].in, floats = panel_floats(count, features);
+  const float* const panels = rows.panels ? rows.panels + at * features : nullptr;  // blocks are whole panels
+  if (panels && precision_ == Precision::fp32) return panels;
+  scratch.activations[0].grow(floats);
+  float* const own = scratch.activations[0].data();
+  if (!panels) kernels_.to_panels(count, features, rows.inputs + at * features, own);
+  if (precision_ != Precision::fp32) kernels_.round(precision_, floats, panels ? panels : own, 1, own);
+  return own;
+}
+
 void PanelNetwork::forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const {
-  scratch.activations[0].grow(panel_floats(rows, steps_[0].in));
-  kernels_.to_panels(rows, steps_[0].in, inputs, scratch.activations[0].data());
-  round(panel_floats(rows, steps_[0].in), scratch.activations[0].data());
+  scratch.inputs = inputs;
   for (std::size_t s = 0; s < steps_.size() && !scratch.called_off(); ++s) {
     const PanelStep& step = steps_[s];
     const std::size_t floats = panel_floats(rows, step.out);
     scratch.activations[s + 1].grow(floats);
     if (step.pooled || step.kind == Kind::max_pool) scratch.winners[s].resize(std::max(scratch.winners[s].size(), floats));
-    const float* const x = scratch.activations[s].data();
+    const float* const x = scratch.input(s);
     float* const y = scratch.activations[s + 1].data();
     switch (step.kind) {
       case Kind::conv:
@@ -144,7 +155,7 @@ void PanelNetwork::backward_conv(const PanelStep& step, const float* weights, st
 void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t rows, float* dy, bool accumulate, float* gradient, float* dx,
                             Scratch& scratch) const {
   const PanelStep& step = steps_[s];
-  const float* const x = scratch.activations[s].data();
+  const float* const x = scratch.input(s);
   switch (step.kind) {
     case Kind::conv:
       backward_conv(step, weights, rows, x, dy, scratch.winners[s].data(), accumulate, gradient, dx, scratch);
@@ -174,7 +185,7 @@ double PanelNetwork::gradient(const float* weights, const Rows& rows, bool accum
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
     const std::size_t count = std::min(block_rows, rows.count - at);
-    forward(weights, count, rows.inputs + at * steps_[0].in, scratch);
+    forward(weights, count, inputs_of(rows, at, count, scratch), scratch);
     if (scratch.called_off()) return loss;
     float* error = scratch.activations.back().data();
     loss += criterion.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
@@ -196,7 +207,7 @@ double PanelNetwork::evaluate(const float* weights, const Rows& rows, std::uint6
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows) {
     const std::size_t count = std::min(block_rows, rows.count - at);
-    forward(weights, count, rows.inputs + at * steps_[0].in, scratch);
+    forward(weights, count, inputs_of(rows, at, count, scratch), scratch);
     loss += criterion.evaluate(kernels_, count, scratch.activations.back().data(), rows.labels + at, correct);
   }
   return loss;

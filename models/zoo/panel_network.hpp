@@ -25,10 +25,10 @@ struct PanelStep {
   Convolution conv;
   bool pooled = false;       // conv: a max pool follows
   std::size_t channels = 0;  // of a pool
-  PlaneWindow pool;
+  SlidingWindow pool;
 
   /// Floats of a sample of a convolution's own output.
-  std::size_t conv_out() const { return conv.out_channels * conv.slide.out_plane(); }
+  std::size_t conv_out() const { return conv.out_channels * conv.slide.outputs(); }
 };
 
 /// Empty where the architecture is no chain of such layers.
@@ -41,9 +41,11 @@ class PanelNetwork final : public Model {
   std::size_t parameters() const override { return parameters_; }
   std::vector<TensorInfo> tensors() const override { return tensors_of(architecture_); }
   std::vector<LayerCost> cost() const override { return cost_of(architecture_); }
+  const Architecture* architecture() const override { return &architecture_; }
   std::size_t workspace_bytes(std::size_t rows) const override;
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }
   std::unique_ptr<Workspace> workspace() const override;
+  bool takes_panels() const override { return true; }
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override;
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override;
 
@@ -53,6 +55,8 @@ class PanelNetwork final : public Model {
   /// The weights as the layers read them.
   const float* rounded(const float* weights, Scratch& scratch) const;
   void round(std::size_t count, float* x) const;
+  /// Of `count` rows from row `at` on, as the first step reads them: in panels, rounded.
+  const float* inputs_of(const Rows& rows, std::size_t at, std::size_t count, Scratch& scratch) const;
   void forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
   void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,
                     Scratch& scratch) const;

@@ -10,19 +10,14 @@ namespace {
 
 using Kind = PanelStep::Kind;
 
-PlaneWindow plane_window(const LayerSpec& layer) {
-  const Window& w = layer.window;
-  return {layer.in.height, layer.in.width, layer.out.height, layer.out.width, w.height, w.width, w.stride, w.pad_height, w.pad_width};
-}
-
 Convolution convolution(const LayerSpec& layer) {
-  return {plane_window(layer), layer.in.channels, layer.out.channels, layer.in.channels / layer.tensors.at(0).shape.at(1)};
+  return {layer.sliding(), layer.in.channels, layer.out.channels, layer.in.channels / layer.tensors.at(0).shape.at(1)};
 }
 
 /// A window that always holds a place of the plane, and whose places a byte counts.
 bool pools(const LayerSpec& layer) {
-  const PlaneWindow s = plane_window(layer);
-  return s.window() <= most_pooled && 2 * s.pad_height <= s.window_height && 2 * s.pad_width <= s.window_width;
+  const SlidingWindow s = layer.sliding();
+  return s.places() <= most_pooled && 2 * s.pad_height <= s.height && 2 * s.pad_width <= s.width;
 }
 
 bool is_chain(const Architecture& architecture) {
@@ -71,7 +66,7 @@ class Steps {
     step.rectified_input = rectified_;
     if (kind == Kind::max_pool || kind == Kind::average_pool) {
       step.channels = layer.in.channels;
-      step.pool = plane_window(layer);
+      step.pool = layer.sliding();
     }
     steps_.push_back(step);
     return steps_.back();
@@ -101,7 +96,7 @@ class Steps {
   bool add_max_pool(const LayerSpec& layer) {
     if (!steps_.empty() && steps_.back().kind == Kind::conv && !steps_.back().pooled) {
       steps_.back().pooled = true;
-      steps_.back().pool = plane_window(layer);
+      steps_.back().pool = layer.sliding();
       steps_.back().out = layer.out.size();
     } else {
       append(layer, Kind::max_pool);
@@ -114,18 +109,10 @@ class Steps {
   bool rectified_ = false;  // what the last step gives
 };
 
-/// Lanes full of samples make up for everything but the arithmetic that Winograd's convolutions save where channels are many.
-double suits(const Architecture& architecture, const ModelSetting&) {
-  if (panel_steps(architecture).empty()) return 0;
-  for (const LayerSpec& layer : architecture.layers)
-    if (layer.kind == LayerKind::conv && layer.in.channels > 64) return 0.5;
-  return 10;
-}
-
 const Register<NetworkEngine> engine({
     .name = "panels",
     .summary = "own kernels, 32 samples side by side: chains of convolutions, ReLUs, pools and linear layers",
-    .suits = suits,
+    .computes = [](const Architecture& architecture, const ModelSetting&) { return !panel_steps(architecture).empty(); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<PanelNetwork>(std::move(architecture), setting);
     },

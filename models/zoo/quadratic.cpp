@@ -80,7 +80,7 @@ const Register<ModelEntry> entry(
           {"start", ValueType::number, "10", false, "every weight at the beginning", Range::between(-1e6, 1e6), {}}},
      .make = [](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
        if (setting.precision != Precision::fp32)
-         throw std::invalid_argument("quadratic is computed in fp32 only, to be held against theory; remove precision");
+         throw std::invalid_argument("quadratic is computed in fp32 only, to be compared with theory; remove precision");
        if (data.features == 0) throw std::invalid_argument("quadratic needs samples of at least one number; give other data");
        return std::make_unique<Quadratic>(data.features, parameters.number("condition"), parameters.number("start"));
      }});

@@ -10,17 +10,11 @@
 namespace straggler {
 namespace {
 
-Sliding sliding(const LayerSpec& layer) {
-  const Window& window = layer.window;
-  return {layer.in.height, layer.in.width, layer.out.height,  layer.out.width, window.height,
-          window.width,    window.stride,  window.pad_height, window.pad_width};
-}
-
 /// A linear layer is a convolution whose window is one place.
 reference::Convolution convolution(const LayerSpec& layer, std::size_t rows) {
-  if (layer.kind == LayerKind::conv) return {rows, layer.in.channels, layer.out.channels, layer.groups, sliding(layer)};
+  if (layer.kind == LayerKind::conv) return {rows, layer.in.channels, layer.out.channels, layer.groups, layer.sliding()};
   const std::size_t places = layer.in.height * layer.in.width;
-  return {rows, layer.in.channels, layer.out.channels, 1, {1, places, 1, places, 1, 1, 1, 0, 0}};
+  return {rows, layer.in.channels, layer.out.channels, 1, {{}, 1, places, 1, places}};
 }
 
 void forward(const reference::Convolution& layer, const double* x, const double* w, const double* b, double* y, double*) {
@@ -230,10 +224,10 @@ void ReferenceNetwork<Scalar>::forward_layer(Pass& pass, std::size_t index) cons
       return reference::tanh_forward(count, x, y);
     case LayerKind::max_pool: {
       std::uint32_t* const winners = pass.memory.winners[index].grow(count);
-      return reference::max_pool_forward(rows * layer.out.channels, sliding(layer), x, y, winners);
+      return reference::max_pool_forward(rows * layer.out.channels, layer.sliding(), x, y, winners);
     }
     case LayerKind::average_pool:
-      return reference::average_pool_forward(rows * layer.out.channels, sliding(layer), x, y);
+      return reference::average_pool_forward(rows * layer.out.channels, layer.sliding(), x, y);
     case LayerKind::dropout:
       if (!pass.training || layer.dropout_rate == 0) break;
       std::fill_n(y, count, Scalar(0));
@@ -335,10 +329,10 @@ void ReferenceNetwork<Scalar>::backward_layer(Pass& pass, std::size_t index, con
         reference::tanh_backward(count, pass.output(index), dy, dx);
         break;
       case LayerKind::max_pool:
-        reference::max_pool_backward(rows * layer.out.channels, sliding(layer), pass.memory.winners[index].data(), dy, dx);
+        reference::max_pool_backward(rows * layer.out.channels, layer.sliding(), pass.memory.winners[index].data(), dy, dx);
         break;
       case LayerKind::average_pool:
-        reference::average_pool_backward(rows * layer.out.channels, sliding(layer), dy, dx);
+        reference::average_pool_backward(rows * layer.out.channels, layer.sliding(), dy, dx);
         break;
       case LayerKind::concat:
         for (std::size_t row = 0; row < rows; ++row) reference::add(piece, dy + row * size + from - piece, dx + row * piece);

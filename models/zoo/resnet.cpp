@@ -44,7 +44,7 @@ ModelEntry learner(const char* name, const char* summary, const Define& define) 
           .parameters = {{.name = "engine",
                           .type = ValueType::choice,
                           .fallback = "auto",
-                          .meaning = "who computes it; auto: the fastest that is able to",
+                          .meaning = "the engine that computes it; auto: the fastest one that can",
                           .choices = {"auto", "panels", "onednn", "reference"}},
                          convolution_choice.parameter(ConvolutionRule::automatic,
                                                       "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is "

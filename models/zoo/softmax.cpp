@@ -1,5 +1,6 @@
 // Softmax regression: scores = w x + b, loss = -log softmax(scores)[label]. Convex.
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/network.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::zoo::softmax {
@@ -9,9 +10,10 @@ const Register<ModelEntry> entry({
     .name = "softmax",
     .summary = "softmax regression: one dense layer, cross entropy (convex)",
     .parameters = {},
-    .make = [](const Parameters&, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
-      return std::make_unique<Perceptron>(std::vector<std::size_t>{data.features, data.classes}, setting.kernels, setting.precision);
-    },
+    .make =
+        [](const Parameters&, const DataInfo& data, const ModelSetting& setting) {
+          return make_network(multilayer_perceptron({data.features, data.classes}), setting);
+        },
 });
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace straggler::python {
 
 class Scope;
 
-/// What a subroutine of several operations has come to.
+/// The result of a subroutine of several operations.
 class SubroutineValue {
  public:
   virtual ~SubroutineValue() = default;
@@ -25,9 +25,9 @@ class Awaited {
   virtual ~Awaited() = default;
   virtual bool await_ready() { return false; }
   virtual bool await_suspend(std::coroutine_handle<> waiter) = 0;
-  /// Once, when it is over; with the lock held.
+  /// Called once, when it is over, with the lock held.
   virtual py::object result(Scope& scope) = 0;
-  /// Null: it is none, or cannot be part of something else.
+  /// Null if it is none, or cannot be part of another.
   virtual Operation* operation() { return nullptr; }
   virtual Subroutine* subroutine() { return nullptr; }
   virtual void subroutine_over(std::unique_ptr<SubroutineValue>) {}

@@ -1,4 +1,4 @@
-// What a scenario is, and what may be named in one.
+// Checks scenarios, and lists the names that one may use.
 #include <pybind11/stl.h>
 
 #include "models/data/dataset.hpp"

@@ -6,7 +6,7 @@ namespace straggler::python {
 
 namespace py = pybind11;
 
-/// Holds the lock. The first one on a thread that Python does not know makes it known until the thread ends: else each would.
+/// Holds the lock. The first one on a thread unknown to Python registers the thread until it ends, so that later ones need not.
 class Gil {
  public:
   Gil() : state_(entered()) {}
@@ -32,7 +32,7 @@ class Gil {
   PyGILState_STATE state_;
 };
 
-/// An object that lives where nobody holds the lock.
+/// An object that lives where the lock is not held.
 class Kept {
  public:
   Kept() = default;

@@ -173,7 +173,7 @@ GatherUntil until_of(const std::string& until) {
   throw std::invalid_argument("until is one_at_least, nobody_left or first_lives, not '" + until + "'");
 }
 
-/// What is late is told to Python at once.
+/// Calls Python at once for a contribution that is late.
 template <class T>
 Task<std::vector<From<T>>> first_of_version(Node& node, std::shared_ptr<Scope> scope, std::uint64_t version, std::int64_t count,
                                             std::shared_ptr<Kept> late) {

@@ -4,7 +4,7 @@
 
 namespace straggler::python {
 
-/// The value, of the node's own run. Throws std::runtime_error else.
+/// The value. Throws std::runtime_error if it is not of the node's own run.
 template <class T>
 const T& value_in(const NodeObject& node, const Held<T>& held) {
   if (&held.scope() != &node.scope()) throw std::runtime_error("this belongs to another run than the node");

@@ -120,7 +120,7 @@ Life::~Life() {
   scope_->clean_up();
   current_ = Kept();
   if (generator_) {
-    // GeneratorExit, where it waits; what it does then cannot reach the node any more.
+    // Raises GeneratorExit where it waits; it cannot use the node any more.
     PyObject* const closed = PyObject_CallMethod(generator_.get().ptr(), "close", nullptr);
     if (closed)
       Py_DECREF(closed);

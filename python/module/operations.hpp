@@ -1,4 +1,4 @@
-// What a generator yields, and the coroutine that awaits it: a process whose life is a Python generator.
+// What a generator yields, and the coroutine that awaits it: a process that is a Python generator.
 #pragma once
 #include <coroutine>
 #include <memory>

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The points of a session: nothing is kept but in memory.
+/// The points of a session, kept in memory only.
 class Points {
  public:
   Points(const py::dict& how, const py::object& tell)

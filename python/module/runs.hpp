@@ -1,4 +1,4 @@
-// Runs of scenarios, checks, tables: what a session in Python asks for.
+// Runs of scenarios, checks and tables for a session in Python.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ Source source_of(const py::dict& given);
 /// Throws ScenarioErrors. The lock need not be held.
 Scenario read(const Source& source);
 
-/// Looks now and then whether Python wants to interrupt (Ctrl-C), and tells it how far things are.
+/// Checks now and then whether Python wants to interrupt (Ctrl-C), and reports progress to it.
 class Watch {
  public:
   /// `tell`: a function, or None. With the lock held.

@@ -58,7 +58,7 @@ class PythonScheme final : public Scheme {
   Process server(Node& node) const override { return drive(node, scope(node), Life::Role::server); }
   Process aggregator(Node& node) const override { return drive(node, scope(node), Life::Role::aggregator); }
 
-  /// One for the processes of a simulation; another simulation has an object of its own.
+  /// One for the processes of a simulation; each simulation has its own.
   std::shared_ptr<Scope> scope(const Node& node) const {
     std::shared_ptr<Scope> scope = scope_.lock();
     if (scope) return scope;
@@ -76,7 +76,7 @@ class PythonScheme final : public Scheme {
   mutable std::weak_ptr<Scope> scope_;
 };
 
-/// What the author says of the scheme, as a value or as a function of its parameters.
+/// A fact that the author states, as a value or as a function of the scheme's parameters.
 class Spec {
  public:
   explicit Spec(py::dict given) : given_(std::move(given)) {}
@@ -85,7 +85,7 @@ class Spec {
   std::string text(const char* name) const { return has(name) ? get(name).cast<std::string>() : std::string(); }
   bool flag(const char* name, bool fallback) const { return has(name) ? get(name).cast<bool>() : fallback; }
 
-  /// convert(what the author's function returns, or the value, which is tried at once). Called where nobody holds the lock.
+  /// convert(what the author's function returns, or the value, which is tried at once). Called without the lock.
   template <class Convert>
   auto setting(const char* name, Convert convert) const {
     auto kept = std::make_shared<const Kept>(get(name));

@@ -1,4 +1,4 @@
-// What Python's objects hold of a simulation, and for how long.
+// Which parts of a simulation Python's objects hold, and for how long.
 //
 // A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live as long as
 // somebody refers to them, and die on any thread that holds the interpreter's lock. Invariants:

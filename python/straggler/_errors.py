@@ -3,7 +3,7 @@ from typing import List, NamedTuple, Sequence
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a scenario."""
+    """One problem of a scenario."""
     file: str     #: the file as it was named, or what stands for a text or a dict; the text of a `set`
     line: int     #: from 1; 0 where there is no text to point at
     column: int   #: from 1
@@ -12,11 +12,11 @@ class Problem(NamedTuple):
 
 
 class Error(Exception):
-    """Base of what Straggler raises."""
+    """Base class of Straggler's errors."""
 
 
 class ScenarioError(Error, ValueError):
-    """A scenario is wrong. `problems` has all that is wrong with it, each with its place."""
+    """A scenario is wrong. `problems` has every problem, with its place."""
 
     def __init__(self, text: str, problems: Sequence[Problem] = ()):
         super().__init__(text)
@@ -32,7 +32,7 @@ class ResultsError(Error, OSError):
 
 
 class RunFailed(Error, RuntimeError):
-    """The run could not go on: a deadlock, or times beyond all bounds."""
+    """The run could not continue: a deadlock, or times beyond all bounds."""
 
 
 class MemoryBudgetExceeded(Error, MemoryError):

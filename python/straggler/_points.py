@@ -1,4 +1,4 @@
-"""Many runs: sweeps, searches and races; and what a scenario is."""
+"""Many runs: sweeps, searches and races; and checks of a scenario."""
 import io
 import json
 import os
@@ -48,7 +48,7 @@ def _free(out: Optional[PathLike]) -> Optional[str]:
 
 
 class _Files:
-    """What came of many runs: tables, a page, words."""
+    """Results of many runs: tables, a page, text."""
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         self._files: Dict[str, str] = done["files"]
@@ -136,7 +136,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
 
 
 class Check:
-    """What a scenario is: workers, routes, bytes, memory."""
+    """Facts about a scenario: workers, routes, bytes, memory."""
 
     def __init__(self, done: Dict[str, Any]):
         self.text: str = done["text"]                #: what `straggler check` prints
@@ -179,7 +179,7 @@ _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topo
 
 
 def list(group: Optional[str] = None) -> Any:
-    """What may be named in a scenario: [{name, summary, parameters, …}] of a group such as "schemes", or {group: [...]} of all."""
+    """The kinds that a scenario can name: [{name, summary, parameters, …}] of a group such as "schemes", or {group: [...]} of all."""
     everything = _straggler.list_all()
     if group is None:
         return {name: everything[word] for name, word in _groups.items()}

@@ -1,4 +1,4 @@
-"""A run of a scenario, and runs side by side."""
+"""A run of a scenario, and comparisons of runs."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ def _words(seconds: float, epochs: float, updates: int, fraction: float, accurac
 
 
 class Run:
-    """What a run has left: its summary, its tables, its weights. Shows itself as a page in a notebook."""
+    """Results of a run: its summary, its tables, its weights. In a notebook it shows its page."""
 
     def __init__(self, folder: Union[str, "os.PathLike[str]"], weights: Optional[Dict[str, numpy.ndarray]] = None,
                  warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None,
@@ -57,7 +57,7 @@ class Run:
 
     @property
     def scenario(self) -> str:
-        """The scenario as understood, every default written out: YAML."""
+        """The scenario as read, with every default: YAML."""
         return (self.folder / "scenario.yaml").read_text()
 
     def page(self) -> str:
@@ -88,7 +88,7 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
         force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
-    set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: in place of the scenario's.
+    set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: overrides the scenario's.
     timing_only: when things happen, without the math.  out: a folder for the results; else they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
@@ -121,7 +121,7 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
 
 
 class Comparison:
-    """Runs side by side. `table` has a row for each run; `verdict` says which wins and why."""
+    """A comparison of runs. `table` has a row for each run; `verdict` says which wins and why."""
 
     def __init__(self, folders: Sequence[str], runs: Sequence[Run]):
         self._folders = list(folders)
@@ -147,7 +147,7 @@ class Comparison:
 
 
 def compare(runs: Sequence[Union[Run, str, "os.PathLike[str]"]]) -> Comparison:
-    """Runs, or result folders, side by side: time to accuracy, speed-ups, where the time went, and which wins and why."""
+    """Compares runs, or result folders: time to accuracy, speed-ups, where the time went, and which wins and why."""
     runs = list(runs)
     if not runs:
         raise ValueError("there is nothing to compare; give runs or result folders")

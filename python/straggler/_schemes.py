@@ -1,4 +1,4 @@
-"""Schemes in Python: a class whose methods are generators over the Node surface (docs/python.md)."""
+"""Schemes in Python: a class whose methods are generators over the Node interface (docs/python.md)."""
 import inspect
 import re
 import uuid

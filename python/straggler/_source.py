@@ -87,6 +87,6 @@ def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, st
 
 
 def source(scenario: ScenarioLike, set: Settings, seed: Optional[int], timing_only: bool) -> Dict[str, Any]:
-    """What the extension takes."""
+    """The form that the extension takes."""
     return {**text_or_path(scenario), "sets": sets(set), "seed": None if seed is None else count("seed", seed, most=2**64 - 1),
             "timing_only": bool(timing_only)}

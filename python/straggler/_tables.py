@@ -39,7 +39,7 @@ def read_csv(source: Union[str, "os.PathLike[str]", TextIO], missing: str = "") 
 
 
 def of_rows(rows: List[Dict[str, Any]], columns: Iterable[str]) -> Table:
-    """A table of dicts; what a row lacks is None."""
+    """A table of dicts; missing cells are None."""
     columns = list(columns)
     pandas = _pandas()
     if pandas is not None:

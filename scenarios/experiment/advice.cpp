@@ -26,8 +26,8 @@ void of_hosts(const ClusterSpec& cluster, Sentences& out) {
     const std::int64_t occupied = (taken[g - 1] + before.count) % before.per_host;
     if (occupied == 0 || cluster.workers[g].same_host) continue;
     out.push_back(
-        fmt::format("cluster.workers[{}] begins on a new host, although the last host of the group before has room for {} more; "
-                    "if they share it, write same_host: true",
+        fmt::format("cluster.workers[{}] begins on a new host, although the last host of the previous group has room for {} more; if they "
+                    "share it, write same_host: true",
                     g, plural(before.per_host - occupied, "worker")));
   }
 }
@@ -52,7 +52,7 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
                             blueprint.servers > 0 ? "exchanges through a server, without an all-reduce" : "has no all-reduce"));
 }
 
-/// What compression does not do here.
+/// Compression settings without effect.
 void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (!blueprint.compression) return;
   const std::string& scheme = scenario.training.scheme.name;
@@ -60,9 +60,10 @@ void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences
   const bool feedback = complete(blueprint.compressor->parameters, own).flag("error_feedback");
   const bool chosen = feedback != complete(blueprint.compressor->parameters, {}).flag("error_feedback");
   if (chosen && blueprint.compression->gossips)
-    out.push_back(fmt::format("training.compression.error_feedback has no effect: {} sends by how much the estimates of its weights lag "
-                              "behind, and that holds what earlier messages left out",
-                              scheme));
+    out.push_back(
+        fmt::format("training.compression.error_feedback has no effect: {} sends the difference between its weights and their estimates, "
+                    "which includes what earlier messages left out",
+                    scheme));
   const std::uint64_t after = blueprint.message_bytes_compressed(), before = blueprint.model_bytes;
   if (blueprint.plan.workers == 1 && blueprint.scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::all_reduce)
     out.push_back("training.compression has no effect: one worker alone sends nothing");
@@ -98,12 +99,12 @@ void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences&
   const LinkSpec& own = cluster.servers.link ? *cluster.servers.link : cluster.network.link;
   if (static_cast<double>(blueprint.servers) * own.up <= slowest) return;
   out.push_back(
-      fmt::format("the {} servers answer one worker after the other, each answer as fast as that worker's link takes it, so that more "
-                  "servers do not help; training.scheme.answers: at_once lets answers leave side by side",
+      fmt::format("the {} servers answer one worker after another, each at the speed of that worker's link, so more servers do not help; "
+                  "training.scheme.answers: at_once lets answers leave at the same time",
                   blueprint.servers));
 }
 
-/// A figure of workers that are alike in it.
+/// A figure of workers that are equal in it.
 struct Figure {
   double value = 0;
   std::int64_t workers = 0;  // that have it
@@ -167,14 +168,13 @@ void of_rounds(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
                               format_number(*training.evaluate.every_epochs)));
 }
 
-/// Without data nobody knows how many bytes a batch's inputs have.
+/// Without data the bytes of a batch's inputs are not known.
 void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (blueprint.has_data() || blueprint.cost.input_bytes > 0) return;
   const bool copied = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                   [&](const WorkerGroup& group) { return scenario.devices.at(group.device).host_to_device.has_value(); });
   if (copied || blueprint.scheme_entry->one_process)
-    out.emplace_back(
-        "the inputs of a batch have no bytes without data, so that copying them takes no time; write workload.cost: {model: NAME}");
+    out.emplace_back("the inputs of a batch have no bytes without data, so copying them takes no time; write workload.cost: {model: NAME}");
 }
 
 /// Groups inside a host that hold all of its workers: nothing leaves them.
@@ -186,15 +186,15 @@ void of_levels(const Scenario& scenario, Sentences& out) {
     most = std::max(most, group.same_host ? group.per_host : std::min(group.per_host, group.count));
   for (const auto& [key, level] : {std::pair("switch", &intra->pcie_switch), std::pair("socket", &intra->socket)})
     if (*level && (*level)->workers >= most)
-      out.push_back(fmt::format("cluster.network.intra.{} joins {} workers, and no host has more than {}, so that no message leaves it",
-                                key, (*level)->workers, most));
+      out.push_back(fmt::format("cluster.network.intra.{} joins {} workers, and no host has more than {}, so no message leaves it", key,
+                                (*level)->workers, most));
 }
 
 /// Weights that workers share in their host's memory.
 void of_shared_memory(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   if (blueprint.plan.cell_chunks > 1 && blueprint.plan.workers > 1 && !scenario.cluster.network.intra)
     out.push_back(scenario.training.scheme.name +
-                  " reads the memory of its host in no time without cluster.network.intra, so that no read mixes versions; write intra: "
+                  " reads the memory of its host in no time without cluster.network.intra, so no read mixes versions; write intra: "
                   "{bandwidth: 10GB/s, latency: 1us}");
 }
 

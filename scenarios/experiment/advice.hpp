@@ -1,4 +1,4 @@
-// What `straggler check` warns of: settings that are allowed, and that may not do what was meant.
+// The warnings of `straggler check`: settings that are allowed, but may not have the intended effect.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What an all-reduce alone takes on a scenario's cluster: all ranks start together, and nothing else is on the links.
+// The time of an all-reduce alone on a scenario's cluster: all ranks start together, without other traffic.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// The cluster's part of a blueprint: who lives where, how they are connected, what befalls them.
+// The cluster's part of a blueprint: hosts of ranks, connections, faults.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Nic nic_of(const LinkSpec& link) { return {link.up, link.down, Time::from_second
 /// "; did you mean 'rack/1:up'?", or nothing.
 std::string nearest_link(const std::string& name, const Fabric& fabric) {
   std::vector<std::string> names;
-  constexpr std::size_t most = 100'000;  // in a larger network the question may cost more than the answer is worth
+  constexpr std::size_t most = 100'000;  // in a larger network the search may cost more than it saves
   for (LinkId link = 0; link < std::min(fabric.links(), most); ++link) names.push_back(fabric.link(link).name);
   const std::string nearest = nearest_name(name, names);
   return nearest.empty() ? std::string() : "; did you mean '" + nearest + "'?";
@@ -54,7 +54,7 @@ double intra_share(const Scenario& scenario) {
 
 }  // namespace
 
-/// Ranks that share a host come one after the other, in their group's order; everybody else has a host of its own.
+/// Ranks that share a host come one after another, in their group's order; everybody else has a host of its own.
 Placement Blueprint::placement(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
   Placement out;
@@ -185,10 +185,11 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
     availability.push_back(
         at_place(scenario, place, [&] { return Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters); }));
     if (availability.back() && !scheme_entry->invites)
-      throw_error(scenario, place,
-                  "in " + scheme_entry->name +
-                      " every worker takes part all the time, and nobody invites clients; take a federated scheme such as fedavg, or write "
-                      "cluster.faults: [{kind: crash, worker: 0, at: 60s, restart_after: 30s}]");
+      throw_error(
+          scenario, place,
+          "in " + scheme_entry->name +
+              " every worker takes part all the time, and clients are not invited; take a federated scheme such as fedavg, or write "
+              "cluster.faults: [{kind: crash, worker: 0, at: 60s, restart_after: 30s}]");
   }
   const auto is_there = [](const std::unique_ptr<Availability>& pattern) { return pattern != nullptr; };
   if (!std::ranges::any_of(availability, is_there)) return availability.clear();
@@ -197,7 +198,7 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
     const FaultSpec::Kind kind = scenario.cluster.faults[i].kind;
     if (kind == FaultSpec::Kind::crash || kind == FaultSpec::Kind::join || kind == FaultSpec::Kind::leave)
       throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-                  "workers come and go by their availability, and crash, join and leave stand for the same; remove one of the two");
+                  "workers come and go by their availability, which cannot be combined with crash, join and leave; remove one of the two");
   }
 }
 
@@ -236,7 +237,7 @@ std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
     if (scheme_entry->one_process && (spec.kind == FaultSpec::Kind::join || spec.kind == FaultSpec::Kind::leave))
       throw_error(
           scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-          scheme_entry->name + " drives all workers from one process, which none of them joins or leaves; take another scheme, or crash");
+          scheme_entry->name + " drives all workers from one process, so workers cannot join or leave; take another scheme, or crash");
     Fault fault;
     fault.kind = kinds[static_cast<std::size_t>(spec.kind)];
     fault.worker = static_cast<Rank>(spec.worker);
@@ -276,7 +277,7 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
     if (!link.burst || seen[fabric->host(rank)]) return;
     if (!sharing->contention())
       throw_error(scenario, "cluster.network.sharing",
-                  "none gives every message the whole bandwidth at any time, so that a burst means nothing; remove burst, or take max_min");
+                  "none gives every message the whole bandwidth at any time, so a burst has no effect; remove burst, or take max_min");
     seen[fabric->host(rank)] = true;
     for (const LinkId id : fabric->nic_links(rank)) {
       const double rate = fabric->bytes_per_second(id);
@@ -304,7 +305,7 @@ std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) c
     if (route.links.empty())
       throw_error(scenario, "cluster.network.background[" + std::to_string(out.size()) + "].to",
                   traffic.to + " lives on the host of " + traffic.from +
-                      ", and inside a host nothing is shared without network.intra; name ranks of two hosts, or give intra");
+                      ", and inside a host no link is shared without network.intra; name ranks of two hosts, or give intra");
     out.push_back({rank_of(traffic.from), rank_of(traffic.to), Time::from_seconds(traffic.start), Time::from_seconds(traffic.on),
                    Time::from_seconds(traffic.off), traffic.random, traffic.rate.value_or(0)});
   }

@@ -1,4 +1,4 @@
-// What several parts of a blueprint ask of the cluster section.
+// Facts of the cluster section that several parts of a blueprint need.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// Row of the group's population that worker `i` of the group is; null: all are alike.
+/// Row of the group's population that worker `i` of the group is; null: all are equal.
 inline const DeviceRow* row_of(const WorkerGroup& group, std::int64_t i) {
   return group.rows.empty() ? nullptr : &group.rows[static_cast<std::size_t>(i) % group.rows.size()];
 }

@@ -3,7 +3,7 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
-#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/explanation.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/collectives/fluid.hpp"
@@ -44,7 +44,7 @@ struct Gradients {
 Gradients gradients_of(const Scenario& scenario, const CostTable& cost, std::uint64_t number_bytes) {
   if (cost.layers.empty())
     throw_error(scenario, "cluster.network.collective.bucket",
-                "buckets are filled with a model's tensors, and workload.cost.bytes has none; write workload.cost: {model: NAME}");
+                "buckets are filled with a model's tensors, which workload.cost.bytes does not have; write workload.cost: {model: NAME}");
   Gradients out;
   for (const CostLayer& layer : cost.layers) {
     for (const TensorInfo& tensor : layer.tensors) {
@@ -81,7 +81,7 @@ void Blueprint::compress_buckets() {
 
 namespace {
 
-/// What an all-reduce alone takes is asked of.
+/// The network that is asked for the time of an all-reduce alone.
 struct IdleNetwork {
   IdleNetwork(const Blueprint& blueprint, const Scenario& scenario)
       : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario)) {
@@ -124,20 +124,19 @@ std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const 
                          {backward, start, std::max(0.0, seconds(model_bytes) - start) / static_cast<double>(model_bytes)});
 }
 
-/// What only messages of their own can show, and what they cannot.
+/// Settings that need messages of their own, and settings that exclude them.
 void Blueprint::check_stepwise(const Scenario& scenario) const {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
   if (scenario.cluster.network.protocol.cores && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     throw_error(scenario, "cluster.network.protocol.cores",
-                "are shared message by message, and the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
+                "are shared message by message, but the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
   if (spec.start != CollectiveSpec::Start::as_they_come) return;
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i)
     if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
-      throw_error(
-          scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-          "with collective.start: as_they_come the workers are never all between two updates, at which one could go or come; take start: "
-          "together, or the faults slow and link");
+      throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
+                  "with collective.start: as_they_come there is no moment between two updates at which a worker could leave or join; take "
+                  "start: together, or the faults slow and link");
 }
 
 /// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
@@ -146,7 +145,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   if (plan.workers == 1 || !scheme_entry->all_reduces(scenario.training.scheme.parameters)) return;
   check_stepwise(scenario);
   shape.workers = static_cast<std::size_t>(plan.workers);
-  // A server that the scheme talks to is none that reduces.
+  // A server that the scheme talks to does not serve the all-reduce.
   if (servers == 0) shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
     for (Rank worker = 0; worker < plan.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
@@ -162,7 +161,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
   }
-  // Of two all-reduces one after the other, the larger one.
+  // Of two all-reduces one after another, the larger one.
   reduced_bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
   // Factors are of whole matrices: they go in one piece.
   const bool merges = spec.bucket || spec.merge == CollectiveSpec::Merge::mg_wfbp;

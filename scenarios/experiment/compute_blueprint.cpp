@@ -1,4 +1,4 @@
-// The blueprint's part that computes: how long a batch takes on whose device, and who shares a host's cores.
+// The compute part of a blueprint: the time of a batch on each device, and shared cores of hosts.
 #include <algorithm>
 
 #include "scenarios/experiment/at_place.hpp"
@@ -86,7 +86,7 @@ void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {
   const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
   const std::size_t first_worker = out.compute_of.size();
   for (std::int64_t i = 0; i < group.count; ++i) {
-    // Without jitter, a worker's time depends only on its row of the population: workers with the same row are alike.
+    // Without jitter, a worker's time depends only on its row of the population: workers with the same row are equal.
     const bool alike = i >= rows && !luck;
     out.compute_of.push_back(static_cast<Rank>(first_worker + static_cast<std::size_t>(alike ? i % rows : i)));
   }

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/workload_blueprint.hpp"
 
 namespace straggler {
 namespace {
@@ -19,7 +19,7 @@ void add_state(Hasher& hasher, const std::filesystem::path& file) {
 
 }  // namespace
 
-DataCache::Source DataCache::source_of(const Blueprint& blueprint, const Scenario& scenario) {
+DataCache::Source DataCache::source_of(const WorkloadBlueprint& blueprint, const Scenario& scenario) {
   Hasher files;
   for (const std::filesystem::path& file : blueprint.data_files(scenario)) add_state(files, file);
   Source source{scenario.workload.data, blueprint.base, {}, scenario.training.evaluate.split, files.key()};
@@ -27,7 +27,7 @@ DataCache::Source DataCache::source_of(const Blueprint& blueprint, const Scenari
   return source;
 }
 
-std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads) {
+std::shared_ptr<const Dataset> DataCache::load(const WorkloadBlueprint& blueprint, const Scenario& scenario, unsigned threads) {
   Source source = source_of(blueprint, scenario);
   const AugmentSpec& augment = scenario.workload.augment;
   const std::lock_guard lock(mutex_);  // held while loading: who wants the same set waits for it
@@ -42,7 +42,7 @@ std::shared_ptr<const Dataset> DataCache::load(const Blueprint& blueprint, const
   return data;
 }
 
-Key DataCache::content(const Blueprint& blueprint, const Scenario& scenario) {
+Key DataCache::content(const WorkloadBlueprint& blueprint, const Scenario& scenario) {
   Source source = source_of(blueprint, scenario);
   const std::lock_guard lock(mutex_);
   for (const auto& [known, name] : names_)

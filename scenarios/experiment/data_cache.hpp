@@ -10,17 +10,17 @@
 
 namespace straggler {
 
-struct Blueprint;
+struct WorkloadBlueprint;
 
 /// Thread-safe. Keeps the last few sets.
 class DataCache {
  public:
-  /// As Blueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed, as long
-  /// as nobody touches its files.
-  std::shared_ptr<const Dataset> load(const Blueprint& blueprint, const Scenario& scenario, unsigned threads);
-  /// As Blueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed, as long as nobody touches
-  /// its files.
-  Key content(const Blueprint& blueprint, const Scenario& scenario);
+  /// As WorkloadBlueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed,
+  /// as long as nobody touches its files.
+  std::shared_ptr<const Dataset> load(const WorkloadBlueprint& blueprint, const Scenario& scenario, unsigned threads);
+  /// As WorkloadBlueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed, as long as nobody
+  /// touches its files.
+  Key content(const WorkloadBlueprint& blueprint, const Scenario& scenario);
 
  private:
   static constexpr std::size_t most_sets = 4, most_names = 64;
@@ -37,7 +37,7 @@ class DataCache {
     AugmentSpec augment;
     std::shared_ptr<const Dataset> data;
   };
-  static Source source_of(const Blueprint& blueprint, const Scenario& scenario);
+  static Source source_of(const WorkloadBlueprint& blueprint, const Scenario& scenario);
 
   std::mutex mutex_;
   std::list<Set> recent_;  // most recently used first

@@ -1,10 +1,8 @@
 #include "scenarios/experiment/experiment.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "models/data/blocks.hpp"
-#include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/replay.hpp"
@@ -38,7 +36,7 @@ struct Experiment::Implementation {
       throw_error(scenario, "workload.data", "there is no data to learn from; add --timing-only, or name a data set");
     if (!options.replay) return;
     replay = read_replay(*options.replay, scenario, blueprint,
-                         [this](const Blueprint& of, const Scenario& named) { return content(of, named); });
+                         [this](const WorkloadBlueprint& of, const Scenario& named) { return content(of, named); });
     if (replay.real) follow(*replay.real);
   }
 
@@ -48,7 +46,7 @@ struct Experiment::Implementation {
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
   /// Of the data; none where only times are asked for, since data files may then be missing.
-  std::optional<Key> content(const Blueprint& of, const Scenario& named);
+  std::optional<Key> content(const WorkloadBlueprint& of, const Scenario& named);
   Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
   double gradient_flops() const;
@@ -77,7 +75,7 @@ void Experiment::Implementation::follow(const RealRun& real) {
   blueprint.plan.ring_sums = true;
   if (real.updates == 0)
     throw DataError((*options.replay / "summary.json").string() +
-                    ": the real run ended before its first update, so that there is nothing to replay; let it run for longer");
+                    ": the real run ended before its first update, so there is nothing to replay; let it run for longer");
   blueprint.stop.simulated_time.reset();  // time passes differently here
   // It may have been interrupted: after its last update there is nothing to follow.
   blueprint.stop.updates = std::min(real.updates, blueprint.stop.updates.value_or(real.updates));
@@ -133,12 +131,12 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   } catch (const UnsupportedOperation& refused) {
     throw_error(scenario, "training.scheme", refused.what());
   } catch (const TimeOverflow& overflow) {
-    throw RunFailed(std::string(overflow.what()) + "; set a nearer stop, or look for a device or link that is far too slow");
+    throw RunFailed(std::string(overflow.what()) + "; set an earlier stop, or look for a device or link that is far too slow");
   }
   describe(recorder.record(), backend.network());
 }
 
-std::optional<Key> Experiment::Implementation::content(const Blueprint& of, const Scenario& named) {
+std::optional<Key> Experiment::Implementation::content(const WorkloadBlueprint& of, const Scenario& named) {
   if (options.timing_only) return std::nullopt;
   return (options.data ? *options.data : names).content(of, named);
 }
@@ -225,8 +223,8 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
   if (const auto& end = replay.simulated;
       end && end->timing_only == options.timing_only && record.updates == end->updates && record.weights_key != end->weights_key)
     record.warnings.push_back(
-        "the replay ends with other weights than the run that it follows: its choices do not fit this cluster and its faults; replay "
-        "it with its own cluster and faults");
+        "the replay ends with other weights than the original run: its choices do not fit this cluster and its faults; replay it with the "
+        "cluster and faults of that run");
   if (!replay.real || options.timing_only || record.updates != replay.real->updates || record.weights_key == replay.real->weights_key)
     return;
   record.warnings.push_back("the replay ends with other weights than the real run (weights_key " + record.weights_key.value_or("none") +
@@ -296,36 +294,6 @@ void Experiment::write_graph(const std::string& path) const {
   }
 }
 
-namespace {
-
-std::string described_aggregators(const Blueprint& blueprint) {
-  const Rank workers = blueprint.plan.workers, count = blueprint.plan.aggregation.count();
-  const Rank least = workers / count, most = (workers + count - 1) / count;
-  const std::string groups = blueprint.plan.racks == count && count > 1 ? "one a rack"
-                             : most > least ? "groups of " + std::to_string(least) + " and " + std::to_string(most) + " workers"
-                                            : "groups of " + std::to_string(least);
-  return std::to_string(count) + ": " + groups + "; " +
-         (blueprint.aggregators_share ? "each on the host of the first of its workers" : "on hosts of their own");
-}
-
-/// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
-void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
-  const NumberFormat precision = scenario.workload.precision;
-  if (precision == NumberFormat::fp32) return;
-  std::set<std::string> told;
-  for (const WorkerGroup& group : scenario.cluster.workers) {
-    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
-    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
-      continue;
-    const std::string format = precision == NumberFormat::bf16 ? "bf16" : "fp16";
-    warnings.push_back("device " + group.device + " has no " + format +
-                       " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
-                       format + ": {peak: ..., efficiency: ...}, or measured times as a table");
-  }
-}
-
-}  // namespace
-
 /// Labels are looked at only where the partition follows them, and where there may be any.
 PartitionFacts Experiment::Implementation::partition_facts() const {
   const StreamSizes& sizes = blueprint.streams;
@@ -346,105 +314,8 @@ std::vector<CollectiveTime> Experiment::collective_times() const {
 }
 
 Explanation Experiment::explain() const {
-  const Scenario& scenario = implementation_->scenario;
-  const Blueprint& blueprint = implementation_->blueprint;
-  Explanation out;
-  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
-    const WorkerGroup& group = scenario.cluster.workers[g];
-    const DeviceSpec& device = scenario.devices.at(group.device);
-    const LinkSpec& link = group.link ? *group.link : scenario.cluster.network.link;
-    const ComputeTime::Split time = blueprint.group_times[g]->at(blueprint.plan.batch);
-    Explanation::Group row;
-    row.count = group.count;
-    row.device = group.device;
-    row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
-    row.jitter = device.jitter.name;
-    row.bytes_per_second = link.up;
-    row.latency = link.latency;
-    row.memory = device.memory;
-    if (device.memory) {
-      row.memory_used = blueprint.device_bytes();
-      row.largest_batch = blueprint.largest_batch(*device.memory);
-      row.counts_activations = blueprint.counts_activations();
-    }
-    row.rows = group.rows.size();
-    out.groups.push_back(std::move(row));
-  }
-  out.scheme = scenario.training.scheme.name;
-  out.scheme_summary = blueprint.scheme_entry->summary;
-  out.topology = scenario.cluster.network.topology.name;
-  const Fabric& fabric = *blueprint.fabric;
-  out.facts = fabric.facts();
-  out.hosts = fabric.hosts();
-  out.links = fabric.links();
-  if (fabric.ranks() > 1) {
-    Route route;
-    const Rank to = blueprint.servers > 0 ? blueprint.plan.workers : std::max(blueprint.plan.workers - 1, 1);
-    fabric.route(0, to, route);
-    for (const LinkId id : route.links) {
-      const LinkDescription link = fabric.link(id);
-      out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
-    }
-  }
-  if (blueprint.plan.aggregation.count() > 0) out.aggregators = described_aggregators(blueprint);
-  out.data_origin = blueprint.data.origin;
-  out.learns = blueprint.has_data();
-  if (out.learns) out.partition = implementation_->partition_facts();
-  out.classes = blueprint.data.classes;
-  out.collective = blueprint.described_collective(scenario);
-  out.reduced_bytes = blueprint.reduced_bytes;
-  out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
-  out.message_bytes = blueprint.model_bytes;
-  if (blueprint.compression) {
-    out.compression = blueprint.compressor->name;
-    out.compressed_bytes = blueprint.message_bytes_compressed();
-    out.compresses_answers = blueprint.compression->answers;
-    if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
-  }
-  out.train_samples = blueprint.data.train;
-  out.test_samples = blueprint.data.test;
-  out.batch_per_worker = blueprint.plan.batch;
-  if (blueprint.plan.epoch_samples > 0)
-    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
-  if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
-    out.warnings.push_back("batch_norm.exchange has no effect: what is sent is of a model without running statistics");
-  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
-  add_precision_warnings(scenario, out.warnings);
-  if (blueprint.model) out.layers = blueprint.model->cost();
-  if (scenario.workload.cost.model) {
-    out.cost_model = scenario.workload.cost.model->name;
-    out.cost_parameters = blueprint.cost.parameters();
-    out.layers.clear();
-    for (const CostLayer& layer : blueprint.cost.layers)
-      out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
-  }
-  for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
-  out.timing_bytes = blueprint.timing_bytes();
-  if (blueprint.model) out.memory_bytes = blueprint.math_bytes();
-  const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
-  if (scenario.cluster.network.topology.name == "file" &&
-      (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
-                                                    [](const WorkerGroup& group) { return group.link.has_value(); })))
-    out.warnings.push_back("topology file brings the bandwidth and latency of every cable: the links of workers and servers are not used");
-  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
-    out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
-  if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
-    out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
-  const Parameters& compression = scenario.training.compression.parameters;
-  if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
-    out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");
-  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
-  const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
-  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
-    out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
-                           ": their batches are all they have");
-  const EvaluateSpec& evaluate = scenario.training.evaluate;
-  const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
-  if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
-    out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
-                           std::to_string(evaluate.sustain));
-  for (std::string& sentence : advice(scenario, blueprint)) out.warnings.push_back(std::move(sentence));
-  return out;
+  const Implementation& all = *implementation_;
+  return straggler::explain(all.scenario, all.blueprint, all.blueprint.has_data() ? all.partition_facts() : PartitionFacts());
 }
 
 }  // namespace straggler

@@ -56,7 +56,7 @@ void warn_of_divergence(RunRecord& record, const Numerics& numerics) {
 
 }  // namespace
 
-MathPlane::MathPlane(const Blueprint& its_blueprint, const Scenario& its_scenario, unsigned threads, DataCache* cache)
+MathPlane::MathPlane(const WorkloadBlueprint& its_blueprint, const Scenario& its_scenario, unsigned threads, DataCache* cache)
     : blueprint(its_blueprint),
       scenario(its_scenario),
       data(cache ? cache->load(blueprint, scenario, threads) : std::make_shared<const Dataset>(blueprint.load_data(scenario, threads))) {
@@ -87,7 +87,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }
 
-void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const Blueprint& blueprint) {
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const WorkloadBlueprint& blueprint) {
   const Evaluation train = evaluator.evaluate(weights, EvaluationSet::train);
   const Evaluation test = evaluator.evaluate(weights, EvaluationSet::test);
   record.final_train_loss = train.loss;

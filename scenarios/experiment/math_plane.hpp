@@ -9,16 +9,16 @@
 
 namespace straggler {
 
-inline constexpr const char* files_changed = "its files were changed while they were read; start again once nobody writes to them";
+inline constexpr const char* files_changed = "its files were changed while they were read; start again when they no longer change";
 
 /// Its parts refer to those above them. The blueprint outlives it.
 struct MathPlane {
   /// Reads the data on at most this many threads, or takes it from the `cache`. Throws ScenarioErrors where that is wrong.
-  MathPlane(const Blueprint& blueprint, const Scenario& scenario, unsigned threads = 1, DataCache* cache = nullptr);
+  MathPlane(const WorkloadBlueprint& blueprint, const Scenario& scenario, unsigned threads = 1, DataCache* cache = nullptr);
   /// `options`: threads and memory; the rest is the scenario's.
   std::unique_ptr<Executor> executor(Lineage& lineage, ExecutorOptions options) const;
 
-  const Blueprint& blueprint;
+  const WorkloadBlueprint& blueprint;
   const Scenario& scenario;
   std::shared_ptr<const Dataset> data;
   std::unique_ptr<Partition> partition;
@@ -28,6 +28,6 @@ struct MathPlane {
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint);
 /// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above that of the
 /// initial weights.
-void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const Blueprint& blueprint);
+void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const WorkloadBlueprint& blueprint);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// Who has which samples, in figures for people.
+// Figures of a partition for `straggler check`.
 #pragma once
 #include <cstddef>
 #include <cstdint>

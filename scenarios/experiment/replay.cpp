@@ -32,11 +32,11 @@ std::string difference(const std::vector<RootPart>& a, const std::vector<RootPar
 
 nlohmann::json read_json(const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw DataError(file.string() + ": cannot be read; --replay takes the whole result folder of an earlier run");
+  if (!in) throw DataError(file.string() + ": cannot be read; --replay needs the whole result folder of an earlier run");
   try {
     return nlohmann::json::parse(in);
   } catch (const nlohmann::json::exception&) {
-    throw DataError(file.string() + ": is not JSON; --replay takes the result folder of an earlier run as it was written");
+    throw DataError(file.string() + ": is not JSON; --replay needs the unchanged result folder of an earlier run");
   }
 }
 
@@ -55,11 +55,11 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
     const nlohmann::json summary = read_json(folder / "summary.json");
     replay.real = RealRun{summary.at("updates"), summary.at("weights_key")};
   } catch (const nlohmann::json::exception& wrong) {
-    throw DataError(file.string() + ": does not say how the real run was made (" + wrong.what() + "); take the folder as it was written");
+    throw DataError(file.string() + ": does not have the settings of the real run (" + wrong.what() + "); take the unchanged folder");
   }
 }
 
-/// None where the summary does not say: a replay needs the choices alone.
+/// None if the summary lacks them: a replay needs only the choices.
 std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / "summary.json")) return std::nullopt;
   const nlohmann::json summary = read_json(folder / "summary.json");
@@ -103,7 +103,7 @@ std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, b
   FileLines lines(file);
   std::vector<Rank> makers;
   if (!lines.opened()) {
-    if (needed) throw DataError(file.string() + ": cannot be read; --replay takes the whole result folder of an earlier run");
+    if (needed) throw DataError(file.string() + ": cannot be read; --replay needs the whole result folder of an earlier run");
     return makers;
   }
   std::string_view line;
@@ -115,7 +115,7 @@ std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, b
     const std::optional<std::size_t> worker = cut ? index_in(splitter.fields(), 2, index_of(workers)) : std::nullopt;
     if (!update || !worker || *update < makers.size())
       refuse_line(file, lines.number(), line,
-                  "is not a contribution to this or the next update by a worker of this cluster; take the folder as it was written");
+                  "is not a contribution to this or the next update by a worker of this cluster; take the unchanged folder");
     if (*update > makers.size()) makers.push_back(static_cast<Rank>(*worker));
   }
   return makers;
@@ -134,7 +134,7 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   };
   refuse_if_other(difference(earlier, scenario));
   const std::string kernels(blueprint.kernels->name);
-  const Blueprint then = Blueprint::of_values(earlier, kernels);
+  const WorkloadBlueprint then(earlier, kernels);
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;

@@ -34,7 +34,7 @@ struct Replay {
 };
 
 /// Names the data of a blueprint; none: by what the scenario says of them.
-using ContentOf = std::function<std::optional<Key>(const Blueprint&, const Scenario&)>;
+using ContentOf = std::function<std::optional<Key>(const WorkloadBlueprint&, const Scenario&)>;
 
 /// Reads a result folder: choices.csv, and what else a replay must follow. Throws DataError if the folder holds no such run, or one of
 /// another scenario (only what decides times may differ: cluster and stop), or of another kernel set.

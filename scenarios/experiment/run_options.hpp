@@ -1,4 +1,4 @@
-// How a scenario is run, beside what it says: with or without math, on which resources, from and into which stored values.
+// Options of a run that are not in its scenario: with or without math, resources, stored values.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace straggler {
 class DataCache;
 class TrajectoryStore;
 
-/// Saves the math now and then, so that a run can go on after it was killed.
+/// Saves the math at intervals, so that a killed run can be resumed.
 struct CheckpointRequest {
   std::filesystem::path file;
   CheckpointInterval interval;

@@ -1,8 +1,8 @@
 // Between a run and the trajectory store: evaluations that are known, values that training goes on from, and what is saved for others.
 //
 // A run's values at a version (its weights, and all that is live beside them: momentum, older weights that gradients in flight refer to)
-// are a place from which every run that began alike goes on. Such places are saved now and then and at the end; which ones decides only
-// what later runs cost, never what they come to.
+// are a place from which every run that began alike goes on. Such places are saved at intervals and at the end; which ones only affects the
+// cost of later runs, never their results.
 #pragma once
 #include <deque>
 #include <map>

@@ -1,5 +1,5 @@
-// What is known of weights from earlier runs, by their lineage key: the math of a trajectory depends on the order of its updates only, so
-// that runs which apply the same updates in the same order share it, and runs that begin alike share their beginning.
+// Results of earlier runs about weights, by their lineage key: the math of a trajectory depends on the order of its updates only, so that
+// runs which apply the same updates in the same order share it, and runs that begin alike share their beginning.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// What a run is to have other than its scenario says, where the scenario has no key for it: for all topologies, schemes and devices alike.
+// Changes of a run that no key of the scenario expresses, for all topologies, schemes and devices.
 #pragma once
 #include "sim/cluster/changed_links.hpp"
 

@@ -12,7 +12,7 @@
 namespace straggler {
 namespace {
 
-/// What can be tuned by a short name, and where its good values tend to lie.
+/// Settings that can be tuned by a short name, with usual ranges.
 struct Usual {
   const char* name;
   const char* path;
@@ -128,7 +128,7 @@ Tuning tuning_of(const std::vector<std::string>& what, std::size_t budget) {
 
 void check_entrants(const Race& race) {
   if (race.entrants.size() < 2)
-    throw std::invalid_argument("one alone is no race; name at least two with --schemes ssgd,asgd or --entrant");
+    throw std::invalid_argument("a race needs at least two entrants; name them with --schemes ssgd,asgd or --entrant");
   std::set<std::string> labels;
   for (const Entrant& entrant : race.entrants)
     if (!labels.insert(entrant.label).second)

@@ -1,4 +1,4 @@
-// A race: several ways to train, on one scenario, from the same seeds, each tuned alike beforehand; who is first at every threshold?
+// A race: several ways to train on one scenario, from the same seeds, all tuned alike beforehand. Which one is first at each threshold?
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace straggler {
 
 /// One that takes part: the scenario with these changes.
 struct Entrant {
-  std::string label;                                     // what tables call it
+  std::string label;                                     // its name in tables
   std::string given;                                     // how it was given, for messages: "--schemes asgd"
   std::vector<std::pair<std::string, std::string>> set;  // path, YAML
 };

@@ -88,7 +88,7 @@ void RaceReader::resolve_finishes(const Scenario& scenario) {
   if (accuracies.empty())
     throw_error(
         scenario, "training.evaluate.thresholds",
-        "are missing, and so is a target: there is no finish; set accuracies to race to, as --set \"training.evaluate.thresholds=[0.8, "
+        "are missing, and so is a target, so there is no finish; set accuracies to race to, as --set \"training.evaluate.thresholds=[0.8, "
         "0.85]\" or --set training.stop.target_accuracy=0.85, or race for time alone with --timing-only");
   if (evaluate.sustain > 1 && !evaluate.every_epochs && !evaluate.every_updates && !evaluate.every_simulated_time)
     throw_error(scenario, "training.evaluate.every",
@@ -103,7 +103,7 @@ void RaceReader::resolve_finishes(const Scenario& scenario) {
     if (!beyond) levels_.push_back(finish);
     if (beyond && stop.on_target == StopSpec::OnTarget::stop)
       notes_.push_back(
-          fmt::format("{} is beyond the target, at which runs end: it is not raced (training.stop.on_target=continue would)", name));
+          fmt::format("{} is above the target, where runs end, so it is left out (training.stop.on_target=continue would keep it)", name));
     else
       finishes_.push_back(finish);
   }

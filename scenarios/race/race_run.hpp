@@ -43,7 +43,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
 /// runs that miss it cannot be significant. Names the number of seeds that could tell. None: it can be, or nobody can miss (timing alone).
 std::optional<std::string> too_few_seeds_warning(const Race& race);
 
-/// What makes the race: its scenario, who takes part, what is tuned.
+/// The identity of the race: its scenario, entrants and tuned settings.
 Description describe(const Race& race, const RaceReader& reader);
 
 }  // namespace straggler

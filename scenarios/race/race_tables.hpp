@@ -1,4 +1,4 @@
-// race.csv, tuning.csv and verdicts.csv of a race, and what people read.
+// race.csv, tuning.csv and verdicts.csv of a race, and its printed text.
 #pragma once
 #include <string>
 

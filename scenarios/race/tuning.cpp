@@ -67,7 +67,7 @@ void warn_of_edges(const Entrant& entrant, const Tuning& tuning, Tuned& tuned) {
     }
     if (best < 0 || (!least && !largest)) continue;
     tuned.warnings.push_back(
-        fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better ones beyond, so widen the range",
+        fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better values outside, so widen the range",
                     entrant.label, tuning.paths[path], tuning.candidates[tuned.best][path],
                     least && largest ? "the only one"
                     : least          ? "the least"
@@ -89,9 +89,9 @@ Tuned choose(const Entrant& entrant, const Tuning& tuning, std::vector<Criterion
   const Criterion& best = criteria[tuned.best];
   const auto nothing = [](const Criterion::Level& level) { return level.reached == 0; };
   if (best.failed)
-    tuned.warnings.push_back(entrant.label + ": every candidate failed or diverged; it races with the first");
+    tuned.warnings.push_back(entrant.label + ": every candidate failed or diverged; it races with the first one");
   else if (std::all_of(best.levels.begin(), best.levels.end(), nothing))
-    tuned.warnings.push_back(entrant.label + ": no candidate reached any threshold; the one with the least validation loss races");
+    tuned.warnings.push_back(entrant.label + ": no candidate reached any threshold; the one with the lowest validation loss races");
   if (!best.failed) warn_of_edges(entrant, tuning, tuned);
   tuned.criteria = std::move(criteria);
   return tuned;

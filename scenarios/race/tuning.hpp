@@ -1,4 +1,4 @@
-// Which of the candidates that all entrants try is best for one of them.
+// The best candidate of each entrant.
 #pragma once
 #include <cstddef>
 #include <limits>
@@ -11,8 +11,8 @@
 
 namespace straggler {
 
-/// What a candidate came to on held-out samples. Better is: not failed; then, from the highest level down, reached by more of its runs, and
-/// by as many sooner; where no level tells, less loss.
+/// The result of a candidate on held-out samples. Better is: not failed; then, from the highest level down, reached by more of its runs,
+/// and by as many sooner; where no level tells, less loss.
 struct Criterion {
   struct Level {
     std::size_t reached = 0;  // runs

@@ -8,6 +8,7 @@
 #include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/data_cache.hpp"
+#include "scenarios/reasons/watch.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -16,16 +17,6 @@
 namespace straggler {
 
 namespace {
-
-class Watch final : public ProgressListener {
- public:
-  explicit Watch(const std::function<bool()>& ends) : ends_(ends) {}
-  void progress(const State&) override {}
-  bool interrupted() override { return ends_ && ends_(); }
-
- private:
-  const std::function<bool()>& ends_;
-};
 
 std::optional<double> time_to_target(const RunRecord& record) {
   if (!record.target_accuracy) return std::nullopt;
@@ -69,9 +60,9 @@ class Runner {
   }
 
   /// Calls work(i) for each i below `count`: side by side where there is no math, whose threads want the cores for themselves.
-  void each(std::size_t count, const std::function<void(std::size_t)>& work) {
+  void each(std::size_t count, bool timing_only, const std::function<void(std::size_t)>& work) {
     const unsigned cores = options_.run.threads ? options_.run.threads : this_machine().cores;
-    const unsigned jobs = options_.run.timing_only ? cores : 1;
+    const unsigned jobs = timing_only ? cores : 1;
     struct NoState {};
     for_blocks(count, 1, jobs, NoState(), [&](NoState&, std::size_t i, std::size_t, std::size_t) { work(i); });
   }
@@ -86,7 +77,7 @@ std::string counted(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : "s");
 }
 
-/// Bounds that are left when the target has no say: "20 epochs or 400 updates, whichever comes first".
+/// The bounds without the target: "20 epochs or 400 updates, whichever comes first".
 std::string bounds_text(const StopSpec& stop) {
   std::vector<std::string> bounds;
   if (stop.epochs) bounds.push_back(fmt::format("{} epoch{}", format_number(*stop.epochs), *stop.epochs == 1 ? "" : "s"));
@@ -109,12 +100,12 @@ class Work {
  public:
   Work(const Scenario& scenario, bool timing_only) : scenario_(scenario), timing_only_(timing_only) {}
 
-  /// The run itself, whose end says what the work is.
+  /// The unchanged run, whose end defines the work.
   RunRecord measure(Runner& runner) {
     StopSpec& stop = scenario_.training.stop;
     const std::optional<double> target = stop.target_accuracy;
     RunRecord record = runner.run({scenario_, {}});
-    if (record.updates == 0) throw RunFailed("the run makes no update, so that there is nothing to explain; let it run for longer");
+    if (record.updates == 0) throw RunFailed("the run makes no update, so there is nothing to explain; let it run for longer");
     by_target_ = target && !timing_only_ && stop.on_target == StopSpec::OnTarget::stop && record.outcome == Outcome::target_reached;
     if (target && !by_target_) stop.on_target = StopSpec::OnTarget::go_on;
     const bool timed_out = stop.simulated_time && record.end >= Time::from_seconds(*stop.simulated_time);
@@ -189,6 +180,19 @@ void judge(ChangeRow& row, const Figures& own) {
     row.target_change = *row.figures->time_to_target / *own.time_to_target - 1;
 }
 
+/// A scenario that cannot run with even workers says so.
+void add_slowdowns(Explained& out, const Scenario& scenario, const Blueprint& blueprint, const ExplainOptions& options, Runner& runner) {
+  const EachOf each = [&](std::size_t count, const std::function<void(std::size_t)>& work) { runner.each(count, true, work); };
+  try {
+    out.slowdowns = slowdowns(scenario, blueprint, each, options.interrupted);
+  } catch (const ScenarioErrors& errors) {
+    out.slowdowns.note = first_line_of(errors);
+  } catch (const RunFailed& failed) {
+    out.slowdowns.note = first_line_of(failed);
+  }
+  out.slowdown_words = slowdown_words(out.slowdowns);
+}
+
 bool ended_as_asked(const RunRecord& record) {
   return record.outcome == Outcome::completed || record.outcome == Outcome::target_reached || record.outcome == Outcome::diverged;
 }
@@ -215,7 +219,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
   std::mutex telling;
   std::size_t told = 0;
   const auto is_run = [](const Intervention& each) { return each.refused.empty() && each.absent.empty(); };
-  const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(causes, is_run)) + changes.size();
+  const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(causes, is_run)) + changes.size() + (options.slowdowns ? 1 : 0);
   const auto tell = [&](const std::string& what) {
     const std::lock_guard lock(telling);
     if (options.tell) options.tell(++told, count, what);
@@ -253,7 +257,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
       note = first_line_of(error);
     }
   };
-  runner.each(causes.size() + changes.size(), [&](std::size_t i) {
+  runner.each(causes.size() + changes.size(), timing_only, [&](std::size_t i) {
     if (i < causes.size()) {
       CauseRow& row = out.rows[i];
       if (i == 0 || !is_run(causes[i])) return;
@@ -268,6 +272,10 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
     run_one(change.setting, change.name, row.figures, row.note);
     if (row.figures) judge(row, own);
   });
+  if (options.slowdowns) {
+    tell("with even workers, but for one each time");
+    add_slowdowns(out, work.doing({scenario, {}}).scenario, blueprint, options, runner);
+  }
   return out;
 }
 

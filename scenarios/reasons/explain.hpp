@@ -1,4 +1,4 @@
-// Why a run takes as long as it does: the run, and the same work with one cause after the other removed.
+// Why a run takes as long as it does: the run, and the same work with one cause of delay removed at a time.
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reasons/interventions.hpp"
+#include "scenarios/reasons/slowdowns.hpp"
 
 namespace straggler {
 
@@ -20,7 +21,8 @@ struct Figures {
 struct CauseRow {
   Cause cause = Cause::nothing;
   std::optional<Figures> figures;       // none: there is no answer
-  std::optional<double> seconds_saved;  // of what is compared (Explained::by_target); none: no answer, or the target was missed
+  std::optional<double>
+      seconds_saved;  // path of the two values to compare (Explained::by_target); none: no answer, or the target was missed
   std::optional<double> share;          // of the run's own seconds
   std::string note;                     // why there is nothing to save, or no answer; empty: an answer like any
   bool absent = false;                  // the cause is not there
@@ -43,6 +45,8 @@ struct Explained {
   std::string work;            // a sentence: what all rows do alike
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
+  Slowdowns slowdowns;                      // ExplainOptions::slowdowns
+  std::vector<std::string> slowdown_words;  // empty: not asked for
   std::vector<std::string> warnings;
   const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
   /// What the rows' savings are shares of.
@@ -54,10 +58,8 @@ struct ExplainOptions {
   /// Told before each run: its number from 1, how many there are, and what it is. May be empty. Not called by several threads at once.
   std::function<void(std::size_t number, std::size_t count, const std::string& what)> tell;
   std::function<bool()> interrupted;  // may be empty; true ends all
+  bool slowdowns = false;             // by worker and kind of work, too: as many runs again as there are workers
 };
-
-/// Ended by ExplainOptions::interrupted.
-struct ExplainInterrupted {};
 
 /// Throws ScenarioErrors, DataError, RunFailed of the run itself; ExplainInterrupted. An intervention that cannot be run has a row that
 /// says so.

@@ -67,6 +67,22 @@ std::string change_table(const Explained& explained) {
   return out;
 }
 
+Json slowdowns_json(const Slowdowns& slowdowns) {
+  Json json{{"note", text_or_null(slowdowns.note)}};
+  if (!slowdowns.note.empty()) return json;
+  json["updates"] = slowdowns.updates;
+  json["simulated_s"] = slowdowns.seconds;
+  json["even_s"] = slowdowns.ideal_seconds;
+  json["slowdown"] = slowdowns.all();
+  for (const Slowdowns::Kind& kind : slowdowns.kinds) json["kinds"][name_of(kind.kind)] = kind.slowdown;
+  json["workers"] = Json::array();
+  for (const Slowdowns::Worker& worker : slowdowns.workers)
+    json["workers"].push_back({{"worker", worker.rank}, {"slowdown", worker.slowdown}});
+  json["slowest_workers"] = slowdowns.slowest;
+  json["share_of_slowest"] = json_or_null(slowdowns.slowest_share);
+  return json;
+}
+
 Json figures_json(const std::optional<Figures>& figures) {
   Json json;
   json["simulated_s"] = json_or_null(of(figures, &Figures::simulated_seconds));
@@ -100,6 +116,7 @@ std::string explain_text(const Explained& explained) {
   std::string out = fmt::format("{}, {}. {}\n\n{}\n{}\n", explained.name, explained.scheme, explained.work, cause_table(explained),
                                 change_table(explained));
   for (const std::string& sentence : explain_words(explained)) out += sentence + "\n";
+  for (const std::string& sentence : explained.slowdown_words) out += sentence + "\n";
   return out;
 }
 
@@ -132,6 +149,10 @@ std::string explain_json(const Explained& explained, const std::string& out) {
   const CauseRow* const first = bottleneck(explained);
   json["bottleneck"] = first ? Json(name_of(first->cause)) : Json();
   json["words"] = explain_words(explained);
+  if (!explained.slowdown_words.empty()) {
+    json["slowdowns"] = slowdowns_json(explained.slowdowns);
+    for (const std::string& sentence : explained.slowdown_words) json["words"].push_back(sentence);
+  }
   json["warnings"] = explained.warnings;
   json["out"] = out;
   return json_document(json);

@@ -58,12 +58,12 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
           fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
     const CauseRow& bandwidth = explained.row(Cause::bandwidth);
     if (first.cause == Cause::contention && bandwidth.share && *bandwidth.share > *first.share)
-      out.push_back(fmt::format("Unlimited bandwidth would save {} in all, of which sharing links is {}.",
+      out.push_back(fmt::format("Unlimited bandwidth would save {} in all, of which {} is contention.",
                                 readable_seconds(*bandwidth.seconds_saved), share_text(*first.share / *bandwidth.share)));
   }
   if (all.share && seconds > 0 && *all.share >= small_share)
-    out.push_back(fmt::format("{}, {} {}: the rest, {}, is computing and what no cause here stands for.", capital(words_of(Cause::all)),
-                              takes(explained), readable_seconds(taken(explained, all)), share_text(1 - *all.share)));
+    out.push_back(fmt::format("{}, {} {}: the rest, {}, is computing and other causes.", capital(words_of(Cause::all)), takes(explained),
+                              readable_seconds(taken(explained, all)), share_text(1 - *all.share)));
 }
 
 void say_no_help(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {

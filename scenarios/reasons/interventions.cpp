@@ -18,12 +18,6 @@ namespace {
 
 constexpr double small_change = 0.1;
 
-/// A worker's place: its group, and its number in the group.
-struct Seat {
-  std::size_t group = 0;
-  std::int64_t number = 0;
-};
-
 Seat seat_of(const Scenario& scenario, std::int64_t worker) {
   std::size_t g = 0;
   while (worker >= scenario.cluster.workers[g].count) worker -= scenario.cluster.workers[g++].count;
@@ -38,18 +32,6 @@ double seconds_of(const Scenario& scenario, const Blueprint& blueprint, const Se
   if (!time) time = blueprint.group_times[seat.group].get();
   const ComputeTime::Split split = time->at(blueprint.plan.batch);
   return group.slowdown * (row ? row->slowdown : 1) * (split.overhead + split.per_sample * static_cast<double>(blueprint.plan.batch));
-}
-
-/// Of an even number of workers the faster of the two in the middle: a worker that is there.
-Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
-  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
-  std::vector<std::int64_t> order(seconds.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
-  });
-  return seat_of(scenario, *middle);
 }
 
 // One function a cause: takes it out of a setting. They compose, in any order.
@@ -129,7 +111,7 @@ constexpr Row rows[] = {
     {Cause::latency, "latency", "latency", "without latency", remove_latency},
     {Cause::contention, "contention", "contention", "if no two messages shared a link", remove_contention},
     {Cause::server, "server", "the server", "with a server that takes no time", free_server},
-    {Cause::staleness, "staleness", "staleness", "with every gradient taken at the newest weights", take_newest},
+    {Cause::staleness, "staleness", "staleness", "with every gradient computed at the newest weights", take_newest},
     {Cause::faults, "faults", "faults", "without faults", remove_faults},
     {Cause::compression, "compression", "compression", "without compression", remove_compression},
 };
@@ -179,15 +161,15 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
 
 std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
   if (cause == Cause::contention && has_bursts(scenario.cluster))
-    return "links with a burst have no bandwidth of their own without it; remove burst to ask this";
+    return "contention cannot be removed from links with a burst; remove burst first";
   if (cause != Cause::staleness) return {};
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;
   if (!scheme.sends_gradients(parameters))
-    return "what workers of " + scheme.name + " contribute is not gradients, so none can be taken at newer weights";
+    return "contributions of workers of " + scheme.name + " are not gradients, so they cannot be recomputed at newer weights";
   if (!scheme.asynchronous(parameters)) return {};
   if (timing_only) return "needs the math, which --timing-only leaves out";
-  if (blueprint.compression) return "messages are compressed: what arrives cannot be taken again at newer weights";
+  if (blueprint.compression) return "messages are compressed, so gradients cannot be recomputed at newer weights";
   return {};
 }
 
@@ -225,6 +207,17 @@ void add_worker(Scenario& scenario, const Blueprint& blueprint) {
 }
 
 }  // namespace
+
+Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
+  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
+  std::vector<std::int64_t> order(seconds.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
+  });
+  return seat_of(scenario, *middle);
+}
 
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint) {
   std::vector<double> seconds;

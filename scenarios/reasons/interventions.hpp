@@ -26,9 +26,9 @@ struct Counterfactual {
 struct Intervention {
   Cause cause = Cause::nothing;
   Counterfactual setting;
-  /// Why the cause is not there to be removed: the run would be the same. Empty: it is there, or may be.
+  /// Why the cause is absent, so that its removal changes nothing. Empty: it is there, or may be.
   std::string absent;
-  /// Why the question has no answer for this scenario. Empty: it has one.
+  /// Why there is no answer for this scenario. Empty: there is one.
   std::string refused;
 };
 
@@ -39,6 +39,15 @@ std::vector<Intervention> interventions(const Scenario& scenario, const Blueprin
 std::string label_of(Cause cause);
 /// Its removal in words: "without jitter", "with all workers as fast as the median one".
 std::string words_of(Cause cause);
+
+/// A worker's place: its group, and its number in the group.
+struct Seat {
+  std::size_t group = 0;
+  std::int64_t number = 0;
+};
+/// The one whose batch takes the median time, before jitter. Of an even number of workers the faster of the two in the middle: a worker
+/// that is there.
+Seat median_worker(const Scenario& scenario, const Blueprint& blueprint);
 
 /// Seconds of a batch on each worker, before jitter: [workers].
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint);

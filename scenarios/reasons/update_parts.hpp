@@ -1,4 +1,4 @@
-// What one update takes, its parts, and what binds it: short runs of the timing alone, with one cause after the other removed.
+// The time of one update, its parts and its bottleneck: short runs of the timing alone, with one cause removed at a time.
 #pragma once
 #include <array>
 #include <optional>

@@ -2,6 +2,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/results/out_file.hpp"
@@ -26,21 +27,22 @@ Answer read_answer_text(const char* kind, const std::string& text) {
     if (json.at("answer") == 1 && json.at("kind") == kind) return json.at("of").template get<Answer>();
   } catch (const nlohmann::json::exception&) {
   }
-  throw ResultsError(std::string("what the ") + kind + " came to was kept by another version; run it again: what is finished is there");
+  throw ResultsError(std::string("another version of straggler wrote the answer of this ") + kind + "; run the same straggler " +
+                     (kind == std::string_view("race") ? "race" : "sweep") + " command again: finished runs are not repeated");
 }
 
 /// What a state keeps. Throws ResultsError, with the place, if it is nothing, or not of what was run last.
 template <class Answer>
 Answer kept_answer_of(const char* kind, SweepState& state, const std::string& place) {
-  const std::string text = state.answer(), again = std::string("; run the ") + kind + " again: what is finished is there";
-  if (text.empty()) throw ResultsError(place + ": the " + kind + " has not come to its end, or an earlier version ran it" + again);
+  const std::string text = state.answer(), again = std::string("; run the ") + kind + " again: finished points are kept";
+  if (text.empty()) throw ResultsError(place + ": the " + kind + " has not finished, or an earlier version ran it" + again);
   try {
     Answer answer = read_answer_text<Answer>(kind, text);
     if (answer.description == state.description()) return answer;
   } catch (const ResultsError& error) {
     throw ResultsError(place + ": " + error.what());
   }
-  throw ResultsError(place + ": the " + kind + " was changed and has not come to its end since" + again);
+  throw ResultsError(place + ": the " + kind + " was changed and has not finished since" + again);
 }
 
 }  // namespace straggler

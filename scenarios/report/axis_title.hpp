@@ -1,4 +1,4 @@
-// What people call a path of a scenario.
+// Readable names of a scenario's paths.
 #pragma once
 #include <string>
 

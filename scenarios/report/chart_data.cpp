@@ -28,9 +28,9 @@ ChartJson curve_json(const Curve& curve) {
   }
   for (const ChartPoint& point : curve.points) {
     ChartJson row = {chart_number(point.x), chart_number(point.mean)};
-    if (point.half_width > 0) {
-      row.push_back(chart_number(point.mean - point.half_width));
-      row.push_back(chart_number(point.mean + point.half_width));
+    if (point.has_interval()) {
+      row.push_back(chart_number(point.low()));
+      row.push_back(chart_number(point.high()));
     }
     json["points"].push_back(std::move(row));
   }
@@ -63,7 +63,7 @@ ChartJson interval_json(const IntervalRow& row) {
 std::string chart_data(const LineChart& chart) {
   std::vector<double> ys;
   for (const Curve& curve : chart.curves)
-    for (const ChartPoint& point : curve.points) ys.insert(ys.end(), {point.mean, point.mean + point.half_width});
+    for (const ChartPoint& point : curve.points) ys.insert(ys.end(), {point.mean, point.high()});
   for (const auto& [x, y] : chart.ideal) ys.push_back(y);
   const bool log_x = !chart.linear_x && logarithmic(chart.x.numbers, chart.x_from_zero);
   const bool log_y = !chart.linear_y && logarithmic(ys, chart.from_zero);
@@ -154,8 +154,8 @@ std::string chart_data(const StackChart& chart) {
 
 std::string chart_data(const IntervalChart& chart) {
   std::vector<double> values;
-  ChartJson json = {
-      {"kind", "intervals"}, {"label", chart.label}, {"title", chart.title}, {"unit", unit_of(chart.text)}, {"zero", chart.from_zero}};
+  ChartJson json = {{"kind", "intervals"},         {"label", chart.label},    {"title", chart.title},
+                    {"unit", unit_of(chart.text)}, {"zero", chart.from_zero}, {"interval", chart.interval}};
   if (chart.reference) {
     json["reference"] = chart_number(*chart.reference);
     values.push_back(*chart.reference);
@@ -171,6 +171,23 @@ std::string chart_data(const IntervalChart& chart) {
     json["groups"].push_back({{"title", group.title}, {"rows", std::move(rows)}});
   }
   json["log"] = logarithmic(values, chart.from_zero);
+  return chart_text(json);
+}
+
+std::string chart_data(const HeatChart& chart) {
+  ChartJson json = {{"kind", "heat"},
+                    {"label", chart.label},
+                    {"title", chart.title},
+                    {"unit", unit_of(chart.text)},
+                    {"least", chart_number(chart.least)},
+                    {"x", {{"title", chart.x_title}, {"labels", chart.x_labels}}},
+                    {"y", {{"title", chart.y_title}, {"labels", chart.y_labels}}},
+                    {"values", ChartJson::array()}};
+  for (const std::vector<double>& row : chart.values) {
+    ChartJson cells = ChartJson::array();
+    for (const double value : row) cells.push_back(chart_number(value));
+    json["values"].push_back(std::move(cells));
+  }
   return chart_text(json);
 }
 

@@ -15,5 +15,6 @@ std::string chart_data(const MapChart& chart);
 std::string chart_data(const StackChart& chart);
 std::string chart_data(const IntervalChart& chart);
 std::string chart_data(const BarChart& chart);
+std::string chart_data(const HeatChart& chart);
 
 }  // namespace straggler

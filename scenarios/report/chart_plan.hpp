@@ -1,4 +1,4 @@
-// Which axis of a sweep goes where in its pictures.
+// The roles of a sweep's axes in its pictures.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -17,7 +17,7 @@ struct ChartPlan {
 };
 
 /// Two axes of numbers span a map (bandwidth to the right, else the one that varies faster), one is the x of curves; schemes, else the
-/// first axis of words, are what is compared. Workloads are no rivals: their words are facets.
+/// first axis of words, are what is compared. Workloads do not compete: their words are facets.
 ChartPlan plan_of(const SweepView& view);
 
 /// Plans of curves: one over each axis of numbers, the map's right-hand one first, with all other axes but what is compared as facets.

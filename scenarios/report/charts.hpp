@@ -28,7 +28,11 @@ struct ChartPoint {
   double x = 0, mean = 0;
   double half_width = 0;  // of the interval; 0: none
   bool some_missed = false;
-  std::string tip, link = {};  // link: to where a click leads
+  std::string tip, link = {};                   // link: to where a click leads
+  std::optional<double> from = {}, up_to = {};  // of an interval that is not as wide to both sides
+  double low() const { return from.value_or(mean - half_width); }
+  double high() const { return up_to.value_or(mean + half_width); }
+  bool has_interval() const { return high() > low(); }
 };
 struct Curve {
   std::string name;
@@ -74,7 +78,7 @@ struct MapChart {
 };
 SvgPicture draw(const MapChart& chart);
 
-/// What becomes of what is learnt, over several axes: time, epochs, updates, bytes.
+/// Learning curves over several axes: time, epochs, updates, bytes.
 struct LearningPoint {
   std::vector<double> x;  // [axes]
   double value = 0;
@@ -131,8 +135,19 @@ struct IntervalChart {
   std::vector<IntervalGroup> groups;
   std::optional<double> reference;  // a broken line
   bool from_zero = true;
+  std::string interval = "95 % interval";  // what low and high are
 };
 SvgPicture draw(const IntervalChart& chart);
+
+/// Values of rows by columns: the larger, the stronger the colour.
+struct HeatChart {
+  std::string label, x_title, y_title, title;   // title: of the values
+  std::vector<std::string> x_labels, y_labels;  // y from above
+  std::vector<std::vector<double>> values;      // [y][x]
+  double least = 0;                             // what has no colour
+  NumberText text = nullptr;
+};
+SvgPicture draw(const HeatChart& chart);
 
 struct BarRow {
   std::string name;

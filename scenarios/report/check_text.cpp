@@ -24,7 +24,7 @@ void line(std::string& out, const char* label, const std::string& value) {
 std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
   if (!group.counts_activations)
-    return fmt::format("; training takes {} of its {} and the activations, of which workload.cost.bytes does not tell",
+    return fmt::format("; training takes {} of its {} and the activations, which workload.cost.bytes does not give",
                        readable_bytes(group.memory_used), readable_bytes(*group.memory));
   return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
@@ -35,7 +35,7 @@ std::string availability_of(const WorkerGroup& group) {
   const Kind& kind = group.availability;
   const auto pattern = Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters);
   if (!pattern) return {};
-  return fmt::format("; they come and go ({}), and are there {:.1f} % of the time",
+  return fmt::format("; they come and go ({}), and are present {:.1f} % of the time",
                      flow_map(kind_texts(kind, KindGroup::availability, Vocabulary::from_registries())), 100 * pattern->share());
 }
 
@@ -52,7 +52,7 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
              device_memory(group) + availability_of(scenario.cluster.workers[g]) +
-             (group.rows > 0 ? fmt::format("; but as the {} rows of its population say", group.rows) : "") +
+             (group.rows > 0 ? fmt::format("; or as in the {} rows of its population", group.rows) : "") +
              (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
   }
 }

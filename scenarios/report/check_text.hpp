@@ -1,4 +1,4 @@
-// What `straggler check` says of a scenario.
+// The output of `straggler check`.
 #pragma once
 #include <optional>
 #include <string>

@@ -60,7 +60,7 @@ class ComparePage {
       left_out(*shown);
     } else {
       body_ +=
-          html_paragraph("These runs have no accuracies or losses: they tell how fast samples are handled, not what is learnt.", "dim");
+          html_paragraph("These runs have no accuracies or losses: they show how fast samples are processed, not what is learned.", "dim");
     }
     body_ += "<h2>Where the time went</h2>\n";
     split();
@@ -112,7 +112,7 @@ class ComparePage {
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
                                    {"bytes_sent", "bytes sent", readable_bytes}};
-    // Where nobody knows how many samples an epoch has, there are none.
+    // There are none if an epoch has no known number of samples.
     if (std::any_of(curves_.begin(), curves_.end(),
                     [](const ResultTable& curve) { return curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch"); }))
       axes.erase(axes.begin() + 1);
@@ -132,8 +132,7 @@ class ComparePage {
       chart.target = *comparison_.deciding;
       chart.target_name = readable_number(*comparison_.deciding);
     }
-    std::string caption =
-        bands ? "Curves of several seeds are means, evaluation by evaluation; bands reach from the lowest run to the highest." : "";
+    std::string caption = bands ? "Curves of several seeds are means over the seeds; bands reach from the lowest run to the highest." : "";
     if (const std::string thin = thinning_words(points, drawn, "curve.csv of each run"); !thin.empty())
       caption += (caption.empty() ? "" : " ") + thin;
     body_ += html_of(figure_of(chart.label, caption, chart));

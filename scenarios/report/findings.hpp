@@ -1,4 +1,4 @@
-// What came out of a sweep, in sentences.
+// The findings of a sweep, in sentences.
 #pragma once
 #include <string>
 #include <vector>

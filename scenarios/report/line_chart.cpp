@@ -76,8 +76,8 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
       points.clear();
     }
     points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x(point.x), y(point.mean));
-    if (point.half_width <= 0) continue;
-    const double at = x(point.x), low = y(std::max(point.mean - point.half_width, y.lowest())), high = y(point.mean + point.half_width);
+    if (!point.has_interval()) continue;
+    const double at = x(point.x), low = y(std::max(point.low(), y.lowest())), high = y(point.high());
     drawing.line(at, low, at, high, "bar");
     for (const double end : {low, high}) drawing.line(at - 4, end, at + 4, end, "bar");
   }
@@ -104,7 +104,7 @@ SvgPicture draw(const LineChart& chart) {
     names.push_back(curve.name);
     looks.push_back(curve.colour);
     crosses = crosses || !curve.missed.empty();
-    for (const ChartPoint& point : curve.points) values.insert(values.end(), {point.mean, point.mean + point.half_width});
+    for (const ChartPoint& point : curve.points) values.insert(values.end(), {point.mean, point.high()});
   }
   for (const auto& [x, y] : chart.ideal) values.push_back(y);
   if (values.empty()) values = {0, 1};

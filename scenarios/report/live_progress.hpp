@@ -1,4 +1,4 @@
-// Tells of a run's progress in its live.csv too.
+// Also writes a run's progress to its live.csv.
 #pragma once
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/live_file.hpp"

@@ -57,12 +57,12 @@ bool charts_move() { return !resources::echarts().empty(); }
 
 std::string html_page(std::string_view title, std::string_view body, bool served) {
   const bool charts = served || body.find("<script type=\"application/json\">") != std::string_view::npos;
-  const std::string still = charts && !charts_move()
-                                ? html_paragraph(
-                                      "The charts of this page stand still: the program was built without npm, which brings "
-                                      "what makes them move.",
-                                      "dim")
-                                : std::string();
+  const std::string still =
+      charts && !charts_move()
+          ? html_paragraph(
+                "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.",
+                "dim")
+          : std::string();
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"

@@ -24,8 +24,8 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
 
 /// What intervals and counts on every page mean.
 inline constexpr const char* interval_words =
-    "Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs got "
-    "there, and the mean is over these.";
+    "Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs reached "
+    "it, and the mean is over these.";
 
 /// A table; the first `words` columns are left-aligned text, `marked` names a row to stand out (none: rows.size()). Cells are plain text.
 /// `id`: rows are called "ID-0", "ID-1" … for links; empty: they are not.

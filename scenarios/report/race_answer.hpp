@@ -1,4 +1,4 @@
-// What a race came to, as its page wants it: kept in the race's state, so that `report` makes the page again from there.
+// The results of a race for its page. Kept in the race's state, so that `report` can make the page again.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ struct RacedFinish {
   std::vector<std::vector<std::vector<double>>> times;  // [entrants][runs], seconds; empty: missed
 };
 
-/// What a candidate came to on held-out samples.
+/// The result of a candidate on held-out samples.
 struct TriedCandidate {
   std::vector<std::size_t> reached;  // [levels], runs
   std::vector<double> seconds;       // [levels], mean of these

@@ -64,8 +64,9 @@ class RaceFigures {
     }
     if (rows_of(chart) > most_entrants) return;
     chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
-    figures_.push_back(figure_of(
-        chart.label, "Marks are means over the runs that got there, bars their 95 % intervals; hollow: some runs missed it.", chart));
+    figures_.push_back(
+        figure_of(chart.label,
+                  "Marks are means over the runs that reached it, bars their 95 % intervals; hollow marks: some runs missed it.", chart));
   }
 
   /// Why entrants differ.
@@ -144,11 +145,11 @@ class RaceFigures {
       }
     }
     if (!any || rows_of(chart) > most_entrants) return;
-    chart.label = "How far each pair is apart";
+    chart.label = "Time ratio of each pair";
     figures_.push_back(figure_of(
         chart.label,
-        "A difference is significant exactly where the bar does not reach the broken line, at which both take as long; less than 0.5 % "
-        "counts as none. The colour is the faster one's. Bars are as wide as Holm's correction over the pairs of one threshold requires.",
+        "A difference is significant exactly if the bar does not reach the dashed line (equal times); less than 0.5 % counts as none. The "
+        "colour is that of the faster one. The widths of the bars include Holm's correction over the pairs of one threshold.",
         chart));
   }
 
@@ -181,8 +182,8 @@ class RaceFigures {
     figures_.push_back(
         figure_of(chart.label,
                   answer_.tuned.size() > 1
-                      ? "Each mark is a candidate, the same ones for all; those beside each other differ in the other settings, too."
-                      : "Each mark is a candidate, the same ones for all.",
+                      ? "Each mark is a candidate; all entrants have the same ones. Neighbouring marks also differ in the other settings."
+                      : "Each mark is a candidate; all entrants have the same ones.",
                   chart));
   }
 

@@ -25,20 +25,20 @@ class RacePage {
     for (const std::string& warning : answer_.warnings) warnings.push_back("Warning: " + warning + ".");
     if (!warnings.empty()) body += html_list(warnings, "warning");
     body += html_paragraph(std::string(interval_words) +
-                               " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: a "
-                               "difference of 10 % would have been told; \u201ctoo few seeds to tell\u201d: it would not have been.",
+                               " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: a difference of "
+                               "10 % would have been significant; \u201ctoo few seeds to tell\u201d: it would not have been.",
                            "dim");
     body += "<h2>Pictures</h2>\n";
     body += html_of(race_figures(answer_, verdicts_));
-    body += "<h2>Who needs how long</h2>\n" + times_table();
+    body += "<h2>Times</h2>\n" + times_table();
     if (!answer_.tuned.empty()) body += html_paragraph(paths_text(), "dim");
     body += "<h2>Every pair</h2>\n" + pairs_table();
     std::vector<std::string> tables{"race.csv", "verdicts.csv"};
     if (!answer_.tuned.empty()) tables.emplace_back("tuning.csv");
     body += html_tables(tables, folder);
-    if (!answer_.failures.empty()) body += "<h2>What failed, and counts as missed</h2>\n" + html_list(answer_.failures);
+    if (!answer_.failures.empty()) body += "<h2>Failed runs, which count as missed</h2>\n" + html_list(answer_.failures);
     if (const auto scenario = answer_.description.all(Described::run_scenario); !scenario.empty())
-      body += html_details("The scenario of the first run, every default written out", scenario);
+      body += html_details("The scenario of the first run, with every default", scenario);
     return html_page(answer_.name + " \u2013 a race", body);
   }
 

@@ -1,4 +1,4 @@
-// report.html of a race: who is first at every threshold, and how sure that is.
+// report.html of a race: which entrant is first at each threshold, and how certain that is.
 #pragma once
 #include <string>
 #include <string_view>

@@ -48,7 +48,7 @@ CheckpointRequest checkpoint_beside(const fs::path& out) {
   std::error_code ignored;
   if (fs::exists(request.file, ignored) && !fs::is_regular_file(request.file, ignored))
     throw std::invalid_argument(
-        fmt::format("{}: is where checkpoints go, but no file; move it away, or use another --out", request.file.string()));
+        fmt::format("{}: is the place of the checkpoint, but not a file; move it away, or use another --out", request.file.string()));
   request.build = fmt::format("straggler {} ({}, math {:08x})", version(), compiler(), math_stamp().low >> 32);
   return request;
 }
@@ -58,13 +58,13 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
   using What = CheckpointNote::What;
   switch (note.what) {
     case What::found:
-      return fmt::format("continues from {} ({}, update {}); the times up to there are computed again", file.string(), size, update);
+      return fmt::format("continues from {} ({}, update {}); the timing up to there is computed again", file.string(), size, update);
     case What::none:
-      return fmt::format("there is no {} to continue from: starts from the beginning", file.string());
+      return fmt::format("there is no {}: the run starts from the beginning", file.string());
     case What::reached:
       return fmt::format("has caught up with update {}", update);
     case What::replaced:
-      return fmt::format("{} of an earlier run will be replaced; with --resume it would have been gone on from", file.string());
+      return fmt::format("{} of an earlier run will be replaced; --resume would have continued from it", file.string());
     case What::failed:
       return note.problem;
     case What::written:

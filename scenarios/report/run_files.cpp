@@ -15,7 +15,7 @@ void write_run_files(const ResultFolder& folder, const Scenario& scenario, const
   RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
   write_file(folder, "run.json", run_json(info));
-  if (page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
+  if (page && kept.page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
 }
 
 }  // namespace straggler

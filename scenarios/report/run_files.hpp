@@ -1,4 +1,4 @@
-// Everything that a run leaves in its folder, beside what was streamed while it went on.
+// All files of a run's folder except those streamed during the run.
 #pragma once
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/run_options.hpp"
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// Tables, the scenario, the weights (with math), run.json and the page, if it is wanted. `options`: those of the run. Throws ResultsError.
+/// Tables, the scenario, the weights (with math), run.json and the page, if both `kept` and `page` say so. `options`: those of the run. Throws ResultsError.
 void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
                      const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page = true);
 

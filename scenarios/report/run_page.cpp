@@ -52,7 +52,7 @@ class Summary {
   std::vector<SummaryField> fields_;
 };
 
-/// What a row of the table of facts says; left out where it does not apply.
+/// A row of the table of facts; left out if it does not apply.
 class Facts {
  public:
   void add(const std::string& what, const std::string& value) { rows_.push_back({what, value}); }
@@ -100,7 +100,7 @@ class RunPage {
     staleness();
     if (!figures_.empty()) body_ += "<h2>Where the time went</h2>\n" + html_of(figures_);
     facts(curve);
-    body_ += "<details><summary>The scenario, every default written out</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
+    body_ += "<details><summary>The scenario, with every default</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
              "</pre></details>\n";
     return html_page(name + " \u2013 a run", body_);
   }
@@ -145,7 +145,7 @@ class RunPage {
   std::string reached_sentence(double target, double reached, const AccuracyCurve& curve) const {
     const std::optional<double> below = below_again(curve, target, reached);
     return fmt::format("{} test accuracy is reached after {}{}{}.", readable_number(target), readable_seconds(reached), held(),
-                       below ? fmt::format("; after {} it is below again", readable_seconds(*below)) : std::string());
+                       below ? fmt::format("; after {} it falls below again", readable_seconds(*below)) : std::string());
   }
 
   void findings(const ResultTable& curve) {
@@ -161,13 +161,13 @@ class RunPage {
                                  readable_number(summary_.number("epochs").value_or(0)), readable_score(*accuracy)));
     std::vector<std::pair<double, std::string>> shares;
     for (const auto& [key, word] : {std::pair("compute_fraction", "computing"), std::pair("communication_fraction", "communicating"),
-                                    std::pair("idle_fraction", "idle"), std::pair("wasted_fraction", "on work that is thrown away"),
+                                    std::pair("idle_fraction", "idle"), std::pair("wasted_fraction", "on wasted work"),
                                     std::pair("loading_fraction", "loading data"), std::pair("down_fraction", "down")})
       if (const auto share = summary_.number(key); share && *share >= 0.0005) shares.emplace_back(-*share, word);
     std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string went;
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
-    if (!went.empty()) said.push_back("Workers spend their time so: " + went + ".");
+    if (!went.empty()) said.push_back("Workers spend their time as follows: " + went + ".");
     for (const std::string& reason : reasons()) said.push_back(reason);
     if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
       said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
@@ -194,7 +194,7 @@ class RunPage {
         most = share;
         name = links.text(row, "link");
       }
-    if (most > 0) said.push_back(fmt::format("The busiest link, {}, carries {} of what it could.", name, share_text(most)));
+    if (most > 0) said.push_back(fmt::format("The busiest link, {}, carries {} of its capacity.", name, share_text(most)));
     return said;
   }
 
@@ -237,7 +237,7 @@ class RunPage {
                                      {"epoch", "epochs", readable_number},
                                      {"update", "updates", readable_number},
                                      {"bytes_sent", "bytes sent", readable_bytes}};
-      // Where nobody knows how many samples an epoch has, there are none.
+      // There are none if an epoch has no known number of samples.
       if (curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch")) axes.erase(axes.begin() + 1);
       for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
       std::size_t points = 0, drawn = 0;
@@ -264,6 +264,7 @@ class RunPage {
     FinishedRun run;
     run.seconds = summary_.number("simulated_seconds").value_or(0);
     run.updates = summary_.count("updates").value_or(0);
+    run.events = summary_.count("events").value_or(0);
     // Evaluations that are due by time, and the one at the stop, are of an update that came before.
     const bool by_time = scenario_->training.evaluate.every_simulated_time.has_value();
     for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
@@ -294,7 +295,7 @@ class RunPage {
     chart.title = "simulated time";
     chart.text = readable_seconds;
     for (const TimeShare& share : time_shares) chart.parts.push_back({share.word, share.word});
-    // Workers of a group are alike: where they are many, their means are told.
+    // Workers of a group are equal: where they are many, their means are told.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
     std::vector<double> counts;
@@ -360,7 +361,7 @@ class RunPage {
     std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     if (busiest.empty()) return;
     BarChart chart;
-    chart.title = "share of what it could have carried";
+    chart.title = "share of its capacity";
     chart.text = share_text;
     for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
       const std::size_t row = busiest[i].second;

@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t most_drawn_workers = 24, most_drawn_links = 4, most_still_workers = 16;
 constexpr std::size_t whole_events = 6'000, stretch_events = 2'000;  // of the 20,000 points of a page
 constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
-constexpr std::uint64_t most_simulated_events = 600'000;  // less than a second
+constexpr std::uint64_t most_simulated_events = 200'000;                       // of a run that is simulated to its end: less than 0.1 s
+constexpr std::uint64_t first_events = 60'000, first_events_of_a_worker = 12;  // of a longer one
 
 /// When each version was published.
 class PublishingTimes final : public RecordSink {
@@ -157,8 +158,8 @@ std::function<bool()> after(std::uint64_t events, std::uint64_t each) {
 
 std::string caption_of(const Scenario& scenario, const StretchSink& sink, bool exact, bool cut) {
   std::string text =
-      exact ? "The whole run." : "Of the whole run the page has shares of each worker's time, and all that happened in the stretches.";
-  if (cut) text = "The run is long: the page has what happened in its first stretch.";
+      exact ? "The whole run." : "For the whole run the page has shares of each worker's time; for the stretches it has every event.";
+  if (cut) text = "The run is long: the page shows its first stretch.";
   std::int64_t workers = 0;
   for (const WorkerGroup& group : scenario.cluster.workers) workers += group.count;
   const auto drawn = std::count_if(sink.lanes().begin(), sink.lanes().end(),
@@ -236,15 +237,18 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   try {
     const Time end = Time::from_seconds(run.seconds);
     PublishingTimes updates;
-    const Pass first = simulate(scenario, updates, false, end, after(most_simulated_events, 256));
+    const std::uint64_t most = run.events <= most_simulated_events
+                                   ? most_simulated_events
+                                   : std::max(first_events, first_events_of_a_worker * static_cast<std::uint64_t>(workers));
+    const Pass first = simulate(scenario, updates, false, end, after(most, 256));
     FinishedRun known = run;
     if (first.cut) {
       known.updates = updates.times().size();
       std::erase_if(known.times, [&](const auto& time) { return time.first > known.updates; });
     }
-    if (!fits(known, updates)) return {{}, "There is no timeline: simulated again, the run comes out otherwise, as replays do."};
+    if (!fits(known, updates)) return {{}, "There is no timeline: simulating the run again gives another result, as with replays."};
     const Time until = first.cut && !updates.times().empty() ? std::min(end, updates.times().back()) : end;
-    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most_simulated_events, 16)).figure, {}};
+    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most, 16)).figure, {}};
   } catch (const std::exception& error) {
     return {{}, fmt::format("There is no timeline: {}.", error.what())};
   }

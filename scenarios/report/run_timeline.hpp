@@ -16,6 +16,7 @@ namespace straggler {
 struct FinishedRun {
   double seconds = 0;
   std::uint64_t updates = 0;
+  std::uint64_t events = 0;  // that its simulation took; 0: nobody knows
   std::vector<std::pair<std::uint64_t, double>> times;  // of some updates, in seconds
 };
 
@@ -24,8 +25,8 @@ struct RunTimeline {
   std::string why_not;  // a sentence; empty: there is a figure
 };
 
-/// The whole run if it has few events, else its first stretch, a typical one and the one in which updates took longest. A run that comes
-/// out otherwise than `run`, or takes too long, has no figure.
+/// The whole run if it has few events, else its first stretch, a typical one and the one in which updates took longest; of a run with more
+/// than 200,000 events the first stretch alone. A run that comes out otherwise than `run` has no figure.
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run);
 
 /// What is drawn of a run: some workers of each group, servers, aggregators, all-reduces, and the busiest links.

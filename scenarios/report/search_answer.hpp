@@ -1,4 +1,4 @@
-// What a search came to, as its page wants it: kept in the state of the search, so that `report` makes the page again from there.
+// The results of a search for its page. Kept in the state of the search, so that `report` can make the page again.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -94,10 +94,9 @@ class SearchFigures {
       std::stable_sort(curve->points.begin(), curve->points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
     chart.curves = {std::move(all), std::move(best), std::move(good)};
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
-    const std::string others =
-        alone ? "" : " Each mark is a setting that was tried; those beside each other differ in the other settings, too.";
+    const std::string others = alone ? "" : " Each mark is a setting that was tried; neighbouring marks also differ in the other settings.";
     figures_.push_back(
-        figure_of(chart.label, "As good: not told to be worse than the best; of one run each, within 0.5 % of it." + others, chart));
+        figure_of(chart.label, "As good: not significantly worse than the best; with one run each, within 0.5 % of it." + others, chart));
   }
 
   /// The best that was tried of each choice.
@@ -170,11 +169,12 @@ class SearchFigures {
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
-    figures_.push_back(figure_of(
-        chart.label,
-        group.crossings.empty() ? "The two do not cross."
-                                : "The grey stretch holds the crossing; where it is wide and pale, the repeats do not tell the two apart.",
-        chart));
+    figures_.push_back(
+        figure_of(chart.label,
+                  group.crossings.empty()
+                      ? "The two do not cross."
+                      : "The grey interval contains the crossing; in the wide pale interval the repeats cannot tell the two apart.",
+                  chart));
   }
 
   static void add_band(LineChart& chart, const std::vector<std::string>& labels, const LabelNumbers& axis, const std::string& from,
@@ -208,8 +208,7 @@ class SearchFigures {
       std::vector<IntervalRow>& rows = chart.groups[0].rows;
       if (rows.size() > most_settings || chart.text == nullptr) continue;
       chart.label = capital(find ? "best " + chart.title : "where the winner changes");
-      figures_.push_back(
-          figure_of(chart.label, find ? "Bars reach over the settings that are as good." : "Bars hold the crossing.", chart));
+      figures_.push_back(figure_of(chart.label, find ? "Bars cover the settings that are as good." : "Bars contain the crossing.", chart));
     }
   }
 

@@ -1,4 +1,4 @@
-// The pictures of a search: what was tried and what it came to; for a crossover both curves and where they cross.
+// The pictures of a search: what was tried, with its results; for a crossover both curves and their crossings.
 #pragma once
 #include <vector>
 

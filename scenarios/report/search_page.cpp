@@ -27,7 +27,7 @@ class SearchPage {
     const std::string name = names.empty() ? "Search" : names.front();
     std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(scenario));
     if (answer_.interrupted)
-      body += html_paragraph("The search was interrupted: this is what it had come to. The same command goes on.", "warning");
+      body += html_paragraph("The search was interrupted: these are its results so far. The same command continues it.", "warning");
     std::vector<std::string> said = said_in_words(answer_);
     if (said.empty()) said.emplace_back("Nothing is finished.");
     body += "<h2>What came out</h2>\n" + html_list(said, "findings") + html_paragraph(interval_words, "dim");
@@ -39,7 +39,7 @@ class SearchPage {
     for (const ComparedGroup& group : answer_.crossed) body += group_head(group.labels) + table(group);
     body += html_tables({is_find() ? "find.csv" : "crossover.csv"}, folder) + html_paragraph(paths_text(), "dim");
     if (!answer_.failures.empty()) body += "<h2>What failed</h2>\n" + html_list(answer_.failures);
-    if (!scenario.empty()) body += html_details("The scenario of the first setting, every default written out", scenario);
+    if (!scenario.empty()) body += html_details("The scenario of the first setting, with every default", scenario);
     return html_page(name + " \u2013 a search", body);
   }
 

@@ -24,7 +24,7 @@ LabelNumbers numbers_of_labels(const std::vector<std::string>& labels);
 /// "bandwidth 1Gbps, workers 4".
 std::string group_title(const std::vector<std::string>& axes, const std::vector<std::string>& labels);
 
-/// What the search said, an entry for each of its groups, paths and metrics by the names that people have for them.
+/// The text of the search, one entry for each of its groups, with readable names of paths and metrics.
 std::vector<std::string> said_in_words(const SearchAnswer& answer);
 
 }  // namespace straggler

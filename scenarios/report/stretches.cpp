@@ -155,6 +155,10 @@ void StretchSink::drop_empty_lanes() {
     for (TimelineStretch::Served& each : stretch.served) each.lane = place[each.lane];
 }
 
+void StretchSink::cut(Time at) {
+  for (TimelineStretch& stretch : stretches_) stretch.to = std::min(stretch.to, std::max(stretch.from, at));
+}
+
 void StretchSink::finish() {
   drop_empty_lanes();
   for (TimelineStretch& stretch : stretches_) {

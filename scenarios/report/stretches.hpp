@@ -1,4 +1,4 @@
-// What happened in chosen stretches of a run, lane by lane: the data of the timeline that a page can zoom into.
+// Events of chosen stretches of a run, lane by lane: the data of a page's zoomable timeline.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +62,8 @@ class StretchSink final : public RecordSink {
   /// `stretches`: names, `from` and `to`; they may overlap. `end`: of the run.
   StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<TimelineStretch, std::size_t>> stretches, Time end);
 
+  /// The run was cut there: no stretch goes on.
+  void cut(Time at);
   /// After the run: spans are clipped to their stretch, which ends where it was full; lanes of servers and collectives without an event go.
   void finish();
   const std::vector<TimelineLane>& lanes() const { return lanes_; }

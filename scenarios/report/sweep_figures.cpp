@@ -86,7 +86,7 @@ class Figures {
     return curve;
   }
 
-  /// One for each of what is compared: all words, or some of many numbers.
+  /// One for each path of the two values to compare: all words, or some of many numbers.
   std::vector<Curve> curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) const {
     if (!plan.series) return {curve(plan, facet, shown, {})};
     const ReportAxis& compared = axis(*plan.series);
@@ -140,9 +140,8 @@ class Figures {
     chart.ideal_name = "ideal";
     figures_.push_back(figure_of(
         titled(shown.title, plan, facet),
-        fmt::format(
-            "Against the fewest workers ({}) of the same {}, seed by seed. On the broken line, twice the workers are twice as fast.",
-            x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
+        fmt::format("Against the fewest workers ({}) of the same {}, seed by seed. On the dashed line twice the workers are twice as fast.",
+                    x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
         chart));
   }
 

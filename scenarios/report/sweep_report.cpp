@@ -128,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
   }
   if (!outcome.failures.empty()) body += "<h2>What failed</h2>\n" + html_list(outcome.failures);
-  if (!scenario.empty()) body += html_details("The scenario of the first point, every default written out", scenario);
+  if (!scenario.empty()) body += html_details("The scenario of the first point, with every default", scenario);
   files.front() = {"report.html", html_page(name + " \u2013 a sweep", body)};
   return files;
 }

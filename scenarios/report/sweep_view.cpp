@@ -96,14 +96,14 @@ void SweepView::find_metric() {
   } else if (alike(samples)) {
     metric_ = {"simulated_seconds",
                "simulated time",
-               "All points handle the same number of samples, so they are compared by the simulated time that it takes.",
+               "All points process the same number of samples, so they are compared by simulated time.",
                true,
                readable_seconds,
                true};
   } else {
     metric_ = {"samples_per_second",
                "samples per second",
-               "There is no target, and points handle different numbers of samples, so they are compared by samples per simulated second.",
+               "There is no target, and points process different numbers of samples, so they are compared by samples per simulated second.",
                false,
                readable_number,
                true};

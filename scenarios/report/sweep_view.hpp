@@ -21,7 +21,7 @@ struct ReportAxis {
   std::vector<std::string> labels;  // of its values
   std::vector<double> numbers;      // of its values, in SI; empty: words
   bool workers = false;             // how many there are
-  bool workload = false;            // what is trained: its values are no rivals
+  bool workload = false;            // a workload: its values do not compete
 };
 
 /// What settings are compared by.
@@ -41,7 +41,7 @@ struct ReportSetting {
   std::vector<const SweepRow*> rows;
 };
 
-/// What may be said of some settings, by the metric. All lists are of settings.
+/// The comparison of some settings by the metric. All lists are of settings.
 struct Ranking {
   /// The one ahead first; settings without any value are left out.
   std::vector<std::size_t> order;

@@ -7,7 +7,7 @@ namespace straggler {
 
 std::string thinning_words(std::size_t points, std::size_t drawn, const std::string& where) {
   if (drawn >= points) return {};
-  return fmt::format("Of {} evaluations {} are drawn, the lowest and the highest of each stretch among them; {} has all.",
+  return fmt::format("{} of {} evaluations are drawn, including the lowest and the highest of each interval; {} has all.",
                      readable_count(points), readable_count(drawn), where);
 }
 

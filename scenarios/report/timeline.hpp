@@ -1,4 +1,4 @@
-// What every worker did in a stretch of a run: who computes, sends and waits, and whose work is dropped.
+// Activities of every worker in a stretch of a run: computing, sending, waiting, and dropped work.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ class Timeline final : public RecordSink {
   Timeline(Rank workers, Time until) : until_(until), spans_(index_of(workers)), computed_(index_of(workers)) {}
 
   struct Span {
-    Phase phase;  // wasted: it was given up, or its result was dropped
+    Phase phase;  // wasted: it was cancelled, or its result was dropped
     Time start, end;
   };
   struct Update {

@@ -1,4 +1,4 @@
-// What became of an accuracy after it was reached.
+// Whether an accuracy held after it was reached.
 #pragma once
 #include <optional>
 #include <utility>
@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// Evaluations in the order of time: seconds, and the accuracy that a target is held against.
+/// Evaluations in the order of time: seconds, and the accuracy that a target is compared with.
 using AccuracyCurve = std::vector<std::pair<double, double>>;
 
 /// Seconds of the first evaluation after `reached` whose accuracy is below `accuracy` (a NaN is below everything); none: it held to the end.

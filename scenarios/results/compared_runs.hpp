@@ -1,4 +1,4 @@
-// Runs side by side and what their figures show: what comparison, verdict and predictions share.
+// A comparison of runs: data that comparison, verdict and predictions share.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,9 +13,9 @@ struct Comparison {
   std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
   std::vector<double> thresholds;   // of all runs, targets included; ascending
   std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first; with accuracies, if any has them
-  /// What decides: the target that all runs had, if at least one reached it; else the highest threshold that every run was asked
-  /// for and at least one reached; failing that, the highest that at least one reached. None: nobody reached any, or they do not
-  /// compare. Runs for timing alone have no say.
+  /// The deciding accuracy: the target that all runs had, if at least one reached it; else the highest threshold that every run was asked
+  /// for and at least one reached; failing that, the highest that at least one reached. None: nobody reached any, or they do not compare.
+  /// Runs for timing alone have no say.
   std::optional<double> deciding;
   /// Least time to `deciding`, of at least two that were asked for it; timing alone: most samples per second; none: no run wins.
   std::optional<std::size_t> winner;

@@ -1,4 +1,4 @@
-// How far a run is, for whoever looks on while it goes on: live.csv in the hidden folder of its results. It goes when the run is through.
+// Progress of a run for other programs: live.csv in the hidden folder of its results, removed at the end of the run.
 #pragma once
 #include <chrono>
 #include <cstdint>

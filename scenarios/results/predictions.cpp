@@ -10,7 +10,7 @@ namespace straggler {
 
 namespace {
 
-/// What is not known (empty) does not part two runs.
+/// Unknown values (empty) match any value.
 bool same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
 
 bool predicts(const RunResult& simulated, const RunResult& real) {
@@ -20,7 +20,7 @@ bool predicts(const RunResult& simulated, const RunResult& real) {
 
 /// "14 % too slow", in percent of what was measured..
 std::string error_text(double predicted, double measured, bool more_is_slower) {
-  if (measured <= 0) return "nothing was measured to hold it against";
+  if (measured <= 0) return "there is no measured run to compare it with";
   const double percent = 100 * std::abs(predicted / measured - 1);
   if (percent < 0.05) return "as measured";
   const std::string amount = percent < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
@@ -65,7 +65,8 @@ std::string predictions(const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.runs.size(); ++i)
     for (std::size_t j = 0; j < comparison.runs.size(); ++j)
       if (predicts(comparison.runs[i], comparison.runs[j])) all += (all.empty() ? "" : "; ") + Pair(comparison, i, j).text();
-  if (all.empty()) return "No simulated run is of a scheme, workers, data and model that were measured, and the two do not compete.";
+  if (all.empty())
+    return "No simulated run has the scheme, workers, data and model of a measured one, and simulated and measured runs do not compete.";
   return all + ".";
 }
 

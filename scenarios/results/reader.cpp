@@ -46,7 +46,7 @@ class SummaryFile {
   }
   Outcome outcome() const {
     const auto outcome = outcome_of(fields_);
-    if (!outcome) wrong("outcome", find("outcome"), "how a run of this version ends; run the scenario again with this version");
+    if (!outcome) wrong("outcome", find("outcome"), "an outcome of this version; run the scenario again with this version");
     return *outcome;
   }
   const std::vector<SummaryField>& fields() const { return fields_; }

@@ -89,7 +89,7 @@ void Recorder::finish(const ResultFolder& folder, std::string_view name, const R
 
 std::string Recorder::trace_note() const {
   if (!trace_ || trace_->stride() == 1) return {};
-  return fmt::format("trace.json holds {} of {} events: every {}th window of consecutive events, the others are left out",
+  return fmt::format("trace.json holds {} of {} events: every {}th window of consecutive events; the others are left out",
                      readable_count(trace_->kept()), readable_count(trace_->seen()), trace_->stride());
 }
 

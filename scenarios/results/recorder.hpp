@@ -1,4 +1,4 @@
-// Streams what is too long to keep into the files of a result folder while the run goes on.
+// Streams long tables into the files of a result folder during the run.
 #pragma once
 #include <exception>
 #include <optional>

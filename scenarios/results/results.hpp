@@ -21,6 +21,7 @@ void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tens
 struct KeptTables {
   bool order = true;  // order.csv and choices.csv: a row an update
   bool workers = true, links = true, staleness = true;
+  bool page = true;  // report.html, for which the timing is simulated again
 };
 
 /// summary.json and the tables that follow from the record. Throws ResultsError.

@@ -1,4 +1,4 @@
-// The scalars of a run: summary.json, and what sweeps, claims and comparisons take from it.
+// The scalars of a run: summary.json, which sweeps, claims and comparisons also use.
 #pragma once
 #include <cstdint>
 #include <map>

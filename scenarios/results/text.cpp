@@ -1,7 +1,9 @@
 #include "scenarios/results/text.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -49,9 +51,8 @@ char* write_number(char* at, double value) {
     const auto whole = static_cast<std::uint64_t>(value);
     if (static_cast<double>(whole) == value && !(value == 0 && std::signbit(value))) return write_count(at, whole);
   }
-  const std::string text = number_text(value);
-  std::memcpy(at, text.data(), text.size());
-  return at + text.size();
+  if (std::isnan(value)) return std::copy_n("nan", 3, at);
+  return fmt::format_to(at, FMT_COMPILE("{}"), value);  // as number_text() has it, without reading a format and without a string
 }
 
 std::string seconds_text(Time time) {

@@ -1,4 +1,4 @@
-// What happened in a run as Chrome trace events (https://ui.perfetto.dev opens them), of bounded number.
+// Events of a run as Chrome trace events (https://ui.perfetto.dev opens them), of bounded number.
 #pragma once
 #include <cstdint>
 #include <functional>

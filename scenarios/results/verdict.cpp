@@ -68,7 +68,7 @@ class Sentence {
     return !timing_alone(run(i)) && find_threshold(run(i), *comparison_.deciding) != nullptr;
   }
 
-  /// Whom the winner is held against: the synchronous run, or the next best. A winner has an opponent.
+  /// Whom the winner is compared with: the synchronous run, or the next best. A winner has an opponent.
   std::size_t opponent() const {
     const std::size_t winner = *comparison_.winner, reference = comparison_.reference;
     if (run(winner).scheme != "ssgd" && run(reference).scheme == "ssgd" && contends(reference)) return reference;

@@ -11,7 +11,7 @@ namespace straggler {
 /// sample shrank most.
 std::string verdict(const Comparison& comparison);
 
-/// What a comparison of speeds leaves open.
+/// The caveat of a comparison of speeds.
 inline constexpr const char* timing_caveat = "timing only: whether it learns as much from a sample is not known";
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// Whom the others waited for.
+// The workers that the others waited for.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What is wrong with a scenario, and where.
+// Problems of a scenario, with their places.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -49,7 +49,7 @@ Field<IntraSpec> level_field(std::optional<LevelSpec> IntraSpec::*member, Scenar
 Part<IntraSpec> intra_part() {
   Field<IntraSpec> machine = field(&IntraSpec::machine, {.name = "machine",
                                                          .type = ValueType::text,
-                                                         .meaning = "takes all other keys from it; keys beside it replace single figures",
+                                                         .meaning = "takes all other keys from it; keys beside it override single figures",
                                                          .otherwise = "none",
                                                          .form = "name of a built-in machine: `straggler list machines`"});
   machine.read = [](Section& intra, IntraSpec& spec) {
@@ -79,17 +79,18 @@ Part<IntraSpec> intra_part() {
   };
   return Part<IntraSpec>({
       machine,
-      replaced(field(&LinkSpec::up, {.name = "bandwidth",
-                                     .type = ValueType::rate,
-                                     .range = any_rate(),
-                                     .meaning = "of each worker's way to the others of its host, or to weights in its memory; without "
-                                                "`intra` both are free",
-                                     .otherwise = "required, or the machine's"}),
-               "write a rate such as 12GB/s"),
+      replaced(
+          field(&LinkSpec::up,
+                {.name = "bandwidth",
+                 .type = ValueType::rate,
+                 .range = any_rate(),
+                 .meaning = "of each worker's link to the others of its host, or to weights in its memory; without `intra` both are free",
+                 .otherwise = "required, or the machine's"}),
+          "write a rate such as 12GB/s"),
       replaced(field(&LinkSpec::latency, {.name = "latency",
                                           .type = ValueType::time,
                                           .range = any_time(),
-                                          .meaning = "of the whole way",
+                                          .meaning = "of the whole path",
                                           .otherwise = "required, or the machine's"}),
                "write a time such as 5us"),
       written_if<IntraSpec>(
@@ -97,22 +98,23 @@ Part<IntraSpec> intra_part() {
           field(&IntraSpec::while_computing, {.name = "while_computing",
                                               .type = ValueType::number,
                                               .range = Range::between(0.001, 1),
-                                              .meaning = "share of `bandwidth` that a worker's way has while the worker computes "
+                                              .meaning = "share of `bandwidth` that remains for a worker's link while it computes "
                                                          "([model.md](model.md#network))"})),
       level_field(&IntraSpec::pcie_switch, {.name = "switch", .meaning = "several switches in a host ([model.md](model.md#network))"},
-                  level_part("neighbours on one switch", "of each switch's way up, and down", "added where a message leaves a switch")),
+                  level_part("neighbours on one switch", "of each switch's link up, and of its link down",
+                             "added where a message leaves a switch")),
       level_field(&IntraSpec::socket, {.name = "socket", .meaning = "several processors above the switches"},
-                  level_part("neighbours below one processor, a multiple of `switch.workers`", "of its way to the others, and back",
-                             "added where a message leaves it")),
+                  level_part("neighbours below one processor, a multiple of `switch.workers`",
+                             "of its link to the others, and of the link back", "added where a message leaves it")),
       level_field(&IntraSpec::nvlink, {.name = "nvlink", .meaning = "groups that reach each other without the bus"},
-                  level_part("neighbours in a group", "of each worker's way", "of the whole way")),
+                  level_part("neighbours in a group", "of each worker's link", "of the whole path")),
   });
 }
 
 void check_intra(Section& intra, IntraSpec& spec) {
   if (intra.context().problems.any() || !spec.socket || !spec.pcie_switch) return;
   if (spec.socket->workers % spec.pcie_switch->workers != 0)
-    intra.problem("socket", "joins " + std::to_string(spec.socket->workers) + " workers, no whole number of switches of " +
+    intra.problem("socket", "joins " + std::to_string(spec.socket->workers) + " workers, which is not a multiple of the switches' " +
                                 std::to_string(spec.pcie_switch->workers) + "; write a multiple of it");
 }
 

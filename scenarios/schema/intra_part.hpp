@@ -1,4 +1,4 @@
-// What a host is like inside: its keys, and what they say together.
+// The inside of a host: its keys, and checks across them.
 #pragma once
 #include "scenarios/schema/part.hpp"
 

@@ -1,5 +1,5 @@
-// What a scenario, a sweep or a claim may say under one key, known before any file is read: for messages, `straggler list keys`, the
-// tables of the documents and the JSON Schemas.
+// Declaration of one key of a scenario, a sweep or a claim: for messages, `straggler list keys`, the tables of the documents and the JSON
+// Schemas.
 #pragma once
 #include <optional>
 #include <string>

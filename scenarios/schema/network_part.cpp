@@ -57,13 +57,13 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
       by_hand({.name = "burst",
                .type = ValueType::bytes,
                .range = Range::between(0, 1e15),
-               .meaning = "that may pass at `peak` when a link was idle (token bucket); `0B`: none",
+               .meaning = "bytes that pass at `peak` after a link was idle (token bucket); `0B`: none",
                .otherwise = otherwise.empty() ? "no bucket" : otherwise},
               [](Texts& out, const LinkSpec& spec, const WriteContext& context) {
                 if (spec.burst || (context.link != nullptr && context.link->burst))
                   out.emplace_back("burst", text_of_value(ValueType::bytes, spec.burst.value_or(0)));
               }),
-      by_hand(rate_key("peak", "above the bandwidth: how fast a burst passes", "practically at once"),
+      by_hand(rate_key("peak", "rate at which a burst passes, above the bandwidth", "practically at once"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.peak) out.emplace_back("peak", rate_text(*spec.peak));
               }),
@@ -110,7 +110,7 @@ void check_link(Section& link, const LinkRates& rates, const LinkSpec& spec, boo
   if (!burst_read || !spec.peak || (!rates.any() && !link.has("burst") && !link.has("peak"))) return;
   if (peak_fits(spec)) return;
   if (!spec.burst && !link.misspelt({"burst"}))
-    link.problem("peak", "says how fast a burst passes, and there is none; add burst: 128KiB or the like, or remove peak");
+    link.problem("peak", "is the rate of a burst, and there is none; add burst: 128KiB or the like, or remove peak");
   else if (spec.burst)
     link.problem("peak",
                  rate(*spec.peak) + " is not above the bandwidth of the link; write a peak above " + rate(std::max(spec.up, spec.down)));
@@ -162,10 +162,10 @@ void check_start(Section& collective, const CollectiveSpec& spec) {
   const bool skewed = spec.start == CollectiveSpec::Start::as_they_come;
   if (skewed && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     collective.problem(
-        "start", "as_they_come lets every worker begin its part when it comes, and fluid is one flow for all; add fidelity: stepwise");
+        "start", "as_they_come lets every worker begin its part when it comes, but fluid is one flow for all; add fidelity: stepwise");
   if (!skewed && spec.eager_up_to)
     collective.problem("eager_up_to",
-                       "says which messages leave before their receiver has come, and all start together; add start: as_they_come");
+                       "limits messages that leave before their receiver has come, but all ranks start together; add start: as_they_come");
 }
 
 constexpr ChoiceTable<CollectiveSpec::Fidelity> fidelity_choice("fidelity", {{CollectiveSpec::Fidelity::fluid, "fluid"},
@@ -212,7 +212,7 @@ Part<CollectiveSpec> collective_part() {
   return Part<CollectiveSpec>({
       algorithm_field(),
       field(&CollectiveSpec::fidelity, fidelity_choice,
-            {.meaning = "one flow for the whole, or every message a flow of its own (more events, and right beside other traffic too)"}),
+            {.meaning = "one flow for the whole, or a flow for every message (more events, and exact beside other traffic too)"}),
       written_if<CollectiveSpec>(stepwise,
                                  field(&CollectiveSpec::start, start_choice,
                                        {.meaning = "with `stepwise`: all ranks begin when the last has come, or each when it comes "
@@ -248,12 +248,11 @@ Part<CollectiveSpec> collective_part() {
             {.name = "overlap",
              .meaning = "buckets leave while backward continues; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
                         "DistributedDataParallel"}),
-      written_if<CollectiveSpec>(
-          [](const CollectiveSpec& spec) { return spec.merge != Merge::size; },
-          field(&CollectiveSpec::merge, merge_choice,
-                {.meaning = "with `overlap`: which tensors leave together: buckets of a `size`; those that are ready "
-                            "between two ticks of a `cycle` (`time`, as Horovod does); or as MG-WFBP merges "
-                            "([model.md](model.md#all-reduce))"})),
+      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge != Merge::size; },
+                                 field(&CollectiveSpec::merge, merge_choice,
+                                       {.meaning = "with `overlap`: which tensors leave together: buckets of a `size`; those that become "
+                                                   "ready between two ticks of a `cycle` (`time`, as in Horovod); or MG-WFBP's choice "
+                                                   "([model.md](model.md#all-reduce))"})),
       written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge == Merge::time; },
                                  field(&CollectiveSpec::cycle, {.name = "cycle",
                                                                 .type = ValueType::time,
@@ -266,12 +265,13 @@ Part<CollectiveSpec> collective_part() {
 /// Horovod merges up to HOROVOD_FUSION_THRESHOLD, 64 MiB, and looks every HOROVOD_CYCLE_TIME, 1 ms.
 void check_merge(Section& collective, CollectiveSpec& spec) {
   if (spec.merge != Merge::size && !spec.overlap && !collective.misspelt({"overlap"}))
-    collective.problem("merge", "says which gradients leave together during backward, and all leave after it; add overlap: true");
+    collective.problem("merge",
+                       "chooses which gradients leave together during backward, but without overlap all leave after it; add overlap: true");
   if (spec.merge != Merge::time && collective.has("cycle"))
     collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
   for (const char* key : {"bucket", "first_bucket"})
     if (spec.merge == Merge::mg_wfbp && collective.has(key))
-      collective.problem(key, "has no say with merge: mg_wfbp, which finds its own sizes; remove it");
+      collective.problem(key, "has no effect with merge: mg_wfbp, which finds its own sizes; remove it");
   if (spec.merge != Merge::time) return;
   if (!collective.has("cycle")) spec.cycle = 1e-3;
   if (!collective.has("bucket")) spec.bucket = 64 * mebi;
@@ -321,7 +321,7 @@ Part<SegmentSpec> segment_part() {
 void check_segment(Section& section, SegmentSpec& segment, const std::vector<SegmentSpec>& before) {
   if (std::isfinite(segment.up_to) && !before.empty() && before.back().up_to >= segment.up_to && std::isfinite(before.back().up_to))
     section.context().problems.add(section.path_of("up_to"),
-                                   format_quantity(segment.up_to, Dimension::bytes) + " is not above that of the segment before, " +
+                                   format_quantity(segment.up_to, Dimension::bytes) + " is not above that of the previous segment, " +
                                        format_quantity(before.back().up_to, Dimension::bytes) + "; write the segments in ascending order");
 }
 
@@ -336,14 +336,14 @@ Part<ProtocolSpec> protocol_part() {
             {.name = "copy_rate",
              .type = ValueType::rate,
              .range = any_rate(),
-             .meaning = "bytes a second that this processor copies, packs or checks, on each side, on top of `per_message`",
+             .meaning = "bytes a second that the processor copies, packs or checks on each side, in addition to `per_message`",
              .otherwise = "free"}),
       field(&ProtocolSpec::cores,
             {.name = "cores",
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
-             .meaning = "of one machine that carries the whole cluster, as namespaces or virtual machines do: that many messages are "
-                        "handled at a time, of all ranks together; an all-reduce must be `stepwise`",
+             .meaning = "cores of one machine that emulates the whole cluster, in namespaces or virtual machines: at most this many "
+                        "messages of all ranks are handled at a time; an all-reduce must be `stepwise`",
              .otherwise = "each rank its own"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",
@@ -372,13 +372,12 @@ Part<BackgroundSpec> background_part() {
       field(&BackgroundSpec::on, {.name = "on",
                                   .type = ValueType::time,
                                   .range = some_time(),
-                                  .meaning = "for how long it flows",
+                                  .meaning = "duration of the flow",
                                   .required = true,
-                                  .remedy = "write for how long it flows, a time such as 2s"}),
-      field(&BackgroundSpec::off,
-            {.name = "off", .type = ValueType::time, .range = any_time(), .meaning = "and then pauses; again and again"}),
+                                  .remedy = "write the duration of the flow, a time such as 2s"}),
+      field(&BackgroundSpec::off, {.name = "off", .type = ValueType::time, .range = any_time(), .meaning = "pause between two flows"}),
       field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "of the first"}),
-      field(&BackgroundSpec::random, {.name = "random", .meaning = "`on` and `off` are means of exponential draws"}),
+      field(&BackgroundSpec::random, {.name = "random", .meaning = "`on` and `off` are means of exponential distributions"}),
       field(&BackgroundSpec::rate,
             {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "at most that", .otherwise = "its fair share"}),
   });
@@ -392,7 +391,7 @@ void LinkRates::apply(LinkSpec& link) const {
 }
 
 std::string LinkRates::conflict(const LinkSpec& link, bool half_duplex) const {
-  if (both && up && down) return "has bandwidth beside up and down, which leave it nothing to say; keep bandwidth, or up and down";
+  if (both && up && down) return "has bandwidth beside up and down, which already give both directions; keep bandwidth, or up and down";
   if (half_duplex && link.up != link.down)
     return "has up " + rate(link.up) + " and down " + rate(link.down) +
            ", and with duplex: half both directions share one bandwidth; write bandwidth alone";
@@ -425,7 +424,7 @@ std::string link_override_text(const LinkSpec& link, const WriteContext& context
 const Part<NetworkSpec>& network_part() {
   static const Part<NetworkSpec> part({
       kind(&NetworkSpec::topology, {.name = "topology",
-                                    .meaning = "who is connected how: `straggler list topologies`",
+                                    .meaning = "how hosts are connected: `straggler list topologies`",
                                     .kind = KindGroup::topology,
                                     .fallback_kind = "star"}),
       network_link_field(),

@@ -50,7 +50,7 @@ constexpr OtherName other_names[] = {
     {"nworkers", "cluster.workers[0].count"},
 };
 
-/// `ours` empty: Straggler has no such thing, and the names of ours that are near are not meant.
+/// `ours` empty: Straggler has no such thing, and similar names of ours are not meant.
 struct OtherKind {
   KindGroup group;
   std::string_view other, ours;

@@ -79,12 +79,14 @@ Part<WorkerGroup> group_part() {
                                   .meaning = "workers in the group; refused beyond what memory holds (1 kB each)",
                                   .otherwise = "`1`, or the rows of `population`"}),
       device_name_field(),
-      field(&WorkerGroup::slowdown,
-            {.name = "slowdown", .type = ValueType::number, .range = any_slowdown(), .meaning = "times slower than the device"}),
+      field(&WorkerGroup::slowdown, {.name = "slowdown",
+                                     .type = ValueType::number,
+                                     .range = any_slowdown(),
+                                     .meaning = "factor by which they are slower than the device"}),
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.same_host; },
           field(&WorkerGroup::same_host,
-                {.name = "same_host", .meaning = "`true`: this group first fills the last host of the group before, below"})),
+                {.name = "same_host", .meaning = "`true`: this group first fills the last host of the previous group, below"})),
       // What belongs to the host is the group's before.
       written_if<WorkerGroup>([](const WorkerGroup& spec) { return !spec.same_host; },
                               link_field(&WorkerGroup::link, "link of these workers' hosts")),
@@ -102,7 +104,7 @@ Part<WorkerGroup> group_part() {
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.availability.name != "always"; },
           kind(&WorkerGroup::availability, {.name = "availability",
-                                            .meaning = "when these clients are there, in federated schemes ([model.md](model.md#clients-"
+                                            .meaning = "when these clients are present, in federated schemes ([model.md](model.md#clients-"
                                                        "that-come-and-go)); `straggler list availability`",
                                             .fallback = "always",
                                             .kind = KindGroup::availability})),
@@ -130,13 +132,13 @@ void read_rows(Section& group, WorkerGroup& spec) {
 void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   if (!spec.same_host) return;
   if (before == nullptr) {
-    group.problem("same_host", "there is no group before this one whose last host it could fill; remove it, or move the group down");
+    group.problem("same_host", "there is no previous group whose last host it could fill; remove it, or move the group down");
     spec.same_host = false;
     return;
   }
   const auto differs = [&](const char* key, bool equal) {
     if (group.has(key) && !equal)
-      group.problem(key, "differs from that of the group before, whose last host this group fills (same_host); remove it");
+      group.problem(key, "differs from that of the previous group, whose last host this group fills (same_host); remove it");
   };
   differs("link", spec.link == before->link);
   differs("per_host", spec.per_host == before->per_host);
@@ -177,9 +179,8 @@ Part<ServerSpec> servers_part() {
             {.name = "count",
              .type = ValueType::count,
              .range = Range::between(0, most_servers),
-             .meaning = "parameter servers, an equal part of the model on each; one server to the scheme "
-                        "([model.md](model.md#servers)). A scheme without a server leaves them idle, but for the all-reduce "
-                        "`parameter_server`",
+             .meaning = "parameter servers with an equal part of the model each; a scheme sees one server ([model.md](model.md#servers)). "
+                        "A scheme without a server uses them only for the all-reduce `parameter_server`",
              .otherwise = "`0`, or `1` if `servers` is there"}),
       field(&ServerSpec::update,
             {.name = "update",
@@ -197,7 +198,7 @@ Part<ServerSpec> servers_part() {
       field(&ServerSpec::per_message, {.name = "per_message",
                                        .type = ValueType::time,
                                        .range = any_time(),
-                                       .meaning = "time for each message that is taken or sent, one at a time, whatever `count` is"}),
+                                       .meaning = "time for each message that is received or sent, one at a time, whatever `count` is"}),
       link_field(&ServerSpec::link, "link of the servers, as of a group"),
       map<ServerSpec>({.name = "host"}, host, check_host),
   });
@@ -206,7 +207,7 @@ Part<ServerSpec> servers_part() {
 void check_servers(Section& servers, ServerSpec& spec) {
   if (servers.given() && !servers.has("count")) spec.count = 1;
   if (servers.has("host") && servers.has("link"))
-    servers.problem("link", "is of no use, since host puts the servers behind a worker's own link; remove one of the two");
+    servers.problem("link", "has no effect, since host puts the servers behind a worker's own link; remove one of the two");
 }
 
 using AggregatorHost = AggregatorSpec::Host;
@@ -217,13 +218,13 @@ constexpr ChoiceTable<AggregatorHost> aggregator_hosts("host", {{AggregatorHost:
 Field<ClusterSpec> aggregators_field() {
   const Part<AggregatorSpec> keys({
       field(&AggregatorSpec::host, aggregator_hosts,
-            {.meaning = "of schemes with [aggregators](model.md#aggregators): on hosts of their own, or each on that of the first worker "
-                        "of its group; `auto`: the latter if there is one a rack"}),
+            {.meaning = "for schemes with [aggregators](model.md#aggregators): on hosts of their own, or each on that of the first worker "
+                        "of its group; `auto`: the latter if there is one per rack"}),
       link_field(&AggregatorSpec::link, "of their own hosts, as of a group", "the servers'"),
   });
   const auto check = [](Section& aggregators, AggregatorSpec& spec) {
     if (spec.host == AggregatorHost::first_worker && aggregators.has("link"))
-      aggregators.problem("link", "is of no use, since host puts the aggregators behind workers' own links; remove one of the two");
+      aggregators.problem("link", "has no effect, since host puts the aggregators behind workers' own links; remove one of the two");
   };
   return written_if<ClusterSpec>([](const ClusterSpec& spec) { return spec.aggregators != AggregatorSpec{}; },
                                  map(&ClusterSpec::aggregators, {.name = "aggregators"}, keys, check));
@@ -306,7 +307,7 @@ void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
   for (std::size_t g = 0; g < cluster.workers.size(); ++g)
     if (cluster.workers[g].same_host && taken[g] == 0)
       context.problems.add("cluster.workers[" + std::to_string(g) + "].same_host",
-                           "the last host of the group before is full (per_host: " + std::to_string(cluster.workers[g].per_host) +
+                           "the last host of the previous group is full (per_host: " + std::to_string(cluster.workers[g].per_host) +
                                "); write a larger per_host or a smaller count there, or remove same_host");
   for (std::size_t i = 0; i < cluster.network.background.size(); ++i) {
     const BackgroundSpec& flow = cluster.network.background[i];

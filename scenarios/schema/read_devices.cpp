@@ -70,13 +70,13 @@ ComputeSpec read_table(ReadContext& context, const YamlNode& node, const std::st
 Range any_peak() { return Range::between(1e6, 1e24); }
 
 ScenarioKey launch_key() {
-  return {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "only beside `table`: no computation takes less"};
+  return {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "only with `table`: no computation takes less"};
 }
 ScenarioKey forward_key() {
   return {.name = "forward_fraction",
           .type = ValueType::fraction,
           .range = Range{0, 1, true, true},
-          .meaning = "forward's part of a batch's time; the rest is backward, which readies gradients layer by layer",
+          .meaning = "forward's part of a batch's time; the rest is backward, which makes gradients ready layer by layer",
           .otherwise = "1/3"};
 }
 
@@ -205,7 +205,7 @@ ComputeSpec read_compute(Section compute, const ComputeSpec* base) {
   else if (base == nullptr && !compute.misspelt({"affine", "table", "roofline"}))
     problem("does not say how long a batch takes; write affine: {overhead: 2ms, per_sample: 0.35ms} or table: {32: 13ms, 128: 45ms}");
   if (compute.has("launch") && !compute.has("table") && !compute.misspelt({"table"}))
-    compute.problem("launch", "stands beside a table only; with affine write it as overhead, with a roofline inside that");
+    compute.problem("launch", "goes only with a table; with affine write it as overhead, with a roofline inside that");
   else if (launch)
     spec.launch = std::get<double>(*launch);
   if (forward) spec.forward_fraction = std::get<double>(*forward);
@@ -276,12 +276,12 @@ Part<LoaderSpec> loader_part() {
       field(&LoaderSpec::prefetch, {.name = "prefetch",
                                     .type = ValueType::count,
                                     .range = Range::between(1, 1e6),
-                                    .meaning = "batches that each prepares ahead of what was taken"}),
+                                    .meaning = "batches that each process prepares in advance"}),
       field(&LoaderSpec::start,
             {.name = "start",
              .type = ValueType::time,
              .range = any_time(),
-             .meaning = "to start one process; if given, all restart each epoch, one after the other, with nothing prepared"}),
+             .meaning = "time to start one process; if given, all restart in each epoch, one after another, with nothing prepared"}),
       field(&LoaderSpec::hand_over, {.name = "hand_over",
                                      .type = ValueType::time,
                                      .range = any_time(),
@@ -333,7 +333,7 @@ const Part<DeviceSpec>& device_part() {
     Field<DeviceSpec> profile =
         field(&DeviceSpec::profile, {.name = "profile",
                                      .type = ValueType::text,
-                                     .meaning = "takes compute, memory and copy from it; keys beside it replace single figures",
+                                     .meaning = "takes compute, memory and copy from it; keys beside it override single figures",
                                      .otherwise = "none",
                                      .form = "name of a built-in device"});
     profile.read = [](Section& device, DeviceSpec&) { device.find("profile"); };
@@ -366,7 +366,7 @@ const Part<DeviceSpec>& device_part() {
               {.name = "memory",
                .type = ValueType::bytes,
                .range = Range::at_least(1),
-               .meaning = "a batch that does not fit is refused, and the largest one that does is named; `check` tells what is used",
+               .meaning = "a batch that does not fit is refused, with the largest one that does; `check` says how much is used",
                .otherwise = "unlimited, or the profile's"}),
     });
   }();

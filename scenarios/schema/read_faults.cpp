@@ -49,7 +49,7 @@ Part<FaultSpec> fault_part() {
   const ScenarioKey worker{.name = "worker",
                            .type = ValueType::count,
                            .range = Range::at_least(0),
-                           .meaning = "whom it strikes; of `link`: whose link",
+                           .meaning = "the worker that it hits; for `link`: the worker whose link it hits",
                            .otherwise = "required, but for `link`"};
   ScenarioKey struck = hidden(worker);
   struck.required = true;
@@ -68,12 +68,13 @@ Part<FaultSpec> fault_part() {
       kind_field(),
       only_if<FaultSpec>(is({FaultKind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::worker), field(&FaultSpec::worker, worker))),
       only_if<FaultSpec>(is({FaultKind::crash, FaultKind::slow, FaultKind::join, FaultKind::leave}), field(&FaultSpec::worker, struck)),
-      only_if<FaultSpec>(is({FaultKind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::server),
-                                                                      field(&FaultSpec::server, {.name = "server",
-                                                                                                 .type = ValueType::count,
-                                                                                                 .range = Range::at_least(0),
-                                                                                                 .meaning = "of `link`: whose link",
-                                                                                                 .otherwise = "none"}))),
+      only_if<FaultSpec>(is({FaultKind::link}),
+                         written_if<FaultSpec>(rank_written(&FaultSpec::server),
+                                               field(&FaultSpec::server, {.name = "server",
+                                                                          .type = ValueType::count,
+                                                                          .range = Range::at_least(0),
+                                                                          .meaning = "for `link`: the server whose link it hits",
+                                                                          .otherwise = "none"}))),
       only_if<FaultSpec>(
           is({FaultKind::link}),
           field(&FaultSpec::link,
@@ -123,7 +124,7 @@ void check_fault(Section& fault, FaultSpec& spec, const std::vector<FaultSpec>&)
     fault.problem("link", "is empty; write the name of a link as in links.csv");
 }
 
-/// When one worker comes, crashes and goes: indices of faults.
+/// Joins, crashes and departures of one worker: indices of faults.
 struct Life {
   std::optional<std::size_t> join, leave;
   std::vector<std::size_t> crashes;  // ascending in time

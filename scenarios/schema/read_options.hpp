@@ -1,4 +1,4 @@
-// What reading a scenario depends on beside its text.
+// Inputs of reading a scenario besides its text.
 #pragma once
 #include <cstdint>
 #include <filesystem>

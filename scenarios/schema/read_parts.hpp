@@ -17,7 +17,7 @@ ClusterSpec read_cluster(Section cluster);
 /// The `link` of `owner`, on top of the network's; nothing if it has none.
 std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network);
 Field<ClusterSpec> faults_field();
-/// What the parts of a cluster say about each other. Once all of them could be read.
+/// Checks across the parts of a cluster, once all of them could be read.
 void check_cluster(ReadContext& context, const ClusterSpec& cluster);
 void check_faults(ReadContext& context, const ClusterSpec& cluster);
 

@@ -51,7 +51,7 @@ void read_head(Section& top, Scenario& scenario) {
   }
 }
 
-/// What no part can tell alone.
+/// Checks across parts.
 void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
   const Kind& kind = scenario.training.scheme;

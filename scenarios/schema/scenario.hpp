@@ -1,4 +1,4 @@
-// A scenario, typed: everything that was understood from the YAML, every default filled in, in SI units.
+// A typed scenario, with every default filled in, in SI units.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -101,14 +101,14 @@ struct DeviceRow {
 struct WorkerGroup {
   std::int64_t count = 1;
   std::string device;
-  double slowdown = 1;                         // times slower than the device
+  double slowdown = 1;                         // factor by which they are slower than the device
   std::optional<LinkSpec> link;                // overrides the network's
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
   std::optional<std::int64_t> cores_per_host;  // none: one a worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
   Kind availability{"always", {}};             // when these workers are there
-  std::string population;                      // path of the file with one device a row; empty: all workers are alike
+  std::string population;                      // path of the file with one device a row; empty: all workers are equal
   std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;
 };
@@ -183,7 +183,7 @@ struct LevelSpec {
   bool operator==(const LevelSpec&) const = default;
 };
 
-/// Inside a host. up == down: of each worker's own way; latency: of the whole way between two of one switch.
+/// Inside a host. up == down: of each worker's own way; latency: of the whole path between two of one switch.
 struct IntraSpec : LinkSpec {
   std::string machine;                   // the built-in machine that the rest was taken from; empty: none
   double while_computing = 1;            // share of a worker's own way that is left while it computes
@@ -205,7 +205,7 @@ struct NetworkSpec {
   bool operator==(const NetworkSpec&) const = default;
 };
 
-/// What the workload costs in bytes, where that is not the model's own.
+/// Bytes of the workload, if they are not those of the model.
 struct CostSpec {
   std::optional<Kind> model;
   std::optional<std::int64_t> bytes;
@@ -228,7 +228,7 @@ struct ScheduleSpec {
 /// Whichever comes first; at least one of the bounds (not the target alone) is given.
 struct StopSpec {
   std::optional<double> epochs, simulated_time, target_accuracy;
-  std::optional<std::int64_t> updates;                             // `rounds` is another word for it: the smaller counts
+  std::optional<std::int64_t> updates;                             // `rounds` is a synonym: the smaller one counts
   enum class OnTarget { stop, go_on } on_target = OnTarget::stop;  // whether a target that was reached ends the run
   bool operator==(const StopSpec&) const = default;
 };
@@ -246,7 +246,7 @@ struct EvaluateSpec {
 /// What goes wrong. Times in seconds of simulated time.
 struct FaultSpec {
   enum class Kind { crash, slow, link, join, leave, none } kind = Kind::none;  // none: not read
-  std::int64_t worker = -1;             // whom it strikes; -1: no worker (of Kind::link: a server's link, or a named one)
+  std::int64_t worker = -1;             // the worker that it hits; -1: none (of Kind::link: a server's link, or a named one)
   std::int64_t server = -1;             // Kind::link
   std::string link;                     // Kind::link: a link by its name in links.csv, instead of a rank's two
   double at = 0;                        // crash, join, leave
@@ -298,7 +298,7 @@ struct WorkloadSpec {
   bool fuse = true;                  // gradients at the same weights that are averaged are evaluated as one batch
   bool exchange_statistics = false;  // batch norm's running statistics travel beside gradients and weights, and are averaged
   CostSpec cost;
-  double serial_per_epoch = 0;  // seconds for which all workers pause when the epoch counter passes
+  double serial_per_epoch = 0;  // seconds for which all workers pause at the end of an epoch
   NumberFormat precision = NumberFormat::fp32;
   double loss_scale = 1;          // at the start; a power of two
   std::int64_t growth_every = 0;  // good updates after which it doubles; 0: it is fixed

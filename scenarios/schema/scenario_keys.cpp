@@ -31,7 +31,7 @@ std::vector<ScenarioKey> top_level() {
       {.name = "seed",
        .type = ValueType::count,
        .range = Range::at_least(0),
-       .meaning = "of everything random: weights, order of samples, jitter, sampled clients; `--seed` replaces it",
+       .meaning = "seed of everything random: weights, order of samples, jitter, sampled clients; `--seed` overrides it",
        .fallback = "1",
        .form = "0 to 2^64 - 1"},
       {.name = "devices",

@@ -1,4 +1,4 @@
-// All keys of a scenario, and what is made of keys for people and editors.
+// All keys of a scenario, and their tables and JSON Schema.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -257,7 +257,7 @@ const YamlNode::Key* meaning_kind(const Section& section) {
   return nullptr;
 }
 
-/// Kinds that know all keys of a section that names none, where the fallback does not know them: the author forgot `kind`.
+/// Kinds that know all keys of a section without `kind` although the fallback does not: the author forgot `kind`.
 std::vector<std::string> kinds_that_know(const YamlNode& map, const std::vector<Word>& words, const std::string& fallback) {
   std::vector<std::string> names;
   if (map.keys.empty()) return names;
@@ -344,7 +344,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
     context.problems.add(place, where,
                          in_quotes(kind.name) +
-                             " is known by its layers only and cannot learn; take it as workload.cost.model, for times and " +
+                             " is only a list of layers and cannot learn; take it as workload.cost.model, for times and " +
                              "bytes, beside a model that learns: " + joined(names));
   } else {
     context.problems.add(place, where, unknown_kind(group, name_of(group), kind.name, names));

@@ -49,7 +49,7 @@ Field<TrainingSpec> on_failure_field() {
   Field<TrainingSpec> field;
   field.key = {.name = "on_failure",
                .type = ValueType::choice,
-               .meaning = "another place for `scheme.on_failure`; refused if both are there and differ, or the scheme has none",
+               .meaning = "the same as `scheme.on_failure`; refused if both are there and differ, or the scheme has none",
                .otherwise = "the scheme's",
                .choices = {"wait", "drop", "abort"}};
   field.read = read_on_failure;
@@ -72,9 +72,8 @@ Part<BatchSpec> batch_part() {
                                  .otherwise = "this or `per_worker`"}),
       field(&BatchSpec::drop_last,
             {.name = "drop_last",
-             .meaning = "skip the last, smaller batch of a worker's epoch (or mini-batch, where these divide the batch); what is "
-                        "skipped does not count in an epoch. Where batches of two sizes share a pool, the last of a pass may still "
-                        "be smaller"}),
+             .meaning = "skips the last, smaller batch of a worker's epoch (or mini-batch, if these divide the batch); skipped samples do "
+                        "not count in an epoch. If batches of two sizes share a pool, the last one of a pass may still be smaller"}),
   });
 }
 
@@ -90,11 +89,11 @@ constexpr ChoiceTable<RateScaling> scaling_choice("scale_with_workers", {{RateSc
 
 Field<ScheduleSpec> schedule_field() {
   const Part<ScheduleSpec> warmup(
-      {field(&ScheduleSpec::warmup_epochs, {.name = "epochs",
-                                            .type = ValueType::number,
-                                            .range = Range::between(0, most_epochs),
-                                            .meaning = "the rate climbs linearly to the full one, from the unscaled one or, if nothing "
-                                                       "scales, from 1 %"})});
+      {field(&ScheduleSpec::warmup_epochs,
+             {.name = "epochs",
+              .type = ValueType::number,
+              .range = Range::between(0, most_epochs),
+              .meaning = "length of the linear rise to the full rate, from the unscaled rate or, if nothing scales, from 1 %"})});
   const auto check = [](Section& inside, ScheduleSpec&) {
     if (inside.given() && inside.node()->items.empty()) problem_of(inside, "is empty; write warmup: {epochs: 1}");
   };
@@ -120,7 +119,7 @@ Field<StopSpec> rounds_field() {
   const ScenarioKey key{.name = "rounds",
                         .type = ValueType::count,
                         .range = Range::between(1, most_updates),
-                        .meaning = "another word for `updates`; the smaller counts",
+                        .meaning = "a synonym of `updates`; the smaller one counts",
                         .otherwise = "no such bound"};
   Field<StopSpec> field;
   field.key = key;
@@ -160,13 +159,13 @@ Part<StopSpec> stop_part() {
              .otherwise = "no target"}),
       written_if<StopSpec>([](const StopSpec& spec) { return spec.target_accuracy.has_value(); },
                            field(&StopSpec::on_target, on_target_choice,
-                                 {.meaning = "`continue`: note when the target was reached, and continue to the other bound"})),
+                                 {.meaning = "`continue`: records when the target was reached, and continues to the other bound"})),
   });
 }
 
 void check_stop(Section& stop, StopSpec&) {
   if (stop.has("on_target") && !stop.has("target_accuracy") && !stop.misspelt({"target_accuracy"}))
-    stop.problem("on_target", "says what a target does, and there is none; add target_accuracy, or remove it");
+    stop.problem("on_target", "needs a target, and there is none; add target_accuracy, or remove it");
   const bool bounded = stop.has("epochs") || stop.has("updates") || stop.has("rounds") || stop.has("simulated_time");
   if (!bounded && stop.given() && !stop.misspelt({"epochs", "updates", "rounds", "simulated_time"}))
     problem_of(stop, stop.has("target_accuracy")
@@ -176,7 +175,7 @@ void check_stop(Section& stop, StopSpec&) {
 
 void check_every(Section& every, EvaluateSpec&) {
   if (every.given() && every.node()->items.size() != 1)
-    problem_of(every, "must say one thing; write {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
+    problem_of(every, "must have one key; write {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
 }
 
 std::vector<double> read_thresholds(ReadContext& context, const YamlNode* node, const std::string& path) {
@@ -203,7 +202,7 @@ Field<EvaluateSpec> thresholds_field() {
   field.key = {.name = "thresholds",
                .type = ValueType::fraction,
                .range = Range::above_to(0, 1),
-               .meaning = "accuracies whose time is noted in `thresholds.csv`",
+               .meaning = "accuracies whose times are recorded in `thresholds.csv`",
                .fallback = "[]",
                .form = "list of shares",
                .shape = ScenarioKey::Shape::values};
@@ -228,7 +227,7 @@ Part<EvaluateSpec> evaluate_part() {
       field(&EvaluateSpec::every_epochs, {.name = "epochs",
                                           .type = ValueType::number,
                                           .range = Range::between(1e-6, most_epochs),
-                                          .meaning = "one of the three; also evaluates at time 0",
+                                          .meaning = "interval between evaluations (one of the three keys); also evaluates at time 0",
                                           .otherwise = only}),
       field(&EvaluateSpec::every_updates, {.name = "updates",
                                            .type = ValueType::count,
@@ -248,7 +247,7 @@ Part<EvaluateSpec> evaluate_part() {
             {.name = "sustain",
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
-             .meaning = "evaluations in a row that an accuracy must hold; the time noted is that of the first of them"}),
+             .meaning = "evaluations in a row for which an accuracy must hold; the recorded time is that of the first of them"}),
       field(&EvaluateSpec::split, split_choice,
             {.meaning = "`validation`: a random tenth of the training set is held out; target and thresholds use it", .decides = true}),
       field(&EvaluateSpec::train_samples, {.name = "train_samples",
@@ -280,7 +279,7 @@ const Part<TrainingSpec>& training_part() {
                                       .fallback_kind = "sgd"}),
       within(&TrainingSpec::schedule, schedule_field()),
       kind(&TrainingSpec::compression, {.name = "compression",
-                                        .meaning = "what a message does to gradients and weights; below",
+                                        .meaning = "compression of gradients and weights in messages; below",
                                         .decides = true,
                                         .kind = KindGroup::compression,
                                         .fallback_kind = "none"}),
@@ -294,7 +293,7 @@ const Part<TrainingSpec>& training_part() {
            .own_table = true},
           stop_part(), check_stop),
       map(&TrainingSpec::evaluate,
-          {.name = "evaluate", .meaning = "when accuracies are taken, below", .otherwise = "at the end only", .own_table = true},
+          {.name = "evaluate", .meaning = "when accuracies are evaluated, below", .otherwise = "at the end only", .own_table = true},
           evaluate_part()),
   });
   return part;

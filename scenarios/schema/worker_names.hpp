@@ -1,4 +1,4 @@
-// Workers called by what is special about them: "worker 13 (3x slower)".
+// Names of workers by what sets them apart: "worker 13 (3x slower)".
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// What tells the workers of a group from most workers of the cluster: "3x slower", "v100", "link 100Mbps"; empty: nothing does. Rows of a
+/// What sets the workers of a group apart from most workers of the cluster: "3x slower", "v100", "link 100Mbps"; empty: nothing. Rows of a
 /// population are not looked at.
 std::string group_difference(const Scenario& scenario, std::size_t group);
 

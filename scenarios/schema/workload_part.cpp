@@ -39,19 +39,19 @@ Part<AugmentSpec> augment_part() {
       field(&AugmentSpec::crop, {.name = "crop",
                                  .type = ValueType::count,
                                  .range = Range::between(0, 1e4),
-                                 .meaning = "training images only: moved by at most this many pixels in both directions, black beside "
-                                            "them; drawn anew for each sample in each epoch"}),
-      field(&AugmentSpec::flip, {.name = "flip", .meaning = "training images only: mirrored left to right at even odds"}),
+                                 .meaning = "training images only: shifts by at most this many pixels in both directions, with black "
+                                            "borders, drawn anew for each sample in each epoch"}),
+      field(&AugmentSpec::flip, {.name = "flip", .meaning = "training images only: mirrors left to right with probability 1/2"}),
   });
 }
 
 Field<WorkloadSpec> data_field() {
   const auto any_augment = [](const WorkloadSpec& spec) { return spec.augment.any(); };
   const Part<WorkloadSpec> beside({
-      only_if<WorkloadSpec>(
-          has_data,
-          kind(&WorkloadSpec::partition,
-               {.name = "partition", .meaning = "who has which samples, below", .kind = KindGroup::partition, .fallback_kind = "iid"})),
+      only_if<WorkloadSpec>(has_data, kind(&WorkloadSpec::partition, {.name = "partition",
+                                                                      .meaning = "which worker has which samples, below",
+                                                                      .kind = KindGroup::partition,
+                                                                      .fallback_kind = "iid"})),
       only_if<WorkloadSpec>(has_data,
                             field(&WorkloadSpec::reshuffle, {.name = "reshuffle",
                                                              .meaning = "`false`: the same order of samples in every epoch ([what that "
@@ -77,12 +77,12 @@ void check_scale(Section& scale, WorkloadSpec& spec) {
   const bool dynamic = spec.precision == NumberFormat::mixed;
   if (!dynamic && spec.precision != NumberFormat::fp16)
     scale.context().problems.add(scale.place(), scale.path(),
-                                 "is for precision: mixed or fp16, where small gradients would be lost, and this is " +
+                                 "is for precision: mixed or fp16, where small gradients would be lost, but precision is " +
                                      std::string(precision_choice.name_of(spec.precision)) + "; remove it");
   else if (!dynamic && scale.has("growth_every"))
     scale.problem("growth_every", "the scale of precision: fp16 is fixed; take precision: mixed, or remove it");
   else if (std::frexp(spec.loss_scale, &exponent) != 0.5)
-    scale.problem("initial", "is not a power of two, so that scaling would round; write 1024, 65536 or the like");
+    scale.problem("initial", "is not a power of two, so scaling would round; write 1024, 65536 or the like");
 }
 
 Field<WorkloadSpec> loss_scale_field() {
@@ -118,8 +118,8 @@ Field<CostSpec> cost_model_field() {
   Field<CostSpec> field;
   field.key = {.name = "model",
                .meaning =
-                   "time of a `roofline` and bytes as if this model were trained; also models that are known by their layers only "
-                   "(`straggler list models`); one of the two at most",
+                   "times of a `roofline` and bytes as if this model were trained, including models that are only lists of layers "
+                   "(`straggler list models`); at most one of the two keys",
                .otherwise = "the model's",
                .shape = ScenarioKey::Shape::kind,
                .kind = KindGroup::cost_model};
@@ -147,7 +147,7 @@ Part<CostSpec> cost_part() {
 
 void check_cost(Section& cost, CostSpec&) {
   if (cost.given() && cost.has("model") == cost.has("bytes") && !cost.misspelt({"model", "bytes"}))
-    cost.context().problems.add(cost.place(), cost.path(), "must say one thing; write {model: NAME} or {bytes: 64MiB}");
+    cost.context().problems.add(cost.place(), cost.path(), "must have one key; write {model: NAME} or {bytes: 64MiB}");
 }
 
 }  // namespace
@@ -161,22 +161,21 @@ const Part<WorkloadSpec>& workload_part() {
       loss_scale_field(),
       two_words(&WorkloadSpec::fuse,
                 {.name = "fuse",
-                 .meaning = "gradients at the same weights that are averaged: as one large batch (faster), or each alone",
+                 .meaning = "how averaged gradients at the same weights are computed: as one large batch (faster), or separately",
                  .decides = true},
                 "auto", "off"),
-      map<WorkloadSpec>(
-          {.name = "batch_norm"},
-          Part<WorkloadSpec>({field(
-              &WorkloadSpec::exchange_statistics,
-              {.name = "exchange",
-               .meaning = "`true`: batch norm's running statistics travel right behind every gradient or model (an all-reduce of their "
-                          "own), counted in `statistics_bytes` too, and are averaged with it; `false`: they stay, and the first "
-                          "contribution's count. Real runs need `true`"})})),
+      map<WorkloadSpec>({.name = "batch_norm"},
+                        Part<WorkloadSpec>({field(
+                            &WorkloadSpec::exchange_statistics,
+                            {.name = "exchange",
+                             .meaning = "`true`: batch norm's running statistics follow every gradient or model (or have an all-reduce of "
+                                        "their own) and are averaged with it; their bytes are in `statistics_bytes`. `false`: they stay, "
+                                        "and those of the first contribution are used. Real runs need `true`"})})),
       field(&WorkloadSpec::serial_per_epoch,
             {.name = "serial_per_epoch",
              .type = ValueType::time,
              .range = any_time(),
-             .meaning = "all workers pause for this when the epoch counter passes (evaluation, shuffling, saving), and so do servers"}),
+             .meaning = "pause of all workers and servers at the end of each epoch (evaluation, shuffling, saving)"}),
       map(&WorkloadSpec::cost, {.name = "cost"}, cost_part(), check_cost),
   });
   return part;
@@ -189,7 +188,7 @@ WorkloadSpec read_workload(Section workload) {
   if (has_no_data(workload)) {
     spec.data.name = no_data;
     if (!workload.has("cost"))
-      workload.problem("data", "without data nobody knows what a step costs; add workload.cost: {model: NAME}, or name a data set");
+      workload.problem("data", "without data the cost of a step is not known; add workload.cost: {model: NAME}, or name a data set");
   } else {
     workload.require("model", "write model: {kind: mlp, hidden: [200, 200]} or the like");
     workload.require("data", "write data: {kind: fashion_mnist} or the like, or, for timing alone, cost: {model: NAME}");

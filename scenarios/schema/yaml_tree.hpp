@@ -1,4 +1,4 @@
-// YAML as a tree of values that know where they were written. The only door to yaml-cpp.
+// YAML as a tree of values with their places. The only use of yaml-cpp.
 #pragma once
 #include <optional>
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// Who is ahead; neither: both have no value, or they are equal. That guides the search; who is better is for the test to say.
+/// Which one is ahead; neither: both have no value, or they are equal. This guides the search; the test decides which one is better.
 enum class Winner : std::uint8_t { first, second, neither };
 
 struct ComparedPoint {

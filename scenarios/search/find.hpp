@@ -1,8 +1,8 @@
 // The best of some settings: first points spread evenly over all of them, then batches within a box around the best so far, each box
-// smaller than the one before. It needs no derivative, stands noise (the box may drift: it shrinks more slowly than it could), plateaus,
-// and points without a value; where no point has one it goes on looking everywhere. Few enough settings are tried one and all.
+// smaller than the one before. It needs no derivatives, and tolerates noise (the box may drift, since it shrinks slowly), plateaus, and
+// points without a value. While no point has a value it searches everywhere. If there are few settings, all are tried.
 //
-// Invariant: which points are tried follows from the file and from what the points came to; nothing else, not the number of jobs.
+// Invariant: the points that are tried depend only on the file and on earlier results, not on the number of jobs.
 #pragma once
 #include <optional>
 #include <set>
@@ -47,7 +47,7 @@ struct FoundPoint {
   Measured measured;
 };
 
-/// How the best of a group stands among what was tried.
+/// The best of a group, relative to the other tried points.
 struct FoundBest {
   std::size_t point = 0;
   std::vector<int> edge;  // by setting: -1 nothing smaller was tried, 1 nothing greater, 0 it lies between others, or has no order

@@ -1,4 +1,4 @@
-// What a search looks at: one scalar of a run, over repeats some of which may miss it.
+// The metric of a search: one scalar of a run, over repeats some of which may miss it.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,12 +26,12 @@ std::vector<std::string> known_metrics();
 std::optional<double> threshold_of(const std::string& metric);
 /// Only with math is it known.
 bool metric_needs_math(const std::string& metric);
-/// More of it is better, as far as anybody can tell.
+/// More of it is better, by default.
 bool more_is_better(const std::string& metric);
 /// For people.
 std::string metric_text(const std::string& metric, double value);
 
-/// What the repeats of one setting came to. A repeat without a value (it missed the target, or failed) counts as worse than any with one.
+/// Results of the repeats of one setting. A repeat without a value (it missed the target, or failed) counts as worse than any with one.
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;

@@ -40,7 +40,7 @@ Metric read_metric(Section& section, bool timing_only) {
     section.problem("metric", "is " + metric.name + ", which needs the math that timing_only leaves out; remove timing_only");
   const bool minimize = section.flag("minimize", false), maximize = section.flag("maximize", false);
   if (section.has("minimize") && section.has("maximize") && minimize == maximize)
-    section.problem("maximize", "says the opposite of minimize; write one of them");
+    section.problem("maximize", "contradicts minimize; write one of them");
   metric.chosen = section.has("minimize") || section.has("maximize");
   metric.maximize = metric.chosen ? maximize || !(minimize || section.has("maximize")) : more_is_better(metric.name);
   return metric;
@@ -68,7 +68,7 @@ std::vector<Field<WrittenSettings>> setting_fields(const std::string& usual_scal
           [](Section& range, WrittenSettings& written) { written.range.to = read_end(range, "to", "ends"); }),
       field(&WrittenSettings::scale, {.name = "scale",
                                       .type = ValueType::choice,
-                                      .meaning = "in which values are drawn, or halved",
+                                      .meaning = "scale in which values are drawn, or bisected",
                                       .otherwise = usual_scale,
                                       .choices = {"linear", "log"}}),
       read_by<WrittenSettings>({.name = "whole", .type = ValueType::boolean, .meaning = "whole numbers only", .fallback = "false"},
@@ -163,7 +163,7 @@ Part<WrittenSearch> find_part() {
   fields.push_back(field(&WrittenSearch::budget, {.name = "budget",
                                                   .type = ValueType::count,
                                                   .range = Range::between(1, most_tries),
-                                                  .meaning = "settings to try, each `repeats` times"}));
+                                                  .meaning = "number of settings to try, each `repeats` times"}));
   return Part<WrittenSearch>(std::move(fields));
 }
 
@@ -194,30 +194,31 @@ void read_between(Section& section, WrittenSearch& written) {
 }
 
 void read_along(Section& section, WrittenSearch& written) {
-  section.require("along", "write the path of what is varied, as along: cluster.network.link.bandwidth");
+  section.require("along", "write the path path that is varied, as along: cluster.network.link.bandwidth");
   written.along = section.word("along");
   refuse_swept(section, "along", section.place_of("along"), written.along, *written.sweep);
   if (!written.along.empty() && written.along == written.path)
-    section.problem("along", "is what is compared, too; write the path of another setting");
+    section.problem("along", "is the setting that is compared; write the path of another setting");
 }
 
 Part<WrittenSearch> crossover_part() {
   std::vector<Field<WrittenSearch>> fields = metric_fields();
-  fields.push_back(field(&WrittenSearch::path,
-                         {.name = "path", .type = ValueType::text, .meaning = "of what is compared", .form = "path of the scenario"}));
+  fields.push_back(
+      field(&WrittenSearch::path,
+            {.name = "path", .type = ValueType::text, .meaning = "path of the two values to compare", .form = "path of the scenario"}));
   ScenarioKey between = axis_forms().front();
   between.name = "between";
   between.meaning = "the two to compare";
   between.required = true;
   fields.push_back(read_by<WrittenSearch>(between, read_between));
   fields.push_back(read_by<WrittenSearch>(
-      {.name = "along", .type = ValueType::text, .meaning = "of what is varied", .required = true, .form = "path of the scenario"},
+      {.name = "along", .type = ValueType::text, .meaning = "path that is varied", .required = true, .form = "path of the scenario"},
       read_along));
   fields.push_back(
       field(&WrittenSearch::tolerance, {.name = "tolerance",
                                         .type = ValueType::fraction,
                                         .range = Range::between(1e-6, 0.5),
-                                        .meaning = "how wide the stretch with the crossing may be, relative to its upper end"}));
+                                        .meaning = "width of the interval that contains the crossing, relative to its upper end"}));
   fields.push_back(
       field(&WrittenSearch::grid,
             {.name = "grid", .type = ValueType::count, .range = Range::between(2, 10'000), .meaning = "values to look at first"}));
@@ -251,10 +252,10 @@ void read_more(Section& top, SearchFile& search, const Sweep& sweep) {
   top.find("find");
   top.find("crossover");
   if (find && crossover) {
-    top.problem("crossover", "stands beside find; a file has one search: write the other into a file of its own");
+    top.problem("crossover", "is there beside find, but a file has one search; write the other into a file of its own");
     return;
   }
-  if ((find || crossover) && sweep.until) top.problem("until_ci", "goes with axes alone; a search has a fixed number of repeats");
+  if ((find || crossover) && sweep.until) top.problem("until_ci", "works with axes only; a search has a fixed number of repeats");
   if (find) search.find = read_find(top.section("find"), sweep);
   if (crossover) search.crossover = read_crossover(top.section("crossover"), sweep);
 }
@@ -273,9 +274,11 @@ std::string described(const Metric& metric) {
 std::vector<ScenarioKey> search_file_keys() {
   using Shape = ScenarioKey::Shape;
   std::vector<ScenarioKey> keys = sweep_keys();
-  keys.push_back({.name = "find", .meaning = "look for the best of some settings", .shape = Shape::map, .keys = find_part().keys()});
-  keys.push_back(
-      {.name = "crossover", .meaning = "look for where the better of two changes", .shape = Shape::map, .keys = crossover_keys()});
+  keys.push_back({.name = "find", .meaning = "searches for the best setting", .shape = Shape::map, .keys = find_part().keys()});
+  keys.push_back({.name = "crossover",
+                  .meaning = "searches for the value at which the winner changes",
+                  .shape = Shape::map,
+                  .keys = crossover_keys()});
   return keys;
 }
 

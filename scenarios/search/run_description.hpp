@@ -1,4 +1,4 @@
-// What makes a sweep or a search as it is run: the file, the changes, the program and its math.
+// The identity of a sweep or a search: the file, the changes, the program and its math.
 #pragma once
 #include <string>
 

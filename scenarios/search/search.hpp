@@ -24,7 +24,7 @@ struct FindSpec {
 /// Where along a setting the better of two others changes, for every setting of the sweep's axes.
 struct CrossoverSpec {
   Metric metric;
-  std::string path;                // of what is compared
+  std::string path;                // path of the two values to compare
   std::vector<AxisValue> between;  // two
   Setting along;
   double tolerance = 0.02;  // how wide what holds the crossing may be, relative to its upper end
@@ -46,7 +46,7 @@ std::vector<ScenarioKey> search_file_keys();
 /// Reads a sweep file, with a search in it or without. Throws ScenarioErrors with all that is wrong.
 SearchFile read_search(const std::filesystem::path& file);
 
-/// What makes the search; empty without one.
+/// The identity of the search; empty without one.
 Description describe_search(const SearchFile& search);
 
 }  // namespace straggler

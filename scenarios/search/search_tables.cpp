@@ -78,7 +78,7 @@ std::string flatness(const FindSpec& spec, const FoundGroup& group) {
   if (group.best->one_run) before = "  one run of each: one seed cannot tell chance from a difference; ";
   if (others == 0)
     return before + (group.best->one_run ? "no other setting is within 0.5 % of it\n" : "every other setting that was tried is worse\n");
-  std::string what = group.best->one_run ? "within 0.5 % of it" : "not told from it";
+  std::string what = group.best->one_run ? "within 0.5 % of it" : "not told apart from it";
   if (group.best->open > 0)
     what += fmt::format(" (too few seeds for {})", group.best->open == others ? "any" : std::to_string(group.best->open));
   std::string text = fmt::format("{}{} other{} of {} tried {} {}: ", before, others, others == 1 ? "" : "s", group.points.size(),
@@ -91,7 +91,7 @@ std::string edges(const FindSpec& spec, const FoundGroup& group) {
   std::string text;
   for (std::size_t s = 0; s < spec.over.size(); ++s)
     if (const int edge = group.best->edge[s]; edge != 0)
-      text += fmt::format("  warning: {}={} lies on the edge of what was tried; widen its range {}\n", spec.over[s].path(),
+      text += fmt::format("  warning: {}={} lies on the edge of its range; widen the range {}\n", spec.over[s].path(),
                           group.points[group.best->point].values[s].label, edge < 0 ? "downwards" : "upwards");
   return text;
 }
@@ -184,7 +184,7 @@ std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
   for (const Crossing& crossing : group.crossings)
     if (crossing.noisy)
       text += fmt::format(
-          "  from {} to {} {} repeats do not tell the two apart (95 %), which is wider than the tolerance of {}: repeat more often\n",
+          "  from {} to {} {} repeats cannot tell the two apart (95 %), which is wider than the tolerance of {}: repeat more often\n",
           group.points[crossing.unclear_from].at.label, group.points[crossing.unclear_to].at.label, spec.repeats,
           readable_share(spec.tolerance));
   for (const Crossing& crossing : group.crossings)
@@ -225,9 +225,9 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome) {
     }
     const FoundPoint& best = group.points[group.best->point];
     text += fmt::format("{} {} at {}\n", outcome.metric.maximize ? "most" : "least", outcome.metric.name, settings_text(spec, best));
-    text += fmt::format("  {}, the {} of {} settings{}\n", with_interval(outcome.metric.name, best.measured),
-                        outcome.metric.maximize ? "most" : "least", group.points.size(),
-                        group.exhaustive ? ", which are all that there are" : "");
+    text +=
+        fmt::format("  {}, the {} of {} settings{}\n", with_interval(outcome.metric.name, best.measured),
+                    outcome.metric.maximize ? "most" : "least", group.points.size(), group.exhaustive ? ", which are all settings" : "");
     text += flatness(spec, group);
     text += edges(spec, group);
   }

@@ -1,4 +1,4 @@
-// find.csv and crossover.csv, and what they say in words.
+// find.csv and crossover.csv, and their text.
 #pragma once
 #include <string>
 

@@ -40,7 +40,7 @@ Setting::Unit Setting::unit_of(const std::string& written) {
 Setting Setting::range(std::string path, const SettingRange& range, Place place, double resolution) {
   const RangeEnd from = end_of("from", range.from), to = end_of("to", range.to);
   if (from.dimension != to.dimension)
-    throw SettingError("to", "has another unit than `from`; write both as times, as sizes or as rates, or both without");
+    throw SettingError("to", "has another unit than `from`; write both as times, as sizes or as rates, or both without a unit");
   if (from.value == to.value) throw SettingError("to", "is the same as `from`; write the end of a range");
   if (from.value > to.value) throw SettingError("from", "is above `to`; write the smaller one first");
   if (range.logarithmic && !(from.value > 0))
@@ -61,10 +61,10 @@ Setting Setting::range(std::string path, const SettingRange& range, Place place,
   const auto is_whole = [](double x) {
     return std::abs(x - std::round(x)) <= 1e-9 * std::max(1.0, std::abs(x)) && std::abs(x) < most_whole;
   };
-  if (!is_whole(first)) throw SettingError("from", "is not whole; write a whole number, or leave whole away");
+  if (!is_whole(first)) throw SettingError("from", "is not a whole number; write one, or remove whole");
   if (!is_whole(last))
     throw SettingError("to", "is not a whole number of " + (setting.small_.text.empty() ? std::string("ones") : setting.small_.text) +
-                                 "; write one, or leave whole away");
+                                 "; write one, or remove whole");
   setting.large_ = setting.small_;
   setting.count_ = static_cast<std::size_t>(std::round(last) - std::round(first)) + 1;
   setting.low_ = (std::round(first) - 0.5) * step;

@@ -1,4 +1,4 @@
-// What a search chooses among: settings of a scenario, each with its values laid out on [0, 1], and points that cover such a space evenly.
+// The space of a search: settings of a scenario, each mapped to [0, 1], and points that cover such a space evenly.
 #pragma once
 #include <cstddef>
 #include <cstdint>

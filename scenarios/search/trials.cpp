@@ -38,13 +38,13 @@ void Trials::settle_metric(const Scenario& scenario) {
   }
   if (options_.timing_only && metric_needs_math(metric_.name))
     refuse_metric(metric_.name +
-                  " needs the math that timing-only leaves out; leave --timing-only away, or take a metric such as samples_per_second");
+                  " needs the math that timing-only leaves out; remove --timing-only, or take a metric such as samples_per_second");
   if (metric_.name.ends_with("target_s") || metric_.name.ends_with("_to_target")) {
     if (!stop.target_accuracy)
       refuse_metric(metric_.name + " needs a target, and the scenario has none; set training.stop.target_accuracy");
   } else if (const auto threshold = threshold_of(metric_.name)) {
     if (std::find(thresholds.begin(), thresholds.end(), *threshold) == thresholds.end())
-      refuse_metric(metric_.name + " is of a threshold that the scenario has not; add " + format_number(*threshold) +
+      refuse_metric(metric_.name + " is of a threshold that the scenario does not have; add " + format_number(*threshold) +
                     " to training.evaluate.thresholds");
   }
 }

@@ -1,4 +1,4 @@
-// Runs what a search wants to know, in batches, through the pool of points: what was finished before is found, what is shared is shared.
+// Runs the trials of a search in batches through the pool of points, which finds finished points and shares math.
 #pragma once
 #include <cstdint>
 #include <string>

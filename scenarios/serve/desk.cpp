@@ -128,7 +128,7 @@ void Desk::answer(const WebRequest& request, Reply reply) {
 
 std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& reply) {
   const std::optional<Address> address = parse_address(request.target);
-  if (!address) return problem(400, "this is no address");
+  if (!address) return problem(400, "this is not an address");
   Gate::Request from = request.from;
   const std::string& path = address->path;
   std::string_view file;
@@ -158,13 +158,13 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
     return problem(404, "there is nothing at this address");
   }
   if (request.method != "POST") return problem(405, "only GET and POST are answered");
-  if (!request.content_type.starts_with("application/json")) return problem(415, "what is asked must be application/json");
+  if (!request.content_type.starts_with("application/json")) return problem(415, "a request must be application/json");
   if (path == "/api/math/cancel") {
     math_.cancel();
     return json_answer({{"state", "cancelling"}});
   }
   Json asked = Json::parse(request.body, nullptr, false);
-  if (!asked.is_object()) return problem(400, "what is asked is no JSON object");
+  if (!asked.is_object()) return problem(400, "the request is not a JSON object");
   if (path == "/api/math") return start_math(asked);
   if (path != "/api/preview") return problem(404, "there is nothing at this address");
   preview_later(std::move(asked), std::move(reply));
@@ -213,7 +213,7 @@ void Desk::preview_later(Json request, Reply reply) {
     std::swap(job, next_);
   }
   waiting_.notify_all();
-  if (job) job->reply(problem(409, "a newer question came"));
+  if (job) job->reply(problem(409, "a newer request came"));
 }
 
 void Desk::work_on_previews() {
@@ -251,7 +251,7 @@ Desk::Asked Desk::read(const Json& request) const {
 WebAnswer Desk::preview_answer(const Json& request) {
   const Asked asked = read(request);
   const Preview seen = preview(asked.changed, preview_budget, [this] { return newer_waits(); });
-  if (seen.superseded) return problem(409, "a newer question came");
+  if (seen.superseded) return problem(409, "a newer request came");
   const bool as_it_is = asked.changed == asked.base;
   constexpr std::size_t most_kept = 64;
   if (own_shares_.size() > most_kept) own_shares_.clear();
@@ -292,7 +292,7 @@ WebAnswer Desk::start_math(const Json& request) {
       const RunResult run = read_run_result(folder);
       if (run.with_math && run.outcome != Outcome::interrupted) job.base_folder = folder;
     }
-    if (!math_.start(std::move(job))) return problem(409, "the math of another question is still running; cancel it, or wait");
+    if (!math_.start(std::move(job))) return problem(409, "the math of another request is still running; cancel it, or wait");
   } catch (const ScenarioErrors& errors) {
     return problem(422, errors.problems.front().about());
   } catch (const std::exception& wrong) {

@@ -27,7 +27,7 @@ struct WebRequest {
 struct WebAnswer {
   unsigned status = 200;
   std::string type = "application/json", body = {};
-  std::optional<std::filesystem::path> file = {};  // sent in place of `body`
+  std::optional<std::filesystem::path> file = {};  // sent instead of `body`
   std::string policy = {};                         // Content-Security-Policy
 };
 
@@ -48,7 +48,7 @@ std::optional<Address> parse_address(std::string_view target);
 ///  - GET /files/TOKEN/PATH     a file of the folder; the token stands in the path, so that links within a result work
 class Desk {
  public:
-  static constexpr std::chrono::milliseconds preview_budget{60};
+  static constexpr std::chrono::milliseconds preview_budget{45};
   /// `root` is a folder. Starts a thread for previews.
   Desk(std::filesystem::path root, Gate gate, unsigned threads);
   ~Desk();

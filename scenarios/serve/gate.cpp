@@ -31,7 +31,7 @@ std::string Gate::refusal(const Request& request) const {
     return "this server answers its own pages only";
   const std::string& site = request.fetch_site;  // "none": an address that was typed in or opened from outside of the browser
   if (!site.empty() && site != "same-origin" && site != "none") return "this server answers its own pages only";
-  if (!same(request.token, token_)) return "the token is missing or another one; open the address that straggler serve printed";
+  if (!same(request.token, token_)) return "the token is missing or wrong; open the address that straggler serve printed";
   return {};
 }
 

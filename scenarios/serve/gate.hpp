@@ -1,4 +1,4 @@
-// Who may ask: the pages that this server gave out, in the browser of whoever started it, and nobody else.
+// Access control: only pages of this server, in the browser of the user who started it.
 #pragma once
 #include <string>
 #include <string_view>

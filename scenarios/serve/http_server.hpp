@@ -1,4 +1,4 @@
-// HTTP on 127.0.0.1, by Boost.Beast: the only file that knows of it.
+// HTTP on 127.0.0.1, by Boost.Beast, which no other file uses.
 #pragma once
 #include <functional>
 #include <memory>

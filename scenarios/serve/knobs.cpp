@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "scenarios/serve/cluster_edits.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/compute.hpp"
@@ -182,90 +182,7 @@ bool has_rows(const Scenario& scenario) {
   return std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) { return !group.rows.empty(); });
 }
 
-struct Slow {
-  std::int64_t workers = 0;
-  double least = 1, times = 1;  // the smallest slowdown; the largest in multiples of it
-};
-
-Slow slow_of(const Scenario& scenario) {
-  Slow slow;
-  const auto& groups = scenario.cluster.workers;
-  slow.least = std::ranges::min_element(groups, {}, &WorkerGroup::slowdown)->slowdown;
-  for (const WorkerGroup& group : groups) {
-    if (group.slowdown > slow.least) slow.workers += group.count;
-    slow.times = std::max(slow.times, group.slowdown / slow.least);
-  }
-  return slow;
-}
-
 bool links_are_given(const Scenario& scenario) { return scenario.cluster.network.topology.name != "file"; }
-
-/// Those between hosts.
-template <class Change>
-void each_link(ClusterSpec& cluster, const Change& change) {
-  change(cluster.network.link);
-  for (WorkerGroup& group : cluster.workers)
-    if (group.link) change(*group.link);
-  if (cluster.servers.link) change(*cluster.servers.link);
-  if (cluster.aggregators.link) change(*cluster.aggregators.link);
-}
-
-// One function a knob: changes the scenario.
-
-/// Groups keep their shares of all workers, as nearly as whole workers allow (largest remainders); one that is left without any goes.
-void set_workers(Scenario& scenario, std::int64_t count) {
-  std::vector<WorkerGroup>& groups = scenario.cluster.workers;
-  const std::int64_t before = scenario.workers();
-  std::vector<std::int64_t> remainders;
-  std::int64_t left = count;
-  for (WorkerGroup& group : groups) {
-    remainders.push_back(group.count * count % before);
-    group.count = group.count * count / before;
-    left -= group.count;
-  }
-  std::vector<std::size_t> order(groups.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return remainders[i]; });
-  for (std::size_t i = 0; i < order.size() && left > 0; ++i, --left) ++groups[order[i]].count;
-  std::erase_if(groups, [](const WorkerGroup& group) { return group.count == 0; });
-  groups.front().same_host = false;
-}
-
-/// The last `slow` workers are `times` times slower than the fastest; hosts stay as they are.
-void set_slow_workers(Scenario& scenario, std::int64_t slow, double times) {
-  const double least = slow_of(scenario).least;
-  std::int64_t fast = scenario.workers() - slow;
-  std::vector<WorkerGroup> groups;
-  for (WorkerGroup group : scenario.cluster.workers) {
-    const std::int64_t here = std::clamp<std::int64_t>(fast, 0, group.count), rest = group.count - here;
-    fast -= here;
-    if (here > 0) {
-      group.count = here;
-      group.slowdown = least;
-      groups.push_back(group);
-      if (rest > 0) group.same_host = group.per_host > 1;
-    }
-    if (rest == 0) continue;
-    group.count = rest;
-    group.slowdown = least * times;
-    groups.push_back(std::move(group));
-  }
-  scenario.cluster.workers = std::move(groups);
-}
-
-void set_bandwidth(Scenario& scenario, double bandwidth) {
-  const double factor = bandwidth / scenario.cluster.network.link.up;
-  each_link(scenario.cluster, [&](LinkSpec& link) {
-    link.up *= factor;
-    link.down *= factor;
-    if (link.peak) *link.peak *= factor;
-  });
-}
-
-void set_latency(Scenario& scenario, double latency) {
-  const double own = scenario.cluster.network.link.latency;
-  each_link(scenario.cluster, [&](LinkSpec& link) { link.latency = own > 0 ? link.latency * latency / own : latency; });
-}
 
 /// The value of a knob or parameter, of its type. Throws std::invalid_argument.
 Value value_of(const Parameter& parameter, const Json& given) {
@@ -330,7 +247,7 @@ void set_scheme(Scenario& scenario, const Json& settings, std::vector<std::strin
   set_parameters(scheme, "scheme.", entry.parameters, settings);
   if (entry.needs_server(scheme.parameters) && scenario.cluster.servers.count == 0) {
     scenario.cluster.servers.count = 1;
-    notes.push_back(fmt::format("{} needs a server, which the scenario has not: one is added, on a host of its own.", scheme.name));
+    notes.push_back(fmt::format("{} needs a server, and the scenario has none: one is added, on a host of its own.", scheme.name));
   }
   if (entry.cell_chunks(scheme.parameters))
     for (WorkerGroup& group : scenario.cluster.workers) {
@@ -435,8 +352,7 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
   if (given("workers"))
     set_workers(scenario, std::llround(number("workers", ValueType::count, 1, static_cast<double>(most_workers(base)))));
   if (given("slow_workers") || given("times_slower")) {
-    if (has_rows(base))
-      throw std::invalid_argument("the workers of this scenario come from a population file, which says how slow each is");
+    if (has_rows(base)) throw std::invalid_argument("the workers of this scenario come from a population file, which gives their speeds");
     const Slow own = slow_of(scenario);
     const std::int64_t all = scenario.workers();
     const std::int64_t slow = given("slow_workers")
@@ -446,7 +362,7 @@ Scenario changed(const Scenario& base, const Json& settings, std::vector<std::st
     set_slow_workers(scenario, std::min(slow, all), times);
   }
   if ((given("bandwidth") || given("latency")) && !links_are_given(base))
-    throw std::invalid_argument("the topology of this scenario comes from a file, which brings bandwidth and latency of every cable");
+    throw std::invalid_argument("the topology of this scenario comes from a file, which gives bandwidth and latency of every cable");
   if (given("bandwidth")) set_bandwidth(scenario, number("bandwidth", ValueType::rate, 1, 1e15));
   if (given("latency")) set_latency(scenario, number("latency", ValueType::time, 0, 1e6));
   if (given("batch"))

@@ -1,4 +1,4 @@
-// What a page may change in a scenario: sliders, choices and switches, each with its range, and the scenario that comes of them.
+// Settings that a page may change: sliders, choices and switches, each with its range, and the changed scenario.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -33,7 +33,7 @@ fs::path new_place(const fs::path& root, const std::string& name) {
 
 }  // namespace
 
-/// Tells how far a run is, at most ten times a second.
+/// Reports the progress of a run, at most ten times a second.
 class MathJob::Listener final : public ProgressListener {
  public:
   Listener(MathJob& job, const char* step, const Recorder& recorder) : job_(job), step_(step), recorder_(recorder) {}

@@ -1,4 +1,4 @@
-// The math of a what-if: the scenario as it is and as it was changed, run one after the other into folders, then compared.
+// The math of a what-if: the scenario as it is and as it was changed, run one after another into folders, then compared.
 #pragma once
 #include <atomic>
 #include <filesystem>

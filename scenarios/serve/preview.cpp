@@ -80,7 +80,8 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
     stretch.name = "first batches";
     stretch.to = until;
     StretchSink sink(timeline_lanes(scenario, record), {{stretch, most_drawn_events}}, until);
-    experiment.run(&sink, &cut);
+    until = std::min(until, experiment.run(&sink, &cut).end);
+    sink.cut(until);
     sink.finish();
     for (const TimelineLane& lane : sink.lanes())
       if (lane.kind == TimelineLane::Kind::worker) names.push_back(lane.name);
@@ -93,6 +94,8 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
     out.still = draw(timeline, names, "Who computes, sends and waits").inside();
   }
   out.superseded = cut.over();
+  if (until <= Time()) out.timeline.clear();
+  if (until <= Time()) return;
   const std::string all = readable_count(static_cast<std::uint64_t>(scenario.workers()));
   out.timeline_label = fmt::format("The first {}: {}", readable_seconds(until.seconds()),
                                    names.size() < static_cast<std::size_t>(scenario.workers())
@@ -183,8 +186,8 @@ std::string extent_sentence(const Preview& preview) {
   const std::string updates = fmt::format("{} update{}", readable_count(preview.updates), preview.updates == 1 ? "" : "s");
   const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
   if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
-  if (preview.updates == 0) return fmt::format("A preview, cut by wall time after {}: no update was made by then.", wall);
-  return fmt::format("A preview, cut by wall time after {}: it shows the first {}, {} of the run.", wall, updates,
+  if (preview.updates == 0) return fmt::format("A preview, stopped after {} of wall time, before the first update.", wall);
+  return fmt::format("A preview, stopped after {} of wall time: it shows the first {}, {} of the run.", wall, updates,
                      share_text(preview.fraction));
 }
 

@@ -1,4 +1,4 @@
-// The timing of a scenario as far as it gets in a moment: rates, where the time went, and what a few workers do.
+// A timing run of a scenario that is stopped after a short wall time: rates, time split, and activities of a few workers.
 #pragma once
 #include <array>
 #include <chrono>
@@ -25,25 +25,25 @@ struct Preview {
   std::array<double, phase_count> shares{};  // of the workers' time, means over workers
   double staleness_mean = 0, staleness_max = 0;
   std::string busiest_link;  // empty: none carried anything, or there are too many to look
-  double busiest_use = 0;    // share of what it could have carried
+  double busiest_use = 0;    // share of its capacity
   double wall_seconds = 0;
   std::vector<std::string> warnings;
   std::string timeline;  // data of a chart: some workers of each group over a few of their batches; empty: too little was simulated
-  std::string still;     // in place of it where the program carries nothing that draws: SVG
+  std::string still;     // instead of it where the program carries nothing that draws: SVG
   std::string timeline_label;
 
   double samples_per_second() const { return simulated_seconds > 0 ? samples / simulated_seconds : 0; }
   double seconds_per_update() const { return updates > 0 ? simulated_seconds / static_cast<double>(updates) : 0; }
 };
 
-/// Runs without math. Two runs share the budget of wall time: one for the rates, and one that draws the beginning. Nobody else may wait:
-/// `superseded` (may be empty) is asked every few hundred events, and ends both. Throws ScenarioErrors, DataError, RunFailed.
+/// Runs without math. Two runs share the budget of wall time: one for the rates, and one that draws the beginning. `superseded` (may be
+/// empty) is asked every few hundred events, and ends both runs. Throws ScenarioErrors, DataError, RunFailed.
 Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, const std::function<bool()>& superseded);
 
 /// The shares of one preview, or of two side by side, by name.
 StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
 
-/// "The preview shows 1,203 updates, 4 % of the run: it was cut after 60 ms."
+/// "The preview shows 1,203 updates, 4 % of the run: it was cut after 45 ms."
 std::string extent_sentence(const Preview& preview);
 
 /// Figures of a preview in the order in which a page shows them: {key, label, value, text}; without an update there is none.

@@ -64,7 +64,8 @@ Json summary_of(const fs::path& folder) {
 const char* kind_of(const fs::path& folder) {
   if (has(folder, "summary.json")) return "run";
   if (has(folder, "explain.csv")) return "explanation";
-  if (has(folder, "sweep.sqlite")) return "sweep or race";
+  if (has(folder, "sweep.sqlite")) return "sweep";
+  if (has(folder, "race.sqlite")) return "race";
   if (has(folder, "validation.csv")) return "validation";
   return "comparison";
 }

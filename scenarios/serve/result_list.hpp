@@ -1,4 +1,4 @@
-// What a folder of results holds, and which of its files may be read.
+// The results in a folder, and which of its files may be read.
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 namespace straggler {
 
 /// Results and scenario files below `root`, to a depth of 4 folders, at most 2,000, by path; what cannot be read is left out. An array of
-/// objects: `path` as seen from `root`, `kind` ("run", "scenario", "sweep or race", ...), `page` (it has a report.html), `scenario` (the
+/// objects: `path` as seen from `root`, `kind` ("run", "scenario", "sweep", "race", ...), `page` (it has a report.html), `scenario` (the
 /// path of a scenario file that can be asked what-if; null: none), and of runs `name`, `scheme`, `workers`, `outcome`, `simulated_seconds`,
 /// `samples_per_second`, `time_to_target_s`, `target_accuracy`, `final_test_accuracy`, as summary.json has them.
 nlohmann::ordered_json list_results(const std::filesystem::path& root);

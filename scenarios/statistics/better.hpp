@@ -1,10 +1,10 @@
 // The one rule of "better", for sweeps, searches, crossovers and races.
 //
 // Which runs count: of two contenders, those of the numbers that both have, so that runs are paired by seed. A run without a value missed
-// the target (or failed) and is worse than every run with one.
-// Who is ahead: who missed less often; then by the mean of the runs with a value. That is a description, not a claim.
-// Who is better: the difference is significant by the test of pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`.
-// Else there is no difference if the test had the power to tell one, and too few runs to tell if it had not.
+// the target (or failed) and is worse than every run with one. Ahead is the contender that missed less often; then the one with the better
+// mean over runs with a value. That is a description, not a claim. Who is better: the difference is significant by the test of
+// pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`. Else there is no difference if the test had the power to
+// tell one, and too few runs to tell if it had not.
 //
 // Two questions have two families of comparisons:
 //  - who of a few rivals is better than whom: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
@@ -50,7 +50,7 @@ struct PairVerdict {
   double confidence() const { return 1 - step.level; }
 };
 
-/// What may be said of two or more contenders.
+/// The comparison of two or more contenders.
 struct Verdict {
   std::vector<PairVerdict> pairs;     // all, a before b; or those of the one ahead, which is a
   bool anybody = false;               // has a value

@@ -10,7 +10,7 @@
 namespace straggler {
 
 namespace {
-/// The scheme draws who is invited, or who meets whom. Of one that was registered late it is not known.
+/// The scheme draws clients or neighbours at random. Unknown for schemes that were registered late.
 bool draws_who_acts(const Scenario& scenario) {
   const Kind& scheme = scenario.training.scheme;
   if (!late_code(scheme.name).empty()) return true;

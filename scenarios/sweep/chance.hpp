@@ -1,4 +1,4 @@
-// Whether chance has a part in when things happen.
+// Whether the seed changes the timing.
 #pragma once
 #include "scenarios/schema/scenario.hpp"
 

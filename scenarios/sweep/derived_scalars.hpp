@@ -1,4 +1,4 @@
-// Scalars of a sweep's tables that summary.json has not, since they take several scalars, or several points:
+// Scalars of a sweep's tables that are not in summary.json, since they need several scalars or several points:
 //
 //   bytes_per_epoch      bytes_sent / epochs
 //   speed_up             scaling speed-up: samples_per_second over that of the fewest workers, where worker counts are swept

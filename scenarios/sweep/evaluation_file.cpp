@@ -93,7 +93,7 @@ struct EvaluationFile::Open {
     const std::int64_t found = layout_of(database);  // somebody else may have been first
     if (found == layout) return;
     if (others(database) > 0)
-      throw ResultsError(database.file().string() + ": is another database, no store; name another file with --store");
+      throw ResultsError(database.file().string() + ": is a database, but not a store; name another file with --store");
     if (found > layout)
       throw ResultsError(database.file().string() + ": the store is of a later version of this program; name another file with --store");
     database.run(

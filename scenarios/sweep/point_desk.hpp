@@ -1,5 +1,5 @@
-// Where workers fetch points (scenarios to be run) and bring what these came to. A worker may be a thread of this process or another
-// process: it knows the desk only.
+// Workers fetch points (scenarios to run) here and return the results. A worker may be a thread of this process or another process: it
+// knows only the desk.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -31,7 +31,7 @@ struct PointRequest {
   bool timing_only = false;
 };
 
-/// What a request came to; neither result nor failure: it was given up, since the sweep was ended.
+/// The outcome of a request; neither result nor failure: it was cancelled, since the sweep was ended.
 struct PointOutcome {
   std::string id;
   std::uint64_t seed = 0;
@@ -66,7 +66,7 @@ class PointPool final : public PointDesk {
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
 
-  /// So many requests will come in later calls of run(): progress() counts them from now on.
+  /// This many requests will come in later calls of run(); progress() counts them from now on.
   void expect(std::size_t requests);
   /// The state has it already. Throws ScenarioErrors.
   bool has_finished(const PointRequest& request) const;

@@ -60,9 +60,10 @@ const Part<WrittenRange>& range_part() {
       field(&WrittenRange::steps, {.name = "steps",
                                    .type = ValueType::count,
                                    .range = Range::between(1, most_values),
-                                   .meaning = "how many values, evenly spread"}),
+                                   .meaning = "number of values, evenly spread"}),
       two_words(&WrittenRange::logarithmic,
-                {.name = "scale", .meaning = "in which `steps` values are evenly spread", .choices = {"linear", "log"}}, "log", "linear"),
+                {.name = "scale", .meaning = "scale on which `steps` values are evenly spread", .choices = {"linear", "log"}}, "log",
+                "linear"),
       field(&WrittenRange::whole, {.name = "whole", .meaning = "round to whole numbers"}),
   });
   return part;
@@ -82,7 +83,7 @@ std::vector<double> arithmetic(double from, double to, double step) {
   return values;
 }
 
-/// Between the ends of a logarithmic range nobody cares for more than four digits.
+/// Four digits are enough between the ends of a logarithmic range.
 double four_digits(double value) {
   const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
   return std::round(value / unit) * unit;
@@ -162,7 +163,7 @@ std::vector<std::string> read_range(Section range) {
   if (from->dimension != to->dimension) return refuse("to", "has another unit than `from`; write both as times, as sizes or as rates");
   if ((times ? 1 : 0) + (stepped ? 1 : 0) + (steps ? 1 : 0) != 1)
     return refuse("from", "needs one of times (the factor between two values), step (their difference) or steps (the number of values)");
-  if (logarithmic && !steps) return refuse("scale", "goes with `steps`; write how many values there are to be");
+  if (logarithmic && !steps) return refuse("scale", "needs `steps`; write the number of values");
   std::vector<double> values;
   if (times) {
     if (*times == 1 || !(from->value > 0) || (*times > 1) != (to->value >= from->value))

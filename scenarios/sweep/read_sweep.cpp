@@ -81,8 +81,8 @@ void read_zipped(ReadContext& context, const YamlNode* zips, Sweep& sweep) {
       if (i == 0) axis.values.resize(values.size());
       if (values.size() != axis.values.size()) {
         context.problems.add(zip.keys[i].place, where + "." + zip.keys[i].name,
-                             "has " + std::to_string(values.size()) + " values, the list before it " + std::to_string(axis.values.size()) +
-                                 "; lists that are varied together have equal length");
+                             "has " + std::to_string(values.size()) + " values, the previous list " + std::to_string(axis.values.size()) +
+                                 "; lists that vary together have equal lengths");
         break;
       }
       axis.paths.push_back(zip.keys[i].name);
@@ -106,7 +106,7 @@ Part<UntilInterval> until_part() {
                                        .range = Range::above_to(0, 1),
                                        .meaning = "half of the interval, as a share of the mean",
                                        .required = true,
-                                       .remedy = "write how wide the interval may be, as 2%"}),
+                                       .remedy = "write the width of the interval, such as 2%"}),
       field(&UntilInterval::metric, {.name = "metric",
                                      .type = ValueType::text,
                                      .meaning = "a number of `summary.json`",
@@ -186,7 +186,7 @@ Part<Sweep> sweep_part() {
                      read_name),
       read_by<Sweep>({.name = "scenario",
                       .type = ValueType::path,
-                      .meaning = "the scenario that is varied, from the sweep's folder",
+                      .meaning = "the scenario to vary, relative to the sweep's folder",
                       .otherwise = "required, unless there is a `base`"},
                      read_scenario),
       read_before<Sweep>({.name = "base",
@@ -195,16 +195,17 @@ Part<Sweep> sweep_part() {
                           .own_table = true,
                           .shape = Shape::map,
                           .keys = scenario_keys()}),
-      read_by<Sweep>({.name = "axes",
-                      .meaning = "what varies, crossed; the last path fastest. A value may be any YAML, or `{label: WORD, value: …}`",
-                      .otherwise = "nothing varies",
-                      .form = "map from paths to lists or ranges",
-                      .own_table = true,
-                      .shape = Shape::entries_of,
-                      .keys = {axes}},
-                     [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
+      read_by<Sweep>(
+          {.name = "axes",
+           .meaning = "paths to vary, crossed; the last path varies fastest. A value may be any YAML, or `{label: WORD, value: …}`",
+           .otherwise = "nothing varies",
+           .form = "map from paths to lists or ranges",
+           .own_table = true,
+           .shape = Shape::entries_of,
+           .keys = {axes}},
+          [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
       read_by<Sweep>({.name = "zip",
-                      .meaning = "paths that vary together, their lists of equal length",
+                      .meaning = "paths that vary together, with lists of equal length",
                       .form = "list of such maps",
                       .own_table = true,
                       .shape = Shape::list_of,
@@ -214,9 +215,9 @@ Part<Sweep> sweep_part() {
                               .type = ValueType::count,
                               .range = Range::between(1, 100'000),
                               .meaning = "runs of each setting, with seeds `seed`, `seed` + 1, …"}),
-      map(&Sweep::until, {.name = "until_ci", .meaning = "repeat a setting until the 95 % confidence interval of a metric is narrow"},
+      map(&Sweep::until, {.name = "until_ci", .meaning = "repeats a setting until the 95 % confidence interval of a metric is narrow"},
           until_part(), check_until),
-      field(&Sweep::timing_only, {.name = "timing_only", .meaning = "leave the math out"}),
+      field(&Sweep::timing_only, {.name = "timing_only", .meaning = "leaves out the math"}),
       read_by<Sweep>({.name = "set",
                       .meaning = "fixed changes of the scenario, for every point",
                       .form = "map from paths to values",
@@ -234,8 +235,8 @@ std::vector<ScenarioKey> axis_forms() {
   using Shape = ScenarioKey::Shape;
   const ScenarioKey labelled{.name = "VALUE",
                              .shape = Shape::map,
-                             .keys = {{.name = "label", .type = ValueType::text, .meaning = "what tables call it", .required = true},
-                                      {.name = "value", .meaning = "what stands in the scenario", .required = true, .shape = Shape::any}}};
+                             .keys = {{.name = "label", .type = ValueType::text, .meaning = "its name in tables", .required = true},
+                                      {.name = "value", .meaning = "value in the scenario", .required = true, .shape = Shape::any}}};
   return {{.name = "LIST", .shape = Shape::list_of, .keys = {labelled, {.name = "VALUE", .shape = Shape::any}}},
           {.name = "RANGE", .shape = Shape::map, .keys = range_keys()}};
 }

@@ -1,4 +1,4 @@
-// How long points will still take, from those that have ended.
+// Estimates the remaining time of points from those that have ended.
 #pragma once
 #include <algorithm>
 #include <optional>

@@ -45,7 +45,7 @@ bool Database::wait(int times) {
   if (waited >= std::chrono::milliseconds(use_.patience_ms)) return false;
   if (!told_ && waited >= std::chrono::seconds(1)) {
     told_ = true;
-    if (use_.wait.tell) use_.wait.tell(fmt::format("{}: another process has it; waiting for that one", file_.string()));
+    if (use_.wait.tell) use_.wait.tell(fmt::format("{}: another process is using it; waiting", file_.string()));
   }
   sqlite3_sleep(pause);
   return true;

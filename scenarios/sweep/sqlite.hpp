@@ -1,4 +1,4 @@
-// The door to SQLite: statements that close themselves, errors that say which file and what to do.
+// Access to SQLite: statements that close themselves, errors with the file and a remedy.
 #pragma once
 #include <chrono>
 #include <cstdint>

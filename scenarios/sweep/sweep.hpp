@@ -15,7 +15,7 @@
 
 namespace straggler {
 
-/// One value that a path takes: what tables call it, and the YAML that is put there.
+/// One value that a path takes: its name in tables, and the YAML that is put there.
 struct AxisValue {
   std::string label, yaml;
   Place place;
@@ -51,7 +51,7 @@ struct Sweep {
 };
 
 class Section;
-/// Reads what else may stand in a sweep file, once the rest was read.
+/// Reads further keys of a sweep file after the others.
 using MoreKeys = std::function<void(Section& top, Sweep& sweep)>;
 
 /// What may stand in a sweep file, but for its search.

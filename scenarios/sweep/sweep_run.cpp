@@ -12,7 +12,7 @@
 namespace straggler {
 namespace {
 
-/// Which points a sweep has, and whether a group wants another repeat.
+/// The points of a sweep, and whether a group needs another repeat.
 class SweepPlan {
  public:
   SweepPlan(const Sweep& sweep, const SweepOptions& options)

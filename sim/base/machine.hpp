@@ -1,5 +1,5 @@
-// What this process may use of the machine. Affinity and control groups (of version 1 and 2) may allow less than there is; code that sizes
-// threads or memory asks here.
+// The share of the machine that this process may use. Affinity and control groups (of version 1 and 2) may allow less than the whole
+// machine; code that sizes threads or memory asks here.
 #pragma once
 #include <cstdint>
 #include <filesystem>

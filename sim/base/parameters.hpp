@@ -1,4 +1,4 @@
-// What a registered kind (a scheme, a jitter, a model, …) takes in a scenario, and the values it was given.
+// The parameters of a registered kind (a scheme, a jitter, a model, …), and their values in a scenario.
 #pragma once
 #include <cstdint>
 #include <limits>

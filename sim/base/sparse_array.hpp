@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// Objects neither move nor copy; those made one after the other lie side by side.
+/// Objects neither move nor copy; those made one after another lie side by side.
 template <class T>
 class SparseArray {
  public:

@@ -21,7 +21,7 @@ struct Attendant {
 
 /// A span of time in which a worker is present throughout, or absent throughout.
 struct Spell {
-  Time until;  // not within it any more; never(): it has no end
+  Time until;  // first tick after it; never(): it has no end
   bool present = true;
 };
 

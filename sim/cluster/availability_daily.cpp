@@ -29,11 +29,11 @@ class Daily final : public Availability {
 
 const Register<AvailabilityEntry> entry(
     {"daily",
-     "there at the same hours of each day, in a time zone drawn for each worker",
+     "present at the same hours of each day, in a time zone drawn for each worker",
      {{.name = "from",
        .type = ValueType::time,
        .required = true,
-       .meaning = "local time of day at which it comes, such as 22 h",
+       .meaning = "local time of day at which the client comes, such as 22 h",
        .range = {0, 86'400, false, true}},
       {.name = "hours", .required = true, .meaning = "for which it is there", .range = Range::above_to(0, 24)}},
      [](const Parameters& parameters) {

@@ -29,9 +29,9 @@ class OnOff final : public Availability {
 
 const Register<AvailabilityEntry> entry(
     {"on_off",
-     "there for an exponential time, then away for another",
-     {{.name = "on", .type = ValueType::time, .required = true, .meaning = "mean time for which it is there", .range = Range::above(0)},
-      {.name = "off", .type = ValueType::time, .required = true, .meaning = "mean time for which it is away", .range = Range::above(0)}},
+     "present for an exponential time, then absent for another",
+     {{.name = "on", .type = ValueType::time, .required = true, .meaning = "mean time of presence", .range = Range::above(0)},
+      {.name = "off", .type = ValueType::time, .required = true, .meaning = "mean time of absence", .range = Range::above(0)}},
      [](const Parameters& parameters) { return std::make_unique<OnOff>(parameters.number("on"), parameters.number("off")); }});
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Spells from a file: a CSV with the columns worker, from_s and to_s, one row for each span of seconds in which a client was seen to be
-// present. The clients of the file are taken in ascending order of their numbers; worker i of the group is client i modulo how many there
-// are. After its last row a client is absent for good, unless `repeat` says after how long the file begins again.
+// present. The clients of the file are taken in ascending order of their numbers; worker i of the group is client i modulo their number.
+// After its last row a client is absent for good, unless `repeat` gives the time after which the file begins again.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -32,7 +32,8 @@ std::vector<Spans> read_trace(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     fail(path, "no such file; give the path of a CSV with the columns worker,from_s,to_s");
-  if (std::filesystem::file_size(path, error) > largest_file) fail(path, "more than 1 GiB; give fewer clients, workers take them in turn");
+  if (std::filesystem::file_size(path, error) > largest_file)
+    fail(path, "more than 1 GiB; give fewer clients, which workers share in turn");
   FileLines lines(path);
   if (!lines.opened()) fail(path, "cannot be opened; make it readable");
   CsvSplitter splitter;
@@ -132,11 +133,11 @@ class Trace final : public Availability {
 
 const Register<AvailabilityEntry> entry(
     {"trace",
-     "there when a file says",
+     "present as a file says",
      {{.name = "path", .type = ValueType::path, .required = true, .meaning = "CSV with the columns worker, from_s, to_s"},
       {.name = "repeat",
        .type = ValueType::time,
-       .meaning = "after which the file begins again; else a client stays away after its last row",
+       .meaning = "time after which the file repeats; without it a client stays away after its last row",
        .range = Range::above(0)}},
      [](const Parameters& parameters) {
        const double most = Time::limit().seconds();

@@ -1,4 +1,4 @@
-// A network as it would be with other links, whatever its topology and sharing model: what-if runs ask for it.
+// A network with changed links, for what-if runs on any topology and sharing model.
 #pragma once
 #include <memory>
 

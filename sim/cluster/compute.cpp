@@ -9,9 +9,9 @@
 namespace straggler {
 namespace {
 
-/// Rounding runs on within so many samples: far enough that its error vanishes, and so near that sums stay exact in a double.
+/// Rounding is cumulative over this many samples: enough to make its error vanish, few enough for sums to stay exact in a double.
 constexpr std::uint64_t rounding_block = 65'536;
-/// One call may cross so many windows of simulated time; more is a slip in the scenario, and would look like a hang.
+/// Most windows of simulated time that one call may cross; more is an error in the scenario, and would look like a hang.
 constexpr std::int64_t most_windows = 10'000'000;
 
 /// Nearest whole tick; a sum of durations beyond the limit is caught by the callers.
@@ -138,6 +138,12 @@ double WorkerCompute::factor(std::uint64_t quantum) {
 /// Within a block of a quantum the time of samples [a, b) is C(b) - C(a), C being the rounded time of all samples of the block
 /// before it: pieces telescope, so the ticks of a stretch of samples do not depend on how it is cut.
 std::int64_t WorkerCompute::over_samples(const Work& work, const WorkPiece& piece) {
+  const std::uint64_t inside_block = piece.first % rounding_block;
+  if (!jitter_ && inside_block + static_cast<std::uint64_t>(piece.samples) <= rounding_block) {  // most pieces: one turn of the loop below
+    const std::int64_t before = to_ticks(static_cast<double>(inside_block) * work.per_sample);
+    const std::int64_t after = to_ticks(static_cast<double>(inside_block + static_cast<std::uint64_t>(piece.samples)) * work.per_sample);
+    return add_ticks(after - before, to_ticks(work.overhead));
+  }
   const bool by_batch = jitter_ && unit_ == Quantum::Unit::batch;  // samples are counted from the batch's beginning, all in one quantum
   const std::uint64_t length = !jitter_ ? rounding_block : by_batch ? ~std::uint64_t{0} : static_cast<std::uint64_t>(quantum_);
   const std::uint64_t first = by_batch ? piece.offset : piece.first, end = first + static_cast<std::uint64_t>(piece.samples);

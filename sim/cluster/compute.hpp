@@ -49,7 +49,7 @@ class Jitter {
   virtual double factor(std::uint64_t stream, std::uint64_t quantum) = 0;
 };
 
-/// Whose jitter it is: a worker of a run with that seed.
+/// The owner of the jitter: a worker of a run with that seed.
 struct JitterOwner {
   Rank worker = 0;
   std::uint64_t seed = 0;  // for draws that workers share
@@ -58,9 +58,9 @@ struct JitterOwner {
 struct JitterEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  /// One object a worker: it may keep a cache. Null means none. Throws std::invalid_argument on values that exclude each other.
+  /// One object per worker, which may keep a cache. Null: no jitter. Throws std::invalid_argument on values that exclude each other.
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
-  /// For kinds in which it matters which worker it is; null: `make` serves all. Without a worker at hand, `make` works for these too.
+  /// For kinds that depend on the worker; null: `make` serves all. `make` works for these kinds too, without a worker.
   std::function<std::unique_ptr<Jitter>(const Parameters&, JitterOwner)> make_for = {};
   std::unique_ptr<Jitter> make_of(const Parameters& parameters, JitterOwner owner) const {
     return make_for ? make_for(parameters, owner) : make(parameters);

@@ -1,4 +1,4 @@
-// Cores that handle messages, whoever's they are.
+// Cores that handle the messages of all ranks.
 #pragma once
 #include <cstddef>
 #include <vector>

@@ -11,7 +11,7 @@
 
 namespace straggler {
 
-/// Which rank lives where. Ranks: workers 0 .. p-1, then servers, then aggregators.
+/// The host of each rank. Ranks: workers 0 .. p-1, then servers, then aggregators.
 struct Placement {
   /// Groups of `workers` neighbouring workers of a host; 0: there is no such level.
   struct Level {
@@ -19,10 +19,10 @@ struct Placement {
     double bytes_per_second = 0;
     Time latency;
   };
-  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole way.
+  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole path.
   /// With `pcie_switch` the bus is that of a switch, which has a way up and one down; a message between two switches crosses both, and
-  /// `latency` of that level comes on top. Several switches hang on a `socket` likewise. Members of one `nvlink` group have ways of their
-  /// own to each other. Ranks that are no workers sit above all switches.
+  /// `latency` of that level comes on top. Several switches are attached to a `socket` likewise. Members of one `nvlink` group have ways of
+  /// their own to each other. Ranks that are no workers sit above all switches.
   struct Intra {
     double bytes_per_second = 0;
     Time latency;

@@ -1,4 +1,4 @@
-// How much gets from one half of a network's hosts to the other.
+// Bandwidth from one half of a network's hosts to the other.
 #pragma once
 #include "sim/cluster/graph_file.hpp"
 

@@ -1,5 +1,6 @@
 // Boost.Graph's readers recurse once a level of nesting and multiply groups of nodes out, so a small file could exhaust stack or memory;
-// some text they take for another. These look at it first. Each throws std::invalid_argument ("what is wrong; what would be right").
+// and some text they misread. These functions check the text first. Each throws std::invalid_argument ("what is wrong; what would be
+// right").
 #pragma once
 #include <string_view>
 

@@ -30,8 +30,8 @@ std::string read_whole(const std::string& path) {
   return std::move(file.text);
 }
 
-/// What is in a GraphML document but not in what Boost.Graph makes of it: the nodes' ids, in order. Boost would take a repeated id for the
-/// same node and an undeclared one for a new node.
+/// The part of a GraphML document that Boost.Graph drops: the nodes' ids, in order. Boost would take a repeated id for the same node and an
+/// undeclared one for a new node.
 std::vector<std::string> graphml_ids(const std::string& text) {
   std::istringstream in(text);
   boost::property_tree::ptree document;

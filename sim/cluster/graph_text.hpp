@@ -1,4 +1,4 @@
-// A graph file as it stands, GraphML or DOT, before anything in it is understood.
+// The raw content of a graph file, GraphML or DOT, before its attributes are interpreted.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// write_graph of fabric.hpp. Where both directions of every cable are alike the graph is undirected and an edge has the name that both have
+// write_graph of fabric.hpp. Where both directions of every cable are equal the graph is undirected and an edge has the name that both have
 // in common; else every link is a directed edge of its own. End points carry their number as `rank`, for the order of names is another.
 #include <fstream>
 #include <map>

@@ -28,8 +28,8 @@ HostInside::HostInside(const HostLevels& intra, const std::vector<std::uint32_t>
   check(intra.socket, "intra.socket");
   check(intra.nvlink, "intra.nvlink");
   if (intra.pcie_switch.workers > 0 && intra.socket.workers % intra.pcie_switch.workers != 0)
-    throw std::invalid_argument("intra.socket: workers is " + std::to_string(intra.socket.workers) + ", no whole number of switches of " +
-                                std::to_string(intra.pcie_switch.workers));
+    throw std::invalid_argument("intra.socket: workers is " + std::to_string(intra.socket.workers) +
+                                ", which is not a multiple of the switches' " + std::to_string(intra.pcie_switch.workers));
   std::vector<std::size_t> seat(workers);  // its number among the workers of its host
   std::vector<std::size_t> taken;          // [hosts]
   for (std::size_t rank = 0; rank < workers; ++rank) {
@@ -90,7 +90,7 @@ LinkDescription HostInside::link(LinkId link, const std::function<std::string(Ra
     const std::string end = rank_name(rank), host = host_name(host_of_[index_of(rank)]);
     const std::string bus = host + "/" + (nvlink ? "nvlink" : above_rank(rank));
     const char* const way = nvlink ? (onto ? ":onto_nvlink" : ":off_nvlink") : (onto ? ":onto_bus" : ":off_bus");
-    // The latency of the whole way, once.
+    // The latency of the whole path, once.
     const Time latency = onto ? (nvlink ? intra_.nvlink.latency : intra_.latency) : Time();
     return onto ? LinkDescription{end + way, end, bus, rate, latency} : LinkDescription{end + way, bus, end, rate, latency};
   }

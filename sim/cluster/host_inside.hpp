@@ -50,7 +50,7 @@ class HostInside {
   };
   const HostLevel& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
   std::uint32_t group(std::size_t which, Rank rank) const { return group_of_[which].empty() ? none : group_of_[which][index_of(rank)]; }
-  /// What the ranks, or the groups of that level, hang on: "switch/1", "socket/0" or "bus", in their host.
+  /// What the ranks, or the groups of that level, are attached to: "switch/1", "socket/0" or "bus", in their host.
   std::string above_rank(Rank rank) const;
   std::string above_group(std::size_t which, std::size_t group) const;
 

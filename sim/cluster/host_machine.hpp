@@ -1,4 +1,4 @@
-// Built-in machines: what the inside of a host is like, each figure with its source. One file each.
+// Built-in machines: the inside of known hosts, each figure with its source. One file each.
 #pragma once
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ std::unique_ptr<Jitter> make(const Parameters& parameters) {
 
 const Register<JitterEntry> entry(
     {"gamma",
-     "skewed towards slow, from memoryless (shape 1) to nearly constant; mean 1",
+     "skewed to the slow side, from exponential (shape 1) to nearly constant; mean 1",
      {{"shape", ValueType::number, "4", false, "1 / variance: the larger, the steadier", Range::between(0.01, 1e6), {}}},
      make});
 

@@ -17,7 +17,7 @@ std::unique_ptr<Jitter> make(const Parameters& parameters) {
 
 const Register<JitterEntry> entry(
     {"lognormal",
-     "mostly near the median, now and then much slower; mean 1",
+     "mostly near the median, sometimes much slower; mean 1",
      {{"sigma", ValueType::number, "0.2", false, "standard deviation of the factor's logarithm", Range::between(0, 5), {}}},
      make});
 

@@ -21,7 +21,7 @@ const Register<JitterEntry> entry(
     {"shifted_exponential",
      "a constant part and a memoryless rest; the mean is shift + mean",
      {{"shift", ValueType::number, "0.5", false, "the smallest factor, the part that does not vary", Range::between(0, 1e6), {}},
-      {"mean", ValueType::number, "0.5", false, "mean of what comes on top of shift", Range::between(0, 1e6), {}}},
+      {"mean", ValueType::number, "0.5", false, "mean of the part above shift", Range::between(0, 1e6), {}}},
      make});
 
 }  // namespace

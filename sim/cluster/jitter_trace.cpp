@@ -195,20 +195,21 @@ std::unique_ptr<Jitter> make(const Parameters& parameters, std::optional<JitterO
 const Register<JitterEntry> entry({
     .name = "trace",
     .summary = "factors replayed from a file; the mean is the file's, or 1 if normalized",
-    .parameters = {{.name = "path",
-                    .type = ValueType::path,
-                    .required = true,
-                    .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
-                   offset_choice.parameter(Offset::automatic,
-                                           "where a worker starts: at the first row, at a row of its own, or that only "
-                                           "where it shares its column"),
-                   rows_choice.parameter(Rows::in_order,
-                                         "the rows one after the other, and again from the first; or each time a row drawn at "
-                                         "random, the same for all workers that have columns of their own"),
-                   {.name = "normalize",
-                    .type = ValueType::boolean,
-                    .fallback = "false",
-                    .meaning = "divide the factors by the mean of the whole file"}},
+    .parameters =
+        {{.name = "path",
+          .type = ValueType::path,
+          .required = true,
+          .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
+         offset_choice.parameter(
+             Offset::automatic,
+             "the row in which a worker starts: none: the first; random: a random one; auto: a random one if workers share a column"),
+         rows_choice.parameter(Rows::in_order,
+                               "in_order: rows one after another, and again from the first; resampled: each time a random row, the same "
+                               "for all workers with different columns"),
+         {.name = "normalize",
+          .type = ValueType::boolean,
+          .fallback = "false",
+          .meaning = "divide the factors by the mean of the whole file"}},
     .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
     .make_for = [](const Parameters& parameters, JitterOwner owner) { return make(parameters, owner); },
 });

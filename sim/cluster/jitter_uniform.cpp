@@ -15,7 +15,7 @@ std::unique_ptr<Jitter> make(const Parameters& parameters) {
 }
 
 const Register<JitterEntry> entry({"uniform",
-                                   "any factor between two bounds alike; the mean is (low + high) / 2",
+                                   "uniform between two bounds; the mean is (low + high) / 2",
                                    {{"low", ValueType::number, std::nullopt, true, "the smallest factor", Range::above_to(0, 1e6), {}},
                                     {"high", ValueType::number, std::nullopt, true, "the largest factor", Range::above_to(0, 1e6), {}}},
                                    make});

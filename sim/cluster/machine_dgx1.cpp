@@ -1,7 +1,7 @@
 // DGX-1 with eight V100: a hybrid cube mesh of six NVLinks each.
 //
-// bandwidth: NCCL reckons 20 GB/s for an NVLink of Volta and finds rings over all six (SM70_NVLINK_BW): 120 GB/s a GPU.
-// The mesh itself, where some pairs have two links and some none, is not modelled: NCCL's rings use all links alike.
+// bandwidth: NCCL assumes 20 GB/s for an NVLink of Volta and finds rings over all six (SM70_NVLINK_BW): 120 GB/s a GPU. The mesh itself,
+// where some pairs have two links and some none, is not modelled: NCCL's rings use all links alike.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/host_machine.hpp"
 

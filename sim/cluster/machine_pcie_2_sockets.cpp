@@ -1,6 +1,6 @@
 // Eight GPUs, two under each PCIe 3.0 switch, two switches on each of two processors.
 //
-// socket: NCCL reckons 10 GB/s for the way between two Skylake processors (SKL_QPI_BW), and that a peer's bytes take 6/5 of it.
+// socket: NCCL assumes 10 GB/s between two Skylake processors (SKL_QPI_BW), and that a peer's bytes take 6/5 of it.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/host_machine.hpp"
 

@@ -1,6 +1,6 @@
 // GPUs under two PCIe 3.0 switches that meet at one root complex.
 //
-// switch: NCCL reckons that a peer's bytes take 6/5 of the way across an Intel root (INTEL_P2P_OVERHEAD), which leaves 10 of 12 GB/s.
+// switch: NCCL assumes that a peer's bytes take 6/5 of the bandwidth across an Intel root (INTEL_P2P_OVERHEAD), which leaves 10 of 12 GB/s.
 //   DeepBench's rings of eight on such hosts of ten reach 8.7 GB/s (validation/claims/allreduce_1080ti_switches.yaml).
 #include "sim/base/registry.hpp"
 #include "sim/cluster/host_machine.hpp"

@@ -26,7 +26,7 @@ class Nics {
   const Runs<Nic>& runs() const { return cards_; }
   std::string name(std::size_t endpoint) const { return name_(endpoint); }
 
-  /// Of a link below 2 size(), whose end point hangs on the switch called `home`.
+  /// Of a link below 2 size(), whose end point is attached to the switch called `home`.
   LinkDescription link(LinkId id, const std::string& home) const;
   double bytes_per_second(LinkId id) const {
     const Nic& card = cards_[id / 2];

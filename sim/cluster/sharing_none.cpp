@@ -1,4 +1,4 @@
-// Sharing model `none`: every message has the whole bandwidth of its narrowest link, whatever else is under way: latency plus bytes over
+// Sharing model `none`: every message has the whole bandwidth of its narrowest link, whatever else is in progress: latency plus bytes over
 // bandwidth (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20, 1994). A baseline: what contention costs is the
 // difference from it.
 #include "sim/base/registry.hpp"

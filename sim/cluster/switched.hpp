@@ -1,4 +1,4 @@
-// What topologies share whose end points hang on switches by their NICs: links 2 e and 2 e + 1 are end point e's, then come the cables
+// Base of topologies whose end points are attached to switches by their NICs: links 2 e and 2 e + 1 are end point e's, then come the cables
 // between switches. A kind adds its switches, its cables and its routes, all in closed form.
 #pragma once
 #include <string>
@@ -55,7 +55,7 @@ class SwitchedTopology : public Topology {
   /// Throws std::invalid_argument if links cannot be numbered or a route takes longer than Time::limit().
   void set_core(std::size_t switches, std::size_t cables, Way longest);
 
-  /// The switch that the end point hangs on. Switches of ascending end points come one after another.
+  /// The switch that the end point is attached to. Switches of ascending end points come one after another.
   virtual std::size_t home(std::size_t endpoint) const = 0;
   virtual std::string switch_name(std::size_t home) const = 0;
   virtual Cable cable(std::size_t index) const = 0;

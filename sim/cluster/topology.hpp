@@ -1,4 +1,4 @@
-// Who is connected how: end points (hosts), switches, directed links and routes.
+// Topologies: end points (hosts), switches, directed links and routes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -53,7 +53,7 @@ class Topology {
   virtual double bytes_per_second(LinkId id) const = 0;
   /// The end point's name, as in link().from.
   virtual std::string name(std::uint32_t endpoint) const = 0;
-  /// Which rack the end point is in: hosts that hang on one switch. Racks of ascending end points ascend. 0: there are none.
+  /// Which rack the end point is in: hosts that are attached to one switch. Racks of ascending end points ascend. 0: there are none.
   virtual std::size_t rack(std::uint32_t /*endpoint*/) const { return 0; }
   /// Both directions of every cable that ends at the end point: of most kinds its NIC, 2 e (up) and 2 e + 1 (down).
   virtual std::vector<LinkId> own_links(std::uint32_t endpoint) const = 0;

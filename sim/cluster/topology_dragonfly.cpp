@@ -166,10 +166,10 @@ class Dragonfly final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry(
-    {"dragonfly", "groups of routers that are all joined, and one cable for every pair of groups; minimal routes",
+    {"dragonfly", "groups of fully connected routers, and one cable for every pair of groups; minimal routes",
      with_core({{"groups", ValueType::count, {}, true, "how many", Range::between(1, most), {}},
                 {"routers", ValueType::count, {}, true, "of a group", Range::between(1, most), {}},
-                {"hosts", ValueType::count, {}, true, "of a router; they are filled in order", Range::between(1, most), {}},
+                {"hosts", ValueType::count, {}, true, "hosts of a router; routers are filled in order", Range::between(1, most), {}},
                 {"global_bandwidth",
                  ValueType::rate,
                  {},

@@ -134,7 +134,7 @@ const Register<TopologyEntry> entry({"fat_tree",
                                                  ValueType::boolean,
                                                  "true",
                                                  false,
-                                                 "ways up are spread over by destination (D-mod-k); false: always the first",
+                                                 "true: the destination chooses the way up (D-mod-k); false: always the first way",
                                                  {},
                                                  {}}}),
                                      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

@@ -133,7 +133,7 @@ class FileTopology final : public Topology {
     return edges;
   }
 
-  /// The most latency from one of these end points to another, over the switch that they all hang on.
+  /// The most latency from one of these end points to another, over the switch that they all are attached to.
   Time slowest_pair(const std::vector<std::size_t>& ends) const {
     std::size_t slowest = ends[0];  // to reach
     for (const std::size_t e : ends)
@@ -187,7 +187,7 @@ class FileTopology final : public Topology {
   std::optional<GraphRoutes> routes_;
 };
 
-/// What the scenario says in place of the file.
+/// The scenario's overrides of the file.
 void replace_cables(NetworkGraph& graph, const Parameters& parameters) {
   for (GraphCable& cable : graph.cables) {
     const std::string of = graph.nodes[cable.a].host || graph.nodes[cable.b].host ? "host_cables." : "switch_cables.";
@@ -224,11 +224,11 @@ const Register<TopologyEntry> entry(
        "a .graphml or .dot file, its edges with bandwidth and latency, its nodes of kind host or switch",
        {},
        {}},
-      {"multipath", ValueType::boolean, "false", false, "equally short ways are spread over by sender and receiver", {}, {}},
-      of_cables("host_cables.bandwidth", ValueType::rate, "of every cable that ends at a host, in place of the file's"),
-      of_cables("host_cables.latency", ValueType::time, "of every cable that ends at a host, in place of the file's"),
-      of_cables("switch_cables.bandwidth", ValueType::rate, "of every cable between switches, in place of the file's"),
-      of_cables("switch_cables.latency", ValueType::time, "of every cable between switches, in place of the file's")},
+      {"multipath", ValueType::boolean, "false", false, "sender and receiver choose among equally short routes", {}, {}},
+      of_cables("host_cables.bandwidth", ValueType::rate, "of every cable that ends at a host; overrides the file"),
+      of_cables("host_cables.latency", ValueType::time, "of every cable that ends at a host; overrides the file"),
+      of_cables("switch_cables.bandwidth", ValueType::rate, "of every cable between switches; overrides the file"),
+      of_cables("switch_cables.latency", ValueType::time, "of every cable between switches; overrides the file")},
      [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
 
 }  // namespace

@@ -122,7 +122,7 @@ class Full final : public Topology {
 };
 
 const Register<TopologyEntry> entry({"full",
-                                     "a cable for every pair, as fast as the slower of their two links; nothing is shared",
+                                     "a cable for every pair of hosts, as fast as the slower of their two links; nothing is shared",
                                      {},
                                      [](const Parameters&, TopologyRequest request) -> std::unique_ptr<Topology> {
                                        return std::make_unique<Full>(request);

@@ -7,7 +7,7 @@ namespace straggler::cluster::topology_hosts {
 namespace {
 
 const Register<TopologyEntry> entry({"hosts",
-                                     "one switch that never limits; the workers of a host share its link (see per_host and intra)",
+                                     "one switch without a limit; the workers of a host share its link (see per_host and intra)",
                                      {},
                                      [](const Parameters&, TopologyRequest request) { return make_star(request); }});
 

@@ -1,4 +1,4 @@
-// Topology `star`: every end point hangs on one switch by its own NIC, an up-link and a down-link, which carry its latency
+// Topology `star`: every end point is attached to one switch by its own NIC, an up-link and a down-link, which carry its latency
 // each; the switch itself never limits. End point i has links 2i (up) and 2i + 1 (down); the route i -> j is {2i, 2j + 1}.
 // Bisection: the smallest ⌊n/2⌋ up-links, or down-links, together.
 #include "sim/base/registry.hpp"
@@ -14,7 +14,7 @@ class Star final : public SwitchedTopology {
 
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     check_route(from, to);
-    out.links.resize(2);
+    if (out.links.size() != 2) out.links.resize(2);
     out.links[0] = 2 * from;
     out.links[1] = 2 * to + 1;
     out.latency = nics_[from].latency + nics_[to].latency;
@@ -29,7 +29,7 @@ class Star final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry({"star",
-                                     "one switch that never limits, one full-duplex link to every worker and server",
+                                     "one switch without a limit, one full-duplex link to every worker and server",
                                      {},
                                      [](const Parameters&, TopologyRequest request) { return make_star(request); }});
 

@@ -125,8 +125,14 @@ class TwoLevel final : public SwitchedTopology {
 const Register<TopologyEntry> entry(
     {"two_level",
      "racks, each with a switch whose cable to the core may be oversubscribed",
-     {{"racks", ValueType::count, {}, true, "how many; the hosts fill them in order", Range::at_least(1), {}},
-      {"oversubscription", ValueType::number, "1", false, "a rack's NICs together over its cable to the core", Range::between(1, 1e9), {}}},
+     {{"racks", ValueType::count, {}, true, "number of racks; hosts fill them in order", Range::at_least(1), {}},
+      {"oversubscription",
+       ValueType::number,
+       "1",
+       false,
+       "sum of the bandwidths of a rack's hosts, divided by that of its cable to the core",
+       Range::between(1, 1e9),
+       {}}},
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {
        return std::make_unique<TwoLevel>(parameters, request);
      }});

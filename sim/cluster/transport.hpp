@@ -1,4 +1,4 @@
-// From a message to a flow: what the sharing model and the measured protocol make of it.
+// From a message to a flow, by the sharing model and the measured protocol.
 #pragma once
 #include <functional>
 #include <limits>
@@ -28,7 +28,7 @@ struct Carriage {
   bool plain() const { return volumes.empty() && weight == 1 && most_bytes_per_second == std::numeric_limits<double>::infinity(); }
 };
 
-/// A route with what models of sharing ask about it.
+/// A route with the facts that sharing models need.
 struct Path {
   std::span<const LinkId> links, reverse;    // reverse: of each link of `links`, in that order
   std::span<const double> bytes_per_second;  // of each link of `links`

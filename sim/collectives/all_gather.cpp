@@ -20,7 +20,7 @@ class AllGatherRing final : public CollectiveSchedule {
     out.received_bytes = blocks_[before(rank, round + 1)];
   }
 
-  /// Blocks of one size make rounds that are alike.
+  /// Blocks of one size make rounds that are equal.
   std::vector<Stretch> stretches() const override {
     if (rounds() == 0) return {};
     if (std::all_of(blocks_.begin(), blocks_.end(), [&](std::uint64_t block) { return block == blocks_.front(); })) return {{0, rounds()}};

@@ -1,4 +1,4 @@
-// Gradient buckets: which tensors leave together, and when backward has them ready.
+// Gradient buckets: which tensors leave together, and when they are ready in backward.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct GradientTensor {
 struct Bucket {
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
-  /// Share of backward's time after which the last of its gradients is there, in [0, 1].
+  /// Share of backward's time after which the last of its gradients is ready, in [0, 1].
   double ready = 1;
   /// Share of all parameters, where it is compressed; else 0.
   double compressed_share = 0;

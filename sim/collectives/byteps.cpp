@@ -66,7 +66,7 @@ class BytePs final : public CollectiveSchedule {
     return text.empty() ? "nothing" : text;
   }
 
-  /// Rounds in which all stages have a full stripe are alike.
+  /// Rounds in which all stages have a full stripe are equal.
   std::vector<Stretch> stretches() const override {
     std::vector<Stretch> all;
     const std::size_t first = stages_.size() - (stages_.empty() ? 0 : 1);
@@ -177,7 +177,7 @@ double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& l
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "byteps";
-  made.summary = "BytePS: partitions, pushed to S servers and pulled side by side; hosts add up first";
+  made.summary = "BytePS: partitions, pushed to S servers and pulled at the same time; hosts sum first";
   made.reference = "Jiang et al. 2020";
   made.parameters = {{.name = "partition",
                       .type = ValueType::bytes,

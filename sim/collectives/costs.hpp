@@ -1,4 +1,4 @@
-// What starting a collective, and moving one of its messages, costs beside the flows.
+// Costs of a collective and its messages in addition to the flows.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The longest chain of messages of a schedule, and what it puts on each link, without running it.
+// The longest chain of messages of a schedule, and its volume on each link, without running it.
 #pragma once
 #include <span>
 #include <vector>

@@ -107,7 +107,7 @@ CollectiveEntry entry() {
   made.reference = "Sanders, Speck & Träff 2009";
   made.parameters = {{.name = "pieces",
                       .type = ValueType::count,
-                      .meaning = "pieces of each half of the bytes that follow one another; default: the best number for these links",
+                      .meaning = "pieces into which each half of the bytes is cut; default: the best number for these links",
                       .range = Range::between(1, 1e6)}};
   made.seconds = seconds;
   made.exact = [](const CollectiveShape& shape) { return shape.workers <= 3; };

@@ -2,8 +2,8 @@
 // segments of 1 MiB at most. Facts of github.com/facebookincubator/gloo, gloo/allreduce.cc and .h of commit cc441984: without an option for
 // it the algorithm is the ring, and maxSegmentSize is 1 MiB.
 //   T = 2(p-1) α + 2((p-1)/p) n β + ((p-1)/p) n γ, with 2k(p-1) messages of a rank, k = max(2, ⌈n / (p · 1 MiB)⌉)
-// The segments of a chunk are under way together here. In Gloo two are, and the next chunk's first may follow before the last has arrived:
-// where α is about the time of a segment, that hides up to a third of T.
+// The segments of a chunk are in progress together here. In Gloo two are, and the next chunk's first may follow before the last has
+// arrived: where α is about the time of a segment, that hides up to a third of T.
 #include <algorithm>
 
 #include "sim/base/registry.hpp"
@@ -54,7 +54,7 @@ class SegmentedRing final : public CollectiveSchedule {
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "gloo";
-  made.summary = "as Gloo reduces: a ring, at least two segments a chunk, of 1 MiB at most";
+  made.summary = "Gloo's ring: at least two segments per chunk, of at most 1 MiB";
   made.reference = "facebookincubator/gloo, allreduce.cc";
   made.library = true;
   made.choice = [](double, const CollectiveShape&, const UniformLinks&, const Parameters&) { return std::string("ring"); };

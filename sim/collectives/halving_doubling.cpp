@@ -63,7 +63,7 @@ double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& l
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "halving_doubling";
-  made.summary = "reduce-scatter by recursive halving, all-gather by recursive doubling: 2 lg p rounds, as few bytes as a ring";
+  made.summary = "reduce-scatter by recursive halving, all-gather by recursive doubling: 2 lg p rounds, the bytes of a ring";
   made.reference = "Rabenseifner 2004";
   made.seconds = seconds;
   made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,

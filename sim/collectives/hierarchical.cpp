@@ -116,8 +116,9 @@ std::string unfit(const CollectiveShape& shape) {
   for (const auto& [name, ranks] : hosts) {
     const std::size_t first = hosts.begin()->second.size();
     if (ranks.size() != first) {
-      return "needs as many workers on every host, but host " + std::to_string(hosts.begin()->first) + " has " + std::to_string(first) +
-             " and host " + std::to_string(name) + " has " + std::to_string(ranks.size()) + "; give each the same number";
+      return "needs the same number of workers on every host, but host " + std::to_string(hosts.begin()->first) + " has " +
+             std::to_string(first) + " and host " + std::to_string(name) + " has " + std::to_string(ranks.size()) +
+             "; give each the same number";
     }
   }
   return "";
@@ -126,7 +127,7 @@ std::string unfit(const CollectiveShape& shape) {
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "hierarchical";
-  made.summary = "rings inside hosts, and rings between hosts over what each member has";
+  made.summary = "rings inside hosts, then rings between hosts over each member's part";
   made.reference = "Mikami et al. 2018";
   made.seconds = seconds;
   made.exact = [](const CollectiveShape& shape) {

@@ -1,4 +1,4 @@
-// A state machine for each rank of each collective, and one object a message under way. Messages are kept and used again, so are
+// A state machine for each rank of each collective, and one object a message in progress. Messages are kept and used again, so are
 // collectives.
 #include "sim/collectives/message_run.hpp"
 
@@ -11,37 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/collectives/early_messages.hpp"
+
 namespace straggler {
-
-namespace {
-
-/// How many messages have come of rounds that their receiver has not come to.
-class EarlyMessages {
- public:
-  /// `ahead`: rounds after the next one.
-  void add(std::size_t ahead) {
-    if (next_ + ahead >= counts_.size()) counts_.resize(next_ + ahead + 1);
-    ++counts_[next_ + ahead];
-  }
-  /// Of the next round, which becomes the present one.
-  std::uint32_t take() {
-    if (next_ == counts_.size()) return 0;
-    const std::uint32_t count = counts_[next_++];
-    if (next_ == counts_.size()) clear();
-    return count;
-  }
-  bool empty() const { return counts_.empty(); }
-  void clear() {
-    counts_.clear();
-    next_ = 0;
-  }
-
- private:
-  std::vector<std::uint32_t> counts_;
-  std::size_t next_ = 0;
-};
-
-}  // namespace
 
 struct MessageRun::Inside {
   struct Collective;
@@ -317,7 +289,7 @@ struct MessageRun::Inside {
     if (!plain) return let_shaped_flow(message);
     if (!connection.routed) route(connection, message);
     message.latency = connection.latency;
-    message.flow = network.start({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
+    message.flow = network.start_on_route({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
   }
   void let_shaped_flow(Message& message) {
     plan(message);

@@ -15,7 +15,7 @@
 
 namespace straggler {
 
-/// Told of collectives by their number, from the event queue or the network.
+/// Notified of collectives by their number, from the event queue or the network.
 class CollectiveWatch {
  public:
   /// Handed to the network; its bytes may wait for those that the sender sent there before.
@@ -37,7 +37,7 @@ class CollectiveWatch {
 /// way. Where they start together, rounds are in step: a rendezvous is over when it has arrived, since published formulas charge α for each
 /// step (docs/decisions/025), and the messages of a round share their connection.
 ///
-/// Any number of collectives may be under way. Destroying it takes their messages out of the network.
+/// Any number of collectives may be in progress. Destroying it takes their messages out of the network.
 class MessageRun {
  public:
   enum class Start : std::uint8_t { together, as_they_come };
@@ -56,9 +56,9 @@ class MessageRun {
   void begin(std::uint64_t collective, CollectiveRank rank);
   /// All ranks do, at this moment.
   void begin_all(std::uint64_t collective);
-  /// While nothing is under way.
+  /// While nothing is in progress.
   void set_costs(const CollectiveCosts& costs);
-  /// Breaks off what is under way.
+  /// Breaks off what is in progress.
   void stop();
   bool running() const;
   std::uint64_t messages() const;  // posted since construction

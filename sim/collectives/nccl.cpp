@@ -253,7 +253,7 @@ std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveSh
 CollectiveEntry entry() {
   CollectiveEntry nccl;
   nccl.name = "nccl";
-  nccl.summary = "as NCCL chooses for each message: ring, tree or NVLS, protocol LL, LL128 or Simple";
+  nccl.summary = "NCCL's choice for each message: ring, tree or NVLS, protocol LL, LL128 or Simple";
   nccl.reference = "NVIDIA/nccl, src/graph/tuning.cc";
   nccl.parameters = nccl_parameters();
   nccl.library = true;

@@ -311,7 +311,7 @@ std::vector<Parameter> nccl_parameters() {
        .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host"},
       {.name = "channels",
        .type = ValueType::count,
-       .meaning = "of NCCL, each with a limit of its bandwidth; default: no such limits",
+       .meaning = "NCCL's channels, each with a limit of its bandwidth; default: no such limits",
        .range = Range::between(1, 64)},
       {.name = "algorithm", .type = ValueType::choice, .fallback = "any", .meaning = "as NCCL_ALGO", .choices = {"any", "tree", "ring"}},
       {.name = "protocol",

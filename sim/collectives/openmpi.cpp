@@ -1,6 +1,6 @@
 // Open MPI's `tuned` component: the algorithm of an all-reduce by the number of ranks and the bytes of the message, on whatever links.
 // Facts of github.com/open-mpi/ompi, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of commit 8efebee7 (before 6.1): the rule for
-// operations that commute. Three of its names run here as what they come to:
+// operations that commute. Three of its names map to algorithms here:
 //   - segmented_ring is asked for without a size of segments, with which coll_base_allreduce.c runs its plain ring;
 //   - rabenseifner is `halving_doubling`;
 //   - nonoverlapping, a reduction and a broadcast that are chosen by rules of their own, is `binomial_tree`.
@@ -79,7 +79,7 @@ const CollectiveEntry& chosen(double bytes, std::size_t ranks) {
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "openmpi";
-  made.summary = "as Open MPI chooses for each message, by its bytes and the number of ranks";
+  made.summary = "Open MPI's choice for each message, by its bytes and the number of ranks";
   made.reference = "open-mpi/ompi, coll_tuned_decision_fixed.c";
   made.library = true;
   made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters&) {

@@ -53,7 +53,7 @@ double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& l
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "parameter_server";
-  made.summary = "each of S servers takes a shard of n/S from everyone and sends everyone the sum";
+  made.summary = "each of S servers receives a shard of n/S from every rank and sends every rank the sum";
   made.reference = "Li et al. 2014";
   made.seconds = seconds;
   made.unfit = [](const CollectiveShape& shape) -> std::string {

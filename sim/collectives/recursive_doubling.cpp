@@ -44,7 +44,7 @@ double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& l
 CollectiveEntry entry() {
   CollectiveEntry made;
   made.name = "recursive_doubling";
-  made.summary = "lg p rounds, all n bytes exchanged in each: least latency";
+  made.summary = "lg p rounds with all n bytes exchanged in each: lowest latency";
   made.reference = "Thakur, Rabenseifner & Gropp 2005";
   made.seconds = seconds;
   made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,

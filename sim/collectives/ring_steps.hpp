@@ -1,4 +1,4 @@
-// One ring of k members: who passes which chunk when. Reduce-scatter, then all-gather, each in k-1 steps to the next member.
+// The steps of one ring of k members: reduce-scatter, then all-gather, each in k-1 steps that pass a chunk to the next member.
 #pragma once
 #include "sim/collectives/chunks.hpp"
 

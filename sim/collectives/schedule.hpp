@@ -1,5 +1,5 @@
-// A collective as what each rank does, round by round. The one description of an algorithm: it is run message by message
-// (message_run.hpp), summed up into one flow (fluid.hpp), and counted.
+// A collective as the actions of each rank, round by round. All uses of an algorithm follow from it: running it message by message
+// (message_run.hpp), turning it into one flow (fluid.hpp), and counting its bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace straggler {
 
 /// A member of a schedule, by its place in it. Not a Rank (sim/base/rank.hpp): a schedule for some of the ranks numbers these from 0, and
-/// who runs it knows which Rank each of them is.
+/// its runner maps them to Ranks.
 using CollectiveRank = std::uint32_t;
 
 /// What a rank does in one round: it starts all its sends, waits until they have arrived and until it has received its share of this
-/// round, spends the arithmetic, and goes on to the next round. A round without sends and receives is skipped at no time. A send
+/// round, spends the arithmetic, and goes on to the next round. A round without sends and receives is skipped in no time. A send
 /// leaves when its receiver has come to the round as well, as a rendezvous between two MPI ranks does.
 struct RoundPart {
   struct Send {
@@ -32,7 +32,7 @@ struct RoundPart {
   }
 };
 
-/// Rounds that are alike to within the rounding of a chunk: the fluid form looks at the first of them.
+/// Rounds that are equal to within the rounding of a chunk: the fluid form looks at the first of them.
 struct Stretch {
   std::size_t first = 0, rounds = 0;
 };

@@ -10,7 +10,7 @@ class ContinuousModel {
  public:
   /// The model keeps it up to date: the simulation looks before each event.
   struct Moment {
-    Time next = Time::never();  // when it acts, given that nothing else happens; never() if at no time. Settled only
+    Time next = Time::never();  // when it acts, given that nothing else happens; never() if in no time. Settled only
     bool unsettled = false;     // changes of this instant are not yet worked in
   };
   const Moment& moment() const { return *moment_; }

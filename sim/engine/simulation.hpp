@@ -15,7 +15,7 @@
 
 namespace straggler {
 
-/// Processes wait and nothing is left that could wake them. what() says who waits for what, a line each.
+/// Processes wait and no event is left that could wake them. what() says who waits for what, one line each.
 struct Deadlock : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

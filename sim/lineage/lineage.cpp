@@ -30,7 +30,7 @@ bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == s
 Lineage::~Lineage() {
   if (!owner_) return;
   for (const auto& [key, node] : nodes_)
-    if (node->value) owner_->release(*node);
+    if (node->evaluated) owner_->release(*node);
 }
 
 const Hasher& Lineage::beginning(const View& formula) {
@@ -107,6 +107,7 @@ std::pair<LineageNode*, bool> Lineage::node_named(const Key& name) {
   LineageNode* node;
   if (free_.empty()) {
     node = &arena_.emplace_back();
+    node->slot = static_cast<std::uint32_t>(arena_.size() - 1);
   } else {
     node = free_.back();
     free_.pop_back();
@@ -135,11 +136,16 @@ Handle Lineage::mean_gradient(const Handle& weights, std::span<const Batch> batc
 }
 
 Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, std::span<const double> scalars) {
-  return make(View{Formula::Kind::elementwise, &rule, {}, scalars}, inputs);
+  const View formula{Formula::Kind::elementwise, &rule, {}, scalars};
+  if (math_ == Math::lazy) return make(formula, inputs);
+  Hasher hasher = beginning(formula);  // as key() has it
+  for (const Handle& input : inputs) hasher.add(input.key());
+  return Handle(odd_key(hasher));
 }
 
 void Lineage::evaluated(LineageNode& node) noexcept {
   --pending_;
+  node.evaluated = true;
   for (LineageNode* input : node.inputs)
     if (--input->references == 0) drop(input);
   node.inputs.clear();
@@ -156,9 +162,9 @@ void Lineage::drop(LineageNode* first) noexcept {
     dead_.pop_back();
     for (LineageNode* input : node->inputs)
       if (--input->references == 0) dead_.push_back(input);
-    if (node->value) {
+    if (node->evaluated) {
       if (owner_) owner_->release(*node);  // else the executor, and its buffers, went first
-      node->value = nullptr;
+      node->evaluated = false;
     } else {
       --pending_;
     }

@@ -73,9 +73,8 @@ struct LineageNode {
   Formula formula;
   std::vector<LineageNode*> inputs;  // each holds one reference; dropped once the value is known
   std::uint32_t references = 0;
-  std::uint32_t mark = 0;  // the executor's own
-  void* value = nullptr;   // the executor's own; null: not evaluated
-  bool sparse = false;     // the executor's own: the form of the value
+  std::uint32_t slot = 0;  // below Lineage::slots(), of no other live node: for tables beside the lineage
+  bool evaluated = false;  // its value is known to the ValueOwner
   Lineage* lineage = nullptr;
 };
 
@@ -108,7 +107,7 @@ class Handle {
   std::uint64_t high_ = 0, low_ = 0;
 };
 
-/// Keeper of the values: called when a node that has one dies.
+/// Keeper of the values: called when an evaluated node dies.
 class ValueOwner {
  public:
   virtual void release(LineageNode& node) noexcept = 0;
@@ -161,7 +160,9 @@ class Lineage {
     for (const auto& [key, node] : nodes_) visit(*node);
   }
   void set_owner(ValueOwner* owner) { owner_ = owner; }
-  /// `node.value` is set now: its inputs are let go.
+  /// Slots that nodes have had so far.
+  std::size_t slots() const { return arena_.size(); }
+  /// The node's value is known now: its inputs are let go.
   void evaluated(LineageNode& node) noexcept;
   /// The last reference is gone.
   void release(LineageNode* node) noexcept;

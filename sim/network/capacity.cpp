@@ -1,4 +1,4 @@
-// Capacities that change in time, by the caller or by a token bucket, and the account of what they would have carried.
+// Capacities that change in time, by the caller or by a token bucket, and the bytes that they could have carried.
 #include <algorithm>
 #include <limits>
 

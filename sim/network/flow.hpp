@@ -147,7 +147,7 @@ class FlowTable {
     Flow& flow = flows_[i];
     if (flow.has_far_side()) spare_.push_back(flow.far);
     flow.length = 0;
-    // Before its numbers repeat, a place is given up: 64 bytes for every billion flows.
+    // Before its numbers repeat, a place is abandoned: 64 bytes for every billion flows.
     constexpr std::uint32_t last = std::numeric_limits<std::uint32_t>::max() / 2;
     if (flow.generation < last && flow.stamp < last) vacant_.push_back(i);
   }

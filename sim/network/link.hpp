@@ -44,6 +44,11 @@ class Roster {
   const RosterEntry* end() const { return begin() + size_; }
 
   void truncate(std::uint32_t size) { size_ = size; }
+  /// This entry alone.
+  void restart(RosterEntry entry) {
+    *begin() = entry;
+    size_ = 1;
+  }
   /// Not while full().
   void add(RosterEntry entry) { begin()[size_++] = entry; }
   void grow() {

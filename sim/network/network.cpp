@@ -35,16 +35,15 @@ struct Network::Inside {
 
   void timer(FlowIndex index) {
     flows.owner(index).timed = false;
-    if (flows[index].state == FlowState::latent) {
-      sharing.join(index);
-    } else if (flows[index].state == FlowState::empty) {
+    const FlowState state = flows[index].state;
+    if (state == FlowState::latent) return sharing.join(index);
+    if (state == FlowState::empty) {
       flows.retire(index);
-      deliver(index);
     } else {
       if (!sharing.is_done(index)) throw_late(index);
-      sharing.leave(index, 0);
-      deliver(index);
+      sharing.leave_done(index);
     }
+    deliver(index);
   }
 
   /// Of a retired flow. The callback comes last: it may start a flow at this very place.

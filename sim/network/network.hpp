@@ -13,10 +13,10 @@
 namespace straggler {
 
 using LinkId = std::uint32_t;
-/// Names a flow for ever: a later flow never has the same one. Never 0.
+/// Names a flow forever: a later flow never has the same one. Never 0.
 using FlowId = std::uint64_t;
 
-/// Told when the last byte of a message has arrived. Called from the network, once; it may start and cancel flows.
+/// Notified when the last byte of a message has arrived. Called from the network, once; it may start and cancel flows.
 class Arrival {
  public:
   virtual void arrived() = 0;

@@ -10,9 +10,44 @@ LinkId Sharing::add_link(double bytes_per_tick) {
   return static_cast<LinkId>(links_.size() - 1);
 }
 
+bool Sharing::join_alone(FlowIndex index) {
+  const Flow& flow = flows_[index];
+  if (flow.length != 2) return false;
+  Link &first = links_[flow.links[0]], &second = links_[flow.links[1]];
+  if ((first.flows | second.flows) != 0 || first.entangled || second.entangled) return false;
+  const std::int64_t ticks = now().ticks();
+  for (Link* const link : {&first, &second}) {  // as enter() has it
+    link->roster.restart({index, flow.generation});
+    link->busy -= ticks;
+    link->flows = 1;
+    link->weight = flow.weight;
+    link->promised += flow.bytes;
+  }
+  bind_solo(index, narrower(second, first) ? flow.links[1] : flow.links[0], flow.bytes);
+  return true;
+}
+
+bool Sharing::leave_alone(FlowIndex index) {
+  const Flow& flow = flows_[index];
+  if (flow.length != 2 || flow.uneven || flow.general) return false;
+  Link &first = links_[flow.links[0]], &second = links_[flow.links[1]];
+  for (const Link* const link : {&first, &second})
+    if (link->flows != 1 || link->entangled || link->hub || link->disturbance != Disturbance::none) return false;
+  const std::int64_t ticks = now().ticks();
+  for (Link* const link : {&first, &second}) {  // as exit() has it
+    link->busy += ticks;
+    link->flows = link->bound = 0;
+    link->weight = 0;
+    link->exceeded = false;
+  }
+  flows_.retire(index);
+  return true;
+}
+
 void Sharing::join(FlowIndex index) {
   Flow& flow = flows_[index];
   if (flow.uneven || !contention_) return join_uneven(index);
+  if (join_alone(index)) return;
   const auto route = flow.route();
   bool alone = true, entangled = false;
   LinkId hub = none;
@@ -97,7 +132,7 @@ bool Sharing::exit(Link& link, double weight, double unsent) {
   return true;
 }
 
-// Sums up the weights afresh while at it: adding and taking away in turn would pile up rounding errors for ever.
+// Sums up the weights afresh while at it: adding and taking away in turn would pile up rounding errors forever.
 void Sharing::clean_roster(LinkId l) {
   Link& link = links_[l];
   std::uint32_t kept = 0;
@@ -163,7 +198,7 @@ void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
 }
 
-/// done_at(), without its division where the last one was of the same numbers: messages of a collective are alike.
+/// done_at(), without its division where the last one was of the same numbers: messages of a collective are equal.
 Time Sharing::solo_done(double bytes, double rate) {
   if (bytes != last_bytes_ || rate != last_rate_) {
     last_span_ = done_at(Time(), bytes, rate);
@@ -214,8 +249,7 @@ void Sharing::disturb_route(std::span<const LinkId> route) {
 LinkId Sharing::narrowest(std::span<const LinkId> route) const {
   LinkId best = route[0];
   for (const LinkId l : route.subspan(1)) {
-    const Link &link = links_[l], &other = links_[best];
-    if (link.capacity < other.capacity || (link.capacity == other.capacity && link.peak > other.peak)) best = l;
+    if (narrower(links_[l], links_[best])) best = l;
   }
   return best;
 }

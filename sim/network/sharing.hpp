@@ -68,6 +68,10 @@ class Sharing {
   void join(FlowIndex index);
   /// It leaves them, `unsent` bytes undone, and is retired.
   void leave(FlowIndex index, double unsent);
+  /// The timer of a solo flow has come: the same as leave(index, 0).
+  void leave_done(FlowIndex index) {
+    if (!leave_alone(index)) leave(index, 0);
+  }
   /// The timer of a solo flow says that it is done. False if it is only as far as Time::limit().
   bool is_done(FlowIndex index) const;
 
@@ -106,6 +110,9 @@ class Sharing {
 
   // sharing.cpp: who is where
   Time now() const { return queue_.now(); }
+  /// The commonest case, apart and short: two links that carry nothing else. False: it is another case, and nothing has been done.
+  bool join_alone(FlowIndex index);
+  bool leave_alone(FlowIndex index);
   void enter(LinkId l, FlowIndex index, double weight, double bytes);
   bool exit(Link& link, double weight, double unsent);  // true if it is deserted then
   void clean_roster(LinkId l);
@@ -137,6 +144,9 @@ class Sharing {
   void disturb(LinkId l, Disturbance disturbance);
   void disturb_route(std::span<const LinkId> route);
   LinkId narrowest(std::span<const LinkId> route) const;
+  static bool narrower(const Link& link, const Link& other) {
+    return link.capacity < other.capacity || (link.capacity == other.capacity && link.peak > other.peak);
+  }
 
   // general.cpp: flows that the fast tiers never see
   void join_uneven(FlowIndex index);

@@ -1,20 +1,19 @@
 // The versions of a run whose workers publish weights of their own (Versions::lockstep and Versions::free_running): which versions there
 // are, what went into each, and from what a worker starts that comes later.
 //
-// Lockstep. Version n is the mean, in rank order, of the n-th weights of all workers, and is published at the moment at which nobody who
-// is in has yet to publish its n-th. Where workers go and come:
+// Lockstep. Version n is the mean, in rank order, of the n-th weights of all workers, and is published at the moment at which every
+// member has published its n-th. Where workers go and come:
 //  - What a worker published before it went still counts.
-//  - A worker that comes (back) takes part from a number on that no worker has reached yet: everybody knows at that number that it is in,
-//    and nobody has passed it. Its weights are those of the first member at that moment, under that number.
-//  - A number that nobody published is left out: versions count on without a gap.
-// Free-running. Each publication of any worker makes the next version. Its value is the mean of the weights of the workers that are in, and
-// is made only where somebody looks. These weights are what each has published last, and what it has become by averaging with another
-// since then (Node::averaged_with):
+//  - A worker that joins or comes back takes part from a number on that no worker has reached yet, so that all know it as a member at that
+//    number. Its weights are those of the first member at that moment, under that number.
+//  - A number that nobody published is skipped: versions have no gap.
+// Free-running. Each publication of any worker makes the next version. Its value is the mean of the members' weights, and is computed only
+// on demand. These weights are those that each has published last, changed by the averages with others since then (Node::averaged_with):
 //  - An average counts from the next version that either of the two makes on, with all averages of the same worker before it. It counts for
 //    both at once, so that it keeps the mean.
 //  - So the order in which workers have made versions says what every version is. A replay forces it.
-//  - What is told out of order counts in order: a publication waits for the averages that went into it, and these for the publications
-//    that they averaged.
+//  - Reports that come out of order count in order: a publication waits for the averages that went into it, and these wait for the
+//    publications that they averaged.
 //
 // A contribution to version n of a lockstep run was computed from version n - 1; in a free run, from the version that its worker published
 // before.
@@ -51,7 +50,7 @@ class OwnVersions {
   void averaged(Rank teller, const Averaging& averaging);
   /// The worker's next weights: a PublishOperation's.
   void publish(Rank worker, const Weights& weights, const Contributions& made, Time when);
-  /// It is in no more.
+  /// It is no longer a member.
   void went(Rank worker);
   /// It is in again, from `weights`. Returns them under the number at which it takes part.
   Weights comes(Rank worker, Weights weights);

@@ -1,4 +1,4 @@
-// What happened in a run: everything the result files say, in ticks, bytes and counts.
+// The record of a run: the content of all result files, in ticks, bytes and counts.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -75,7 +75,7 @@ enum class Outcome : std::uint8_t {
   diverged,
   interrupted,
   aborted,           // a worker failed, and the scheme was told to end then
-  all_workers_down,  // nobody is left, and nobody will come back
+  all_workers_down,  // no member is left, and none will come back
   stalled,           // the others wait for a worker that will not come back
 };
 const char* name_of(Outcome outcome);
@@ -105,12 +105,12 @@ struct RunRecord {
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;
   } dropped;                        // contributions that arrived and went into no version
-  std::uint64_t empty_updates = 0;  // versions that nobody contributed to: rounds in which nobody answered in time
+  std::uint64_t empty_updates = 0;  // versions without contributions: rounds in which no client answered in time
   struct {
     std::uint64_t lost = 0;         // went away while they took part in a round
     std::optional<double> present;  // mean share of time in which one was present; none: all are, always
   } clients;
-  std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or under way at the stop
+  std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or in progress at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;
   std::vector<CurvePoint> curve;
@@ -151,7 +151,7 @@ struct CollectiveTrace {
   std::optional<Rank> waited_for;  // the last one to come; none: it began when the piece before it was through
 };
 
-/// Told of what is too long to keep: called in the order in which it happens.
+/// Receives events that are too many to keep in memory, in the order in which they happen.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
@@ -163,7 +163,7 @@ class RecordSink {
   virtual void choice(Rank process, std::int32_t choice) = 0;
   /// With `--trace` only: what a worker did from `start` to `end`.
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
-  /// With `--trace` only: so much of the time that was told of as computing was for nothing, since its result was dropped.
+  /// With `--trace` only: this much time that was reported as computing was wasted, since its result was dropped.
   virtual void wasted(Rank, Time) {}
   virtual void message(const MessageTrace&) {}
   virtual void collective(const CollectiveTrace&) {}

@@ -1,4 +1,4 @@
-// What a run leaves behind: told of every published version, it keeps the curve, the accounts and the stops.
+// Records a run: it gets every published version, and keeps the curve, the accounts and the stop rules.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ struct StopRule {
   bool at_target = true;  // false: a target that was reached is only noted
 };
 
-/// When weights are evaluated, and what counts as having reached an accuracy.
+/// When weights are evaluated, and when an accuracy counts as reached.
 struct EvaluationRule {
   std::optional<double> every_epochs;
   std::optional<std::uint64_t> every_updates;
@@ -32,7 +32,7 @@ struct EvaluationRule {
   EvaluationSet set = EvaluationSet::test;  // what `test` columns and the target refer to
 };
 
-/// Which published versions are evaluated; those that are due by time are somebody else's business.
+/// Which published versions are evaluated. Evaluations by time are handled elsewhere.
 class EvaluationSchedule {
  public:
   explicit EvaluationSchedule(const EvaluationRule& rule) : every_epochs_(rule.every_epochs), every_updates_(rule.every_updates) {}
@@ -49,7 +49,7 @@ class EvaluationSchedule {
 struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
   std::uint64_t statistics = 0;  // of those sent: running statistics
-  std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those under way
+  std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those in progress
   double spared = 0;             // that compression has taken off those sent; negative: it has added some
 };
 
@@ -75,7 +75,7 @@ class RunRecorder {
   void discarded(std::span<const Contribution> made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
-  /// Closes all accounts at `now`. `failure`: why the run could not go on; none: it could.
+  /// Closes all accounts at `now`. `failure`: why the run could not continue; none: it could.
   void finish(Time now, std::optional<Outcome> failure);
 
   std::uint64_t epochs_closed() const { return epochs_closed_; }
@@ -84,7 +84,7 @@ class RunRecorder {
   const Weights& latest_with_value();
   RunRecord& record() { return record_; }
   double fraction_done(Time now) const;
-  /// Not a number where nobody knows how many samples an epoch has.
+  /// NaN if it is not known how many samples an epoch has.
   double epochs() const;
 
  private:

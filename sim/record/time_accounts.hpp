@@ -23,9 +23,9 @@ class TimeAccounts {
     change(worker, now, computing, false);
     return clocks_[index_of(worker)].computed;
   }
-  /// The computation that is under way is given up: what it took is wasted.
+  /// The computation that is in progress is cancelled: what it took is wasted.
   void discard_compute(Rank worker, Time now);
-  /// A computation that ended earlier turns out to be for nothing: so much of the worker's computing time becomes wasted time.
+  /// A computation that ended earlier turns out to be wasted: that much of the worker's computing time becomes wasted time.
   void waste(Rank worker, Time spent);
   /// It encodes or decodes messages, while it computes or not: that is computing too.
   void set_coding(Rank worker, Time now, bool on) { change(worker, now, coding, on); }
@@ -70,7 +70,7 @@ class TimeAccounts {
   enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8, coding = 16 };
   struct Clock {
     Time since;
-    Time computed;  // booked as compute since the computation under way began
+    Time computed;  // booked as compute since the computation in progress began
     std::uint32_t flights = 0;
     std::uint8_t flags = 0;
     Phase counted = Phase::idle;  // as which the worker is in `count_`
@@ -120,7 +120,7 @@ class TimeAccounts {
     if (trace_) trace(worker, phase, clock.since, now);
     clock.since = now;
   }
-  /// Reports the span that ends now; while a computation is under way it is kept, until it is known what becomes of that.
+  /// Reports the span that ends now; while a computation is in progress it is kept, until it is known what becomes of that.
   void trace(Rank worker, Phase phase, Time from, Time to);
   void trace_computed(Rank worker, Phase becomes);
   /// After every change, with the worker advanced to now: a worker in phase k since tick s adds now - s to its sum, -s when it enters, the
@@ -143,7 +143,7 @@ class TimeAccounts {
     Time start, end;
   };
   std::vector<Clock> clocks_;
-  std::vector<std::vector<Piece>> pieces_;  // [workers] of the computation under way, pauses too; empty without a trace
+  std::vector<std::vector<Piece>> pieces_;  // [workers] of the computation in progress, pauses too; empty without a trace
   bool closed_ = false;
   std::array<WideTicks, phase_count> sums_{};      // without what `count_` adds: sum of phase k at `now` = sums_[k] + count_[k] · now
   std::array<std::int64_t, phase_count> count_{};  // workers in each phase

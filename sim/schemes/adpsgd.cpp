@@ -1,10 +1,10 @@
 // Asynchronous decentralized parallel SGD (AD-PSGD): no server, no all-reduce, and nobody waits for a slow worker. Every worker has weights
-// of its own. Who has finished a gradient g_i, taken at its weights x_i, averages with one random neighbour j, atomically, and then applies
-// the gradient to what it has become:
+// of its own. A worker that has finished a gradient g_i, taken at its weights x_i, averages atomically with one random neighbour j, and
+// then applies the gradient to its current weights:
 //   x_i, x_j ← (x_i + x_j) / 2,   x_i ← x_i - lr g_i.
-// The graph is bipartite: one half asks, the other half answers at once, while it computes, and takes its steps without asking. So nobody
-// who waits is waited for, and there is no deadlock. An update is one gradient; the versions are the mean of the current weights of all.
-// Lian et al., Asynchronous Decentralized Parallel Stochastic Gradient Descent, 2018, Algorithm 1 and Section 3.
+// The graph is bipartite: one half is active, the other half passive: it answers at once, even while it computes, and never asks. So no
+// waiting worker is waited for, and there is no deadlock. An update is one gradient; the versions are the mean of the current weights of
+// all. Lian et al., Asynchronous Decentralized Parallel Stochastic Gradient Descent, 2018, Algorithm 1 and Section 3.
 #include "sim/base/random.hpp"
 #include "sim/schemes/bipartite_graph.hpp"
 #include "sim/training/first_of.hpp"
@@ -32,7 +32,7 @@ class Adpsgd final : public Scheme {
     }
   }
 
-  /// The active side: waits for the answer of a random neighbour that is in, if any is. Returns the average.
+  /// The active side: waits for the answer of a random neighbour, if one is a member. Returns the average.
   Task<Weights> ask_one_of(const std::vector<Rank>& neighbours, Node& node, Weights mine) const {
     std::vector<Rank> in;
     for (const Rank neighbour : neighbours)
@@ -56,8 +56,8 @@ class Adpsgd final : public Scheme {
     co_return mixed;
   }
 
-  /// The passive side: averages with everybody who asks until the gradient is there. It answers with its weights from before. Returns
-  /// what they have become.
+  /// The passive side: averages with everybody who asks until the gradient is ready. It answers with its weights from before the average.
+  /// Returns its new weights.
   Task<Weights> answer_while(Pending<GradientOperation>& computing, Node& node, Weights mine) const {
     for (;;) {
       auto first = co_await first_of_in_flight(computing, node.receive<Weights>());
@@ -80,7 +80,7 @@ class Adpsgd final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "adpsgd",
-    .summary = "asynchronous decentralized SGD: after each gradient a worker averages with one neighbour, which computes on",
+    .summary = "asynchronous decentralized SGD: after each gradient a worker averages with one neighbour, which keeps computing",
     .reference = "Lian et al. 2018",
     .family = Family::gossip,
     .rule = "x_i, x_j ← (x_i + x_j)/2, then x_i ← x_i - lr g_i(x_read)",
@@ -89,7 +89,7 @@ const Register<SchemeEntry> entry({
         "worker. A slow link delays the two workers at its ends.",
     .waits = "nobody for another's batch",
     .staleness = unbounded_staleness(),
-    .traffic = {.text = "2 d, if the worker is of the half that asks",
+    .traffic = {.text = "2 d for an active worker, 0 for a passive one",
                 .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }},
     .parameters = {BipartiteGraph::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "its neighbours average with others, or the run ends")},
@@ -100,8 +100,8 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) { return BipartiteGraph(parameters).unfit(plan.workers); },
-    .not_compressible = "sends weights to one worker after another, and these hold none to build a difference on; take none, or dpsgd with "
-                        "gamma (CHOCO-SGD)",
+    .not_compressible =
+        "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)",
     .workers_hold = WorkersHold::own_version,  // measured: the state of its optimizer is made when a step needs it
     .worker_bytes = 2'300,
 });

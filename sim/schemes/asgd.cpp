@@ -32,7 +32,7 @@ class ReadWeights {
  public:
   explicit ReadWeights(Node& node) : node_(node), read_(static_cast<std::size_t>(node.workers()), node.initial_weights()) {}
   void sent(Rank worker, const Weights& weights) { read_[index_of(worker)] = node_.as_held_by(worker, weights); }
-  /// A worker's new life began from weights that this server has not sent; real ranks have but one life.
+  /// A worker's new life began from weights that this server has not sent; real ranks have only one life.
   const Weights& of(const From<Gradient>& gradient) const {
     const Weights& sent = read_[index_of(gradient.sender)];
     return sent->version == gradient->version() ? sent : gradient->at;
@@ -127,23 +127,23 @@ const Register<SchemeEntry> entry({
                     [](const Parameters&, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2, 2});
                     }},
-    .parameters = {staleness_choice.parameter(
-                       Staleness::none,
-                       "how a gradient that is τ > 1 updates old is damped: not, by 1/τ, by 1/√τ, or, if τ is larger "
-                       "than p, by p/τ; or corrected by how far the weights have moved since"),
-                   {.name = "lambda",
-                    .type = ValueType::number,
-                    .fallback = "0.04",
-                    .meaning = "λ, the strength of `staleness: delay_compensated`",
-                    .range = Range::at_least(0)},
-                   {.name = "max_delay",
-                    .type = ValueType::count,
-                    .meaning = "a gradient with τ of at least this is dropped; without it none is",
-                    .range = Range::at_least(1)},
-                   answers_choice.parameter(Answers::in_turn,
-                                            "the server sends one answer after the other before it takes the next "
-                                            "gradient, or continues at once while answers share its link"),
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .parameters =
+        {staleness_choice.parameter(Staleness::none,
+                                    "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
+                                    "or a correction for the change of the weights since"),
+         {.name = "lambda",
+          .type = ValueType::number,
+          .fallback = "0.04",
+          .meaning = "λ, the strength of `staleness: delay_compensated`",
+          .range = Range::at_least(0)},
+         {.name = "max_delay",
+          .type = ValueType::count,
+          .meaning = "a gradient with τ of at least this is dropped; default: none is",
+          .range = Range::at_least(1)},
+         answers_choice.parameter(
+             Answers::in_turn,
+             "in_turn: the server sends each answer before it takes the next gradient; at_once: it continues while answers share its link"),
+         on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },

@@ -1,5 +1,5 @@
-// Who averages with whom where one half of the workers asks and the other half answers: every edge joins the two halves, so that nobody who
-// waits for an answer is waited for (Lian et al., Asynchronous Decentralized Parallel Stochastic Gradient Descent, 2018, Section 3).
+// Neighbours where one half of the workers is active and the other half passive: every edge joins the two halves, so no worker that waits
+// for an answer is waited for (Lian et al., Asynchronous Decentralized Parallel Stochastic Gradient Descent, 2018, Section 3).
 //
 // Workers of even rank ask, those of odd rank answer; on a torus, where row and column add up to an even or an odd number.
 #pragma once
@@ -23,8 +23,8 @@ class BipartiteGraph {
             .type = ValueType::choice,
             .fallback = "ring",
             .meaning =
-                "whom of the other half a worker averages with: one beside it on a ring or torus, 1, 3, 5, 9, 17, … places away, "
-                "or any",
+                "the workers of the other half with which a worker averages: those beside it on a ring or torus, those 1, 3, 5, 9, 17, … "
+                "places away, or any",
             .choices = {"ring", "exponential", "full", "torus"}};
   }
 
@@ -36,13 +36,12 @@ class BipartiteGraph {
     std::erase_if(found, [&](Rank other) { return half(other, workers) == half(worker, workers); });
     return found;
   }
-  /// Why these workers have no two halves on it, and what would be right; empty: they have.
+  /// Why the graph of these workers is not bipartite, and what would be right; empty: it is.
   std::string unfit(Rank workers) const {
     if (name_ == "full") return {};
     for (Rank worker = 0; worker < workers; ++worker)
       for (const Rank other : edges(worker, workers))
-        if (half(other, workers) == half(worker, workers))
-          return "graph: " + shape(workers) + " is not bipartite: no two halves are neighbours of each other alone; " + remedy();
+        if (half(other, workers) == half(worker, workers)) return "graph: " + shape(workers) + " is not bipartite; " + remedy();
     return {};
   }
 

@@ -1,4 +1,4 @@
-// Who trains, as a server knows it.
+// The clients that train, as a server knows them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,8 +18,8 @@ class BusyClients {
   std::int64_t count() const { return static_cast<std::int64_t>(lives_.size()); }
   /// It may be invited.
   bool may_train(Rank rank) const { return node_.is_member(rank) && !contains(rank); }
-  /// Those that will not answer: they failed or left, or went away before what they sent had left. Where clients come and go, one that
-  /// has gone after that is absent, and its answer is still on its way.
+  /// Clients that will not answer: they failed or left, or went away before their message had left. A client that goes after that is
+  /// absent, but its answer is still in flight.
   std::vector<Rank> lost() const {
     std::vector<Rank> all;
     if (!node_.members_change()) return all;

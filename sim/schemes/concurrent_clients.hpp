@@ -11,10 +11,10 @@
 
 namespace straggler {
 
-/// Who trains, as the server knows it. A client that fails loses its place, and its next life waits to be invited.
+/// The clients that train, as the server knows them. A client that fails loses its place, and its next life waits to be invited.
 class ConcurrentClients {
  public:
-  /// The first ones follow from the seed, at no message: Node::first_clients.
+  /// The first ones follow from the seed, without a message: Node::first_clients.
   ConcurrentClients(const Node& node, std::int64_t count)
       : node_(node), count_(std::min<std::int64_t>(count, node.workers())), busy_(node) {
     for (const Rank rank : *node.first_clients({0, node.workers()}, count_)) busy_.add(rank);
@@ -26,7 +26,7 @@ class ConcurrentClients {
     const auto first = node.first_clients({0, node.workers()}, std::min<std::int64_t>(count, node.workers()));
     return (life == 0 || life == Peer::any_life) && std::binary_search(first->begin(), first->end(), node.self());
   }
-  /// Who is to be invited now that this client has answered, and members may have changed; everybody who waits, if that is fewer.
+  /// The clients to invite now that this client has answered and members may have changed; all waiting clients, if these are fewer.
   std::vector<Rank> after(Rank answered) {
     busy_.remove(answered);
     return fill();
@@ -46,11 +46,11 @@ class ConcurrentClients {
     await_comers();
     return invited;
   }
-  /// While there is a place for somebody who is absent now.
+  /// While there is a place for a client that is absent now.
   void await_comers() const {
     if (node_.plan().clients_come_and_go && busy_.count() < count_) node_.backend().await_comers();
   }
-  /// One of those who do not train, all alike. With one client at a time it is whom federated averaging invites to that round.
+  /// One of those who do not train, drawn uniformly. With one client at a time it is whom federated averaging invites to that round.
   std::optional<Rank> idle() {
     constexpr std::uint64_t most_tries = 64;
     ++invitations_;

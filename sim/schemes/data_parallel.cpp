@@ -4,7 +4,7 @@
 //   w ← w - lr Σ_i (b_i / B) g_i(w).
 // Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the
 // one before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs
-// are gathered after backward, at the bytes and in the place of one gathering between forward and backward: the same time, unless the
+// are gathered after backward, with the bytes and at the time of one gathering between forward and backward: the same time, unless the
 // device that is slowest forward is another than the slowest backward. Li et al., PyTorch Distributed: Experiences on Accelerating Data
 // Parallel Training, VLDB 2020, section 2.2.
 #include <algorithm>
@@ -119,19 +119,19 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "dispatch",
                     .type = ValueType::time,
                     .fallback = "0s",
-                    .meaning = "host's time to dispatch an iteration's work to one device; one device after the other",
+                    .meaning = "host's time to dispatch an iteration to one device; devices are served one after another",
                     .range = Range::at_least(0)},
                    {.name = "overhead",
                     .type = ValueType::time,
                     .fallback = "0s",
                     .meaning = "host's time for an iteration, whatever the number of devices",
                     .range = Range::at_least(0)},
-                   launches_choice.parameter(Launches::in_turn,
-                                             "the host dispatches when the iteration before is through, or already "
-                                             "while the devices are at it"),
-                   loading_choice.parameter(Loading::beside,
-                                            "the loader has cores of its own, or it shares the host's only one and "
-                                            "prepares nothing while that dispatches"),
+                   launches_choice.parameter(
+                       Launches::in_turn,
+                       "in_turn: the host dispatches when the previous iteration is done; ahead: while the devices still compute it"),
+                   loading_choice.parameter(
+                       Loading::beside,
+                       "beside: the loader has cores of its own; between: it shares the host's only core and stops while that dispatches"),
                    on_failure({OnFailure::abort}, "end")},
     .make =
         [](const Parameters& parameters) {

@@ -30,7 +30,7 @@ struct DilocoOptions {
     return n / fragments * steps + ((n % fragments + 1) * steps + fragments - 1) / fragments;
   }
   Fragment fragment(std::int64_t n) const { return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)}; }
-  /// Local steps behind a worker that starts from version n: as far as the others are by then, but for one step at least.
+  /// Local steps behind a worker that starts from version n: as many as the others have made by then, minus at least one.
   std::int64_t steps_before(std::int64_t n) const { return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1); }
 };
 
@@ -112,7 +112,7 @@ OptimizerChoice outer_optimizer(const Parameters& parameters) {
 
 const Register<SchemeEntry> entry({
     .name = "diloco",
-    .summary = "DiLoCo: local steps, then an outer optimizer on the mean of what all workers changed; whole or in fragments",
+    .summary = "DiLoCo: local steps, then an outer optimizer on the workers' mean change; whole or in fragments",
     .reference = "Douillard et al. 2023, 2025",
     .family = Family::local,
     .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
@@ -150,7 +150,7 @@ const Register<SchemeEntry> entry({
                    {.name = "fragments",
                     .type = ValueType::count,
                     .fallback = "1",
-                    .meaning = "equal pieces of the weights that are synchronized in turn; at most as many as steps",
+                    .meaning = "equal pieces of the weights that are synchronized in turn; at most steps",
                     .range = Range::between(1, 1e6)},
                    {.name = "delay",
                     .type = ValueType::count,

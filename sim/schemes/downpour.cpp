@@ -89,7 +89,7 @@ const Register<SchemeEntry> entry({
     .picture = {{"push_every", "2"}, {"fetch_every", "2"}},
     .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
                    steps("fetch_every", "local steps between two requests for the server's weights"),
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"push_every", "2"}, {"fetch_every", "3"}}, {{"push_every", "1"}, {"fetch_every", "4"}}, {{"push_every", "3"}}},
     .make =
         [](const Parameters& parameters) {

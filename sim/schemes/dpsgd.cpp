@@ -63,7 +63,7 @@ class Dpsgd final : public Scheme {
     co_return node.blend(mine, parts, shares);
   }
 
-  /// Of Σ_j W_ij x̂_j with x_i in the place of x̂_i: x_i + γ Σ_j W_ij (x̂_j - x̂_i).
+  /// Of Σ_j W_ij x̂_j with x_i for x̂_i: x_i + γ Σ_j W_ij (x̂_j - x̂_i).
   void move_by_estimates(std::size_t self, const Weights& shown, std::vector<Weights>& parts, std::vector<double>& shares) const {
     const double others = 1 - shares[self];
     if (parts.size() == 1) return;
@@ -86,7 +86,7 @@ const Register<SchemeEntry> entry({
     .paragraph = "Every worker has weights of its own and averages them with its neighbours' while it computes. There is no server and no "
                  "all-reduce. A slow worker holds up its neighbours, and they hold up theirs a step later.",
     .waits = "a worker for its neighbours",
-    .traffic = {.text = "d a neighbour of each worker: 2 p d on a ring",
+    .traffic = {.text = "d for each neighbour of each worker: 2 p d on a ring",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       const MixingGraph graph(parameters);
@@ -97,7 +97,7 @@ const Register<SchemeEntry> entry({
                     }},
     .parameters = {MixingGraph::parameter(),
                    {.name = "gamma",
-                    .meaning = "γ of CHOCO-SGD: step towards the neighbours' estimates; with training.compression, and only there",
+                    .meaning = "γ of CHOCO-SGD: step towards the neighbours' estimates; only with training.compression",
                     .range = Range::above_to(0, 1)},
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "its neighbours continue without it, wait for it, or the run ends")},

@@ -1,5 +1,5 @@
 // DropCompute: synchronous SGD whose workers take their batches in M micro-batches and stop at a timeout, wherever they are. The unfinished
-// micro-batch is given up, those behind it are not begun, and what is done is averaged by samples,
+// micro-batch is cancelled, those behind it are not begun, and what is done is averaged by samples,
 //   w ← w - lr Σ_i n_i ḡ_i(w) / Σ_i n_i,   ḡ_i the mean over the n_i samples that worker i has done in this update.
 // If nobody has done any, the step is along zero. Giladi et al., DropCompute: Simple and More Robust Distributed Synchronous Training via
 // Compute Variance Reduction, 2023.
@@ -78,13 +78,12 @@ class DropCompute final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "drop_compute",
-    .summary = "synchronous SGD in micro-batches: at a timeout workers stop, and what is done is averaged",
+    .summary = "synchronous SGD in micro-batches: workers stop at a timeout, and finished micro-batches are averaged",
     .reference = "Giladi et al. 2023",
     .family = Family::synchronous,
-    .rule = "w ← w - lr Σ g_i(w), over the micro-batches that are done in time",
-    .paragraph =
-        "Each worker takes its batch in M micro-batches and stops at a timeout. What is done is averaged by samples. So a slow worker "
-        "makes the batch smaller instead of the update later.",
+    .rule = "w ← w - lr Σ g_i(w), over the micro-batches that end in time",
+    .paragraph = "Each worker takes its batch in M micro-batches and stops at a timeout. Finished micro-batches are averaged by samples. "
+                 "So a slow worker makes the batch smaller instead of delaying the update.",
     .waits = "all for the slowest, at most for the timeout",
     .traffic = {.text = "2 (p - 1) d",
                 .bytes =
@@ -95,12 +94,12 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "micro_batches",
                     .type = ValueType::count,
                     .required = true,
-                    .meaning = "M, equal parts in which a worker takes its batch",
+                    .meaning = "M, the number of equal parts of a worker's batch",
                     .range = Range::between(1, 1e6)},
                    {.name = "timeout",
                     .type = ValueType::time,
                     .required = true,
-                    .meaning = "time that a worker computes in one update, at most",
+                    .meaning = "longest time that a worker computes in one update",
                     .range = Range::above(0)},
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"micro_batches", "4"}, {"timeout", "6ms"}}, {{"micro_batches", "1"}, {"timeout", "1h"}}},

@@ -74,9 +74,9 @@ const Register<SchemeEntry> entry({
                     .range = Range::between(1, 1e6)},
                    {.name = "alpha",
                     .type = ValueType::number,
-                    .meaning = "moving rate: share of their difference by which both move; default 0.9 / workers",
+                    .meaning = "moving rate: both move by this share of their difference; default 0.9 / workers",
                     .range = Range::between(0, 1)},
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"period", "3"}, {"alpha", "0.2"}}, {{"period", "1"}}},
     .make =
         [](const Parameters& parameters) {

@@ -79,9 +79,9 @@ std::vector<Parameter> parameters() {
   std::vector<Parameter> all = FederatedRounds::parameters_without_rounds();
   all.push_back(
       {.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)});
-  all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of what the client began from"));
-  all.push_back({.name = "a", .meaning = "how fast: 0.5 with polynomial, 10 with hinge, unless it is set", .range = Range::above(0)});
-  all.push_back({.name = "b", .fallback = "4", .meaning = "with hinge, the age from which on it falls", .range = Range::at_least(0)});
+  all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of the client's initial weights"));
+  all.push_back({.name = "a", .meaning = "speed of that fall; default 0.5 with polynomial, 10 with hinge", .range = Range::above(0)});
+  all.push_back({.name = "b", .fallback = "4", .meaning = "with hinge: the age from which the share falls", .range = Range::at_least(0)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
   return all;
 }

@@ -64,7 +64,7 @@ const Register<SchemeEntry> entry({
     .rule = "w ← Σ (n_k/n) w_k, over the clients of a round",
     .paragraph =
         "The server invites clients, each trains on its own data, and the server averages their weights by samples. A round takes as "
-        "long as its slowest client. Clients with unlike data drift apart while they train.",
+        "long as its slowest client. Clients with different data drift apart while they train.",
     .waits = "the server for all clients of the round",
     .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

@@ -87,7 +87,7 @@ std::vector<Parameter> parameters() {
   all.push_back({.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)});
   all.push_back({.name = "concurrency",
                  .type = ValueType::count,
-                 .meaning = "clients that train at any time; stands above clients and fraction",
+                 .meaning = "clients that train at any time; overrides clients and fraction",
                  .range = Range::at_least(1)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
   return all;

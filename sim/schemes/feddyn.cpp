@@ -81,12 +81,12 @@ std::vector<Parameter> parameters() {
 
 const Register<SchemeEntry> entry({
     .name = "feddyn",
-    .summary = "federated averaging with dynamic regularization: clients and server keep what they were pulled by",
+    .summary = "federated averaging with dynamic regularization: clients and server remember the pull of the local optima",
     .reference = "Acar et al. 2021",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - h_i + α (y - w)), w ← mean y_i - h/α",
-    .paragraph = "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It works "
-                 "against the drift that unlike data cause, at the bytes of `fedavg`.",
+    .paragraph = "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It "
+                 "counters the drift between clients with different data, and sends no more bytes than `fedavg`.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

@@ -27,31 +27,30 @@ std::vector<Parameter> share_parameters() {
            .range = Range::above_to(0, 1)},
           {.name = "clients",
            .type = ValueType::count,
-           .meaning = "that take part in a round, as a number; overrides fraction",
+           .meaning = "number of clients in a round; overrides fraction",
            .range = Range::at_least(1)}};
 }
 
 std::vector<Parameter> selection_parameters() {
   return {optional_choice(selection_choice,
-                          "who is invited, of those that may be: uniform, all alike, is the default; by_samples: in proportion to their "
-                          "numbers of samples, and contributions count alike; fastest_of: the fastest of d for each place"),
+                          "which clients are invited: uniform (default); by_samples: with probability proportional to their samples, and "
+                          "contributions of equal weight; fastest_of: the fastest of d for each place"),
           {.name = "selection.d",
            .type = ValueType::count,
-           .meaning = "of fastest_of: clients that are drawn for each place, 2 unless it is set",
+           .meaning = "of fastest_of: clients that are drawn for each place, default 2",
            .range = Range::between(1, 1e6)}};
 }
 
 std::vector<Parameter> round_parameters(const std::string& refused) {
-  return {
-      {.name = "deadline.time",
-       .type = ValueType::time,
-       .meaning = refused + "time after which a round is closed, even if clients are missing",
-       .range = Range::above(0)},
-      optional_choice(late_choice, refused + "drop, the default: who is late works on for nothing; partial: a client trains for no longer "
-                                             "than the deadline, and sends what it has"),
-      {.name = "over_select",
-       .meaning = refused + "factor on the clients invited to a round; the first to answer count, the work of the others is wasted",
-       .range = Range::between(1, 1e6)}};
+  return {{.name = "deadline.time",
+           .type = ValueType::time,
+           .meaning = refused + "time after which a round is closed, even if clients are missing",
+           .range = Range::above(0)},
+          optional_choice(late_choice, refused + "drop (default): late contributions are wasted; partial: a client trains until the "
+                                                 "deadline at most, and sends its finished steps"),
+          {.name = "over_select",
+           .meaning = refused + "factor on the number of invited clients; the first to answer count, the work of the others is wasted",
+           .range = Range::between(1, 1e6)}};
 }
 
 void append(std::vector<Parameter>& to, std::vector<Parameter> more) {
@@ -87,7 +86,7 @@ void FederatedRounds::refuse_rounds(const Parameters& parameters) {
   for (const char* name : {"deadline.time", "over_select"})
     if (parameters.has(name))
       throw std::invalid_argument(std::string(name) +
-                                  ": this scheme has no rounds, so that nobody is late; remove it, or take a scheme with rounds: fedavg, "
+                                  ": this scheme has no rounds, so no client can be late; remove it, or take a scheme with rounds: fedavg, "
                                   "fedprox, fednova, scaffold, feddyn, fedopt, hierarchical");
 }
 
@@ -106,7 +105,7 @@ std::vector<Parameter> FederatedRounds::local_parameters() {
            .range = Range::at_least(1)},
           {.name = "local_steps",
            .type = ValueType::count,
-           .meaning = "batches that a client takes in a round, whole passes or not; stands above local_epochs",
+           .meaning = "batches that a client takes in a round; overrides local_epochs",
            .range = Range::at_least(1)}};
 }
 

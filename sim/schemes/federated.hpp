@@ -1,4 +1,4 @@
-// What federated schemes share: whom the server invites to a round, how long a client trains, and how the server collects.
+// What federated schemes share: invitations to a round, the length of local training, and collecting contributions.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -50,7 +50,8 @@ class FederatedRounds {
   static std::vector<Parameter> parameters();
   /// Those of them that say how long a client trains, for schemes in which all clients take part.
   static std::vector<Parameter> local_parameters();
-  /// The same for a scheme without rounds, in which nobody is late: what makes no sense there is declared, to be refused with a reason.
+  /// The same for a scheme without rounds, in which no client can be late: parameters that make no sense there are declared, so that they
+  /// are refused with a reason.
   static std::vector<Parameter> parameters_without_rounds();
   /// Throws std::invalid_argument if one of those is given.
   static void refuse_rounds(const Parameters& parameters);
@@ -82,7 +83,7 @@ class FederatedRounds {
   bool takes_part(const Node& node, Weights& weights) const;
   /// The same among the workers of a pool; a new life waits to be invited.
   bool begins(const Node& node, Node::Pool pool) const;
-  /// Of some workers, who are invited to a round, none or too few may answer: the server keeps account of who is busy.
+  /// None or too few of the invited workers may answer, so the server tracks which clients are busy.
   bool keeps_account(const Node& node) const { return deadline_ || over_select_ > 1 || node.plan().clients_come_and_go; }
 
   bool has_deadline() const { return deadline_.has_value(); }
@@ -122,7 +123,7 @@ class FederatedRounds {
     std::optional<Pending<TimerOperation>> timer_;
   };
 
-  /// Whom a server, or an aggregator, invites, and whose contributions count.
+  /// The clients that a server or an aggregator invites, and whose contributions count.
   class Server {
    public:
     /// Both outlive this. Of an aggregator: its group, `always_keeps_account` where it invites some of them only.

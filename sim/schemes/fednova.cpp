@@ -75,13 +75,12 @@ std::vector<Parameter> parameters() {
 
 const Register<SchemeEntry> entry({
     .name = "fednova",
-    .summary = "federated averaging of mean changes a step: who takes more local steps does not pull harder",
+    .summary = "federated averaging of changes per step: clients with more local steps do not count more",
     .reference = "Wang et al. 2020",
     .family = Family::federated,
     .rule = "w ← w - τ Σ p_k (w - y_k)/τ_k, τ = Σ p_k τ_k",
-    .paragraph =
-        "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by its number of "
-        "steps, so that nobody pulls harder by taking more of them.",
+    .paragraph = "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by its number "
+                 "of steps, so that more steps do not mean more influence.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

@@ -82,7 +82,7 @@ std::vector<Parameter> parameters() {
                  .range = share});
   all.push_back({.name = "tau",
                  .fallback = "1e-3",
-                 .meaning = "how adaptive adagrad, adam and yogi are: added to the root of the squares, which begin at its square",
+                 .meaning = "adaptivity of adagrad, adam and yogi: added to the root of the squares, which start at its square",
                  .range = Range::above(0)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
@@ -95,8 +95,7 @@ const Register<SchemeEntry> entry({
     .family = Family::federated,
     .rule = "w ← Server(w, w - Σ p_k y_k)",
     .paragraph =
-        "The mean change of the clients is taken as a gradient, along which an optimizer of the server steps: Adam, Adagrad, Yogi or "
-        "momentum.",
+        "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

@@ -68,13 +68,12 @@ std::vector<Parameter> parameters() {
 
 const Register<SchemeEntry> entry({
     .name = "fedprox",
-    .summary = "federated averaging whose clients are held near the weights of the round",
+    .summary = "federated averaging whose clients stay near the weights of the round",
     .reference = "Li et al. 2020",
     .family = Family::federated,
     .rule = "fedavg, with local steps along g + μ (y - w)",
-    .paragraph =
-        "Federated averaging whose local steps are pulled back towards the weights of the round, so that clients with unlike data drift "
-        "less.",
+    .paragraph = "Federated averaging whose local steps are pulled back towards the weights of the round, so that clients with different "
+                 "data drift less.",
     .waits = "the server for all clients of the round",
     .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

@@ -34,7 +34,7 @@ Weights average(Node& node, const std::vector<Weights>& parts) {
   return node.weighted_mean(parts, shares);
 }
 
-/// What clients have contributed in the rounds of one version of the run: one contribution each.
+/// The clients' contributions in the rounds of one version of the run, joined to one each.
 class Contributed {
  public:
   void add(const Weights& weights) {
@@ -213,7 +213,8 @@ class Hierarchical final : public Scheme {
     co_return parts;
   }
 
-  /// What the group's clients start the next round from. For schedules the aggregator reckons that other groups have got as far as its own.
+  /// What the group's clients start the next round from. For schedules the aggregator assumes that other groups have made as much progress
+  /// as its own.
   static Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) {
     const std::uint64_t samples = mean->local_samples * static_cast<std::uint64_t>(node.workers()) / group.size();
     Weights next = node.algebra().without_contributions(mean);
@@ -231,18 +232,18 @@ std::vector<Parameter> parameters() {
       {.name = "edge_rounds",
        .type = ValueType::count,
        .fallback = "5",
-       .meaning = "averages that an aggregator makes of its clients before the server averages the aggregators",
+       .meaning = "averages over the clients of an aggregator before the server averages the aggregators",
        .range = Range::at_least(1)},
       {.name = "aggregators",
        .type = ValueType::count,
-       .meaning = "how many, at most one a worker; default: one a rack, or the square root of the number of workers",
+       .meaning = "number of aggregators, at most one per worker; default: one per rack, or the square root of the number of workers",
        .range = Range::at_least(1)}};
   for (Parameter& shared : FederatedRounds::parameters()) {
     if (shared.name == "fraction") {
       shared.fallback.reset();
       shared.meaning = "share of the clients of each group that take part in a round; default: all";
     }
-    if (shared.name == "clients") shared.meaning = "of each group that take part in a round, as a number; stands above fraction";
+    if (shared.name == "clients") shared.meaning = "number of clients of each group in a round; overrides fraction";
     all.push_back(std::move(shared));
   }
   all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
@@ -275,9 +276,8 @@ const Register<SchemeEntry> entry({
     .reference = "Liu et al. 2020",
     .family = Family::federated,
     .rule = "fedavg in each group edge_rounds times, then over the groups",
-    .paragraph =
-        "An aggregator of each group averages its clients E times over links nearby, and then the server averages the aggregators. "
-        "Fewer bytes cross the links in the middle.",
+    .paragraph = "Each group has an aggregator that averages its clients E times over nearby links. Then the server averages the "
+                 "aggregators. Fewer bytes cross the core of the network.",
     .waits = "aggregators for their clients, the server for the aggregators",
     .traffic =
         MomentumAtSync::traffic({.text = "2 (E p + a) d of a aggregators",

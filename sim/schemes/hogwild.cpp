@@ -41,7 +41,7 @@ const Register<SchemeEntry> entry({
                     .fallback = "16",
                     .meaning = "equal pieces of the weights; each is read, and added to, at once",
                     .range = Range::between(1, 1e6)},
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"chunks", "1"}}},
     .make = [](const Parameters&) { return std::make_unique<Hogwild>(); },
     .exchange = [](const Parameters&) { return Exchange::none; },

@@ -61,22 +61,17 @@ const Register<SchemeEntry> entry({
                     [](const Parameters& parameters, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("k")), 0});
                     }},
-    .parameters = {{.name = "k",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "gradients of an update",
-                    .range = Range::between(1, 1e6)},
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+    .parameters =
+        {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
+         on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,
     .plain_sgd_alone = {{{"k", "1"}}},
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / static_cast<double>(parameters.count("k"));
-        },
+    .updates_per_epoch = [](const Parameters& parameters,
+                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
     .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_version,
 });

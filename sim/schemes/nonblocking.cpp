@@ -193,7 +193,7 @@ const Register<SchemeEntry> entry({
     .paragraph = "The first worker through its batch stops all others inside theirs, and the weights of all are averaged. A slow worker "
                  "contributes the steps that it has done.",
     .waits = "nobody for another's batch",
-    .traffic = MomentumAtSync::traffic({.text = "2 p d; gradients: nothing for who has done no step",
+    .traffic = MomentumAtSync::traffic({.text = "2 p d; gradients: nothing for a worker without a step",
                                         .bytes =
                                             [](const Parameters& parameters, const TrainingPlan& plan) {
                                               if (exchanged_choice.of(parameters) == Exchanged::gradients)
@@ -204,10 +204,10 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
                     .fallback = "32",
-                    .meaning = "samples of one local step; a batch is split into these, the last one being smaller if need be",
+                    .meaning = "samples of one local step; the last one of a batch may be smaller",
                     .range = Range::at_least(1)},
                    counters_choice.parameter(Counters::persist, "after a sync, continue with the rest of the batch, or start a whole one"),
-                   average_choice.parameter(Average::plain, "weigh contributions equally, or by the samples in them"),
+                   average_choice.parameter(Average::plain, "weigh contributions equally, or by their samples"),
                    interrupt_choice.parameter(Interrupt::immediate, "stop inside the current mini-batch, or after it"),
                    exchanged_choice.parameter(Exchanged::weights,
                                               "what is averaged: weights, or sums of local gradients that the server steps on"),

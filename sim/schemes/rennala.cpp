@@ -57,7 +57,7 @@ const Register<SchemeEntry> entry({
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
     .paragraph =
         "The server collects B gradients at its current weights, from anybody, and drops those that were taken at older ones. Nobody is "
-        "interrupted and nobody waits, so a slow worker wastes its own work alone. Tyurin and Richtárik prove that the right B is "
+        "interrupted and nobody waits, so a slow worker wastes only its own work. Tyurin and Richtárik prove that the right B is "
         "optimal, up to a constant, where each worker's compute time is fixed.",
     .waits = "nobody",
     .traffic = {.text = "2 B d, and 2 d a dropped gradient",
@@ -70,7 +70,7 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "B, gradients of an update",
                     .range = Range::between(1, 1e6)},
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Rennala>(parameters.count("batch")); },
     .exchange = [](const Parameters&) { return Exchange::server; },

@@ -88,13 +88,12 @@ std::vector<Parameter> parameters() {
 
 const Register<SchemeEntry> entry({
     .name = "scaffold",
-    .summary = "federated averaging with control variates against unlike data: two vectors travel each way",
+    .summary = "federated averaging with control variates for clients with different data: two vectors travel each way",
     .reference = "Karimireddy et al. 2020",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
-    .paragraph =
-        "Each client corrects its local steps by how its own gradients differ from everybody's (control variates), against the drift "
-        "that unlike data cause. Two vectors travel each way.",
+    .paragraph = "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
+                 "variates). That counters the drift between clients with different data. Two vectors travel each way.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(4),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},

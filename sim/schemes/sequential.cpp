@@ -24,9 +24,8 @@ const Register<SchemeEntry> entry({
     .reference = "Robbins & Monro 1951",
     .family = Family::synchronous,
     .rule = "w ← w - lr g(w)",
-    .paragraph =
-        "One worker computes a gradient, steps, and starts again. It sends nothing and waits for nobody, and all other schemes are "
-        "compared with it.",
+    .paragraph = "One worker computes a gradient, steps, and starts again. It sends nothing and waits for nobody. It is the reference for "
+                 "all other schemes.",
     .waits = "nobody",
     .traffic = {.text = "0", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional(UpdateBytes()); }},
     .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "continue from the latest version when it is back, or end")},

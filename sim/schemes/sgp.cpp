@@ -1,16 +1,16 @@
-// Stochastic gradient push (SGP): no server, no all-reduce, and each worker writes to one other a step. A worker i holds a sum x_i and a
-// push-sum weight w_i, and estimates z_i = x_i / w_i. In step k
+// Stochastic gradient push (SGP): no server, no all-reduce, and each worker sends to one other worker in each step. A worker i holds a sum
+// x_i and a push-sum weight w_i, and estimates z_i = x_i / w_i. In step k
 //   x_i ← x_i - lr g_i(z_i),   then it sends (x_i / 2, w_i / 2) to worker i + 2^(k mod ⌈log2 p⌉), modulo p,
 //   and adds what arrives to the half that it keeps:   x_i ← x_i / 2 + Σ x_j / 2,   w_i ← w_i / 2 + Σ w_j / 2.
 // The step is the worker's optimizer, on x_i. Version n is the mean of all workers' n-th estimates.
 // Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push for Distributed Deep Learning, ICML 2019, Algorithm 1 and Appendix A (the
 // directed exponential graph, one peer).
 //
-// While all workers are in, each gets what one other sends, so that every weight stays 1, and x_i is the estimate. Where workers go, this
-// differs: a worker whose next peer has gone sends to the first one behind it, so that somebody may get two messages, and another none.
-// The weights then say how much of a sum each worker has. They add up to p always (push_weight.hpp): what was lost with a worker, or with
-// a message from it or to it, is taken by the worker that averages next, at its own estimate. A worker that comes back begins with weight
-// 0, unless some is left to take, and estimates what it was sent, until it gets its first share.
+// While all workers are in, each gets what one other sends, so that every weight stays 1, and x_i is the estimate. If workers go, this
+// changes: a worker whose next peer has gone sends to the first member after it, so one worker may get two messages, and another none. The
+// weights then say how much of a sum each worker has. They add up to p always (push_weight.hpp): what was lost with a worker, or with a
+// message from it or to it, is taken by the worker that averages next, at its own estimate. A worker that comes back begins with weight 0,
+// unless some is left to take, and estimates what it was sent, until it gets its first share.
 #include <bit>
 #include <limits>
 
@@ -68,7 +68,7 @@ class Sgp final : public Scheme {
     return distances == 0 ? 0 : static_cast<Rank>(std::uint64_t{1} << (version % distances));
   }
 
-  /// To whom this worker sends in that step: the first at that distance or behind it that takes part. None: it is alone.
+  /// The receiver of this worker's message in that step: the first worker at that distance or beyond it that takes part. None: it is alone.
   static std::optional<Rank> peer_of(const Node& node, std::uint64_t version) {
     const Rank distance = distance_at(version, node.workers());
     for (Rank k = 0; k < node.workers(); ++k) {
@@ -131,13 +131,14 @@ class Sgp final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "sgp",
-    .summary = "stochastic gradient push: every worker sends half of what it holds to one other a step, by push-sum",
+    .summary = "stochastic gradient push: in each step every worker sends half of its sum to one other worker (push-sum)",
     .reference = "Assran et al. 2019",
     .family = Family::gossip,
     .rule = "x_i ← ½ (x_i - lr g_i(x_i/w_i)) + ½ Σ_j (x_j - lr g_j(x_j/w_j)), w_i ← ½ w_i + ½ Σ_j w_j",
-    .paragraph = "Every worker sends half of what it holds to one other in a step, to another one in the next, and keeps the other half. "
-                 "After log2 p steps a gradient has reached all p workers. Each waits for the one that sends to it.",
-    .waits = "a worker for one other, another one in each step",
+    .paragraph =
+        "In each step every worker sends half of its sum to one other worker, a different one each time, and keeps the other half. "
+        "After log2 p steps a gradient has reached all p workers. Each waits for the one that sends to it.",
+    .waits = "a worker for one other, a different one in each step",
     .traffic = {.text = "p d, and 8 bytes a worker",
                 .bytes =
                     [](const Parameters&, const TrainingPlan& plan) {
@@ -146,14 +147,14 @@ const Register<SchemeEntry> entry({
                       return std::optional(bytes);
                     }},
     .parameters = {on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
-                              "the others continue without it, those that need its share wait for it, or the run ends")},
+                              "the others continue without it, those that need its share wait, or the run ends")},
     .make = [](const Parameters&) { return std::make_unique<Sgp>(); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .not_compressible = "sends weights to one worker after another, and these hold none to build a difference on; take none, or dpsgd with "
-                        "gamma (CHOCO-SGD)",
+    .not_compressible =
+        "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)",
     .workers_hold = WorkersHold::own_weights,
     .worker_bytes = 3'600,
 });

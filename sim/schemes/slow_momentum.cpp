@@ -48,13 +48,12 @@ class SlowMomentum final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "slow_momentum",
-    .summary = "local SGD with a momentum of what rounds change (SlowMo)",
+    .summary = "local SGD with momentum over the changes of rounds (SlowMo)",
     .reference = "Wang et al. 2020",
     .family = Family::local,
     .rule = "u ← β u + (w - w̄)/lr, w ← w - α lr u, after H local steps",
     .paragraph =
-        "Local SGD after which all workers step on together, along a momentum of what rounds change. It needs no message more than "
-        "`local_sgd`.",
+        "Local SGD after which all workers take a common step along a momentum of past rounds. It needs no more messages than `local_sgd`.",
     .waits = "all for the slowest, every H steps",
     .traffic = MomentumAtSync::traffic({.text = "2 (p - 1) d",
                                         .bytes =

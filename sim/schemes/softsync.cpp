@@ -62,13 +62,13 @@ class Softsync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "softsync",
-    .summary = "asynchronous SGD on the mean of p/n gradients from anybody, which may be damped by staleness",
+    .summary = "asynchronous SGD on the mean of p/n gradients from anybody, optionally damped by staleness",
     .reference = "Zhang, Gupta, Lian & Liu 2016",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",
     .paragraph =
         "The server averages c = ⌊p / n⌋ gradients as they come and answers each worker at once: gradients are about n updates old. "
-        "With `staleness: inverse` each counts 1/τ, so that a learning rate may work that diverges otherwise.",
+        "With `staleness: inverse` each counts 1/τ, so larger learning rates work.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 c d",
@@ -79,10 +79,10 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "n",
                     .type = ValueType::count,
                     .required = true,
-                    .meaning = "an update takes ⌊p / n⌋ gradients; at most as many as there are workers",
+                    .meaning = "an update takes ⌊p / n⌋ gradients; at most the number of workers",
                     .range = Range::at_least(1)},
-                   staleness_choice.parameter(Damping::none, "how a gradient that is τ ≥ 1 updates old is damped: not, or by 1/τ"),
-                   on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for it anyway, or end")},
+                   staleness_choice.parameter(Damping::none, "damping of a gradient that is τ ≥ 1 updates old: none, or a factor 1/τ"),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"n", "2"}}, {{"n", "1"}, {"staleness", "inverse"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Softsync>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },

@@ -111,14 +111,14 @@ class Ssp final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "ssp",
-    .summary = "stale synchronous parallel: asynchronous, but nobody runs ahead of the slowest by more than a bound",
+    .summary = "stale synchronous parallel: asynchronous, but no worker is more than a bound ahead of the slowest",
     .reference = "Ho et al. 2013",
     .family = Family::asynchronous,
     .rule = "w ← w - (lr/p) g(w_read), of workers whose clocks are at most s + 1 apart",
     .paragraph =
         "As `asgd`, but a worker that is more than s updates ahead of the slowest waits for it. The slack absorbs workers that are slow "
-        "in turn. One that is always slow holds up everybody in the end.",
-    .waits = "who is more than s ahead, for the slowest",
+        "in turn. A worker that is always slow holds up everybody in the end.",
+    .waits = "workers more than s ahead, for the slowest",
     .staleness = {.text = "(p - 1) (2 s + 1)",
                   .most =
                       [](const Parameters& parameters, const TrainingPlan& plan) {
@@ -133,7 +133,7 @@ const Register<SchemeEntry> entry({
     .parameters = {{.name = "slack",
                     .type = ValueType::count,
                     .required = true,
-                    .meaning = "s, updates that a worker may be ahead of the slowest without waiting",
+                    .meaning = "s, the number of updates by which a worker may be ahead of the slowest",
                     .range = Range::at_least(0)},
                    scale_choice.parameter(Scale::mean,
                                           "the step on a worker's gradient: lr/p, so that a round makes one mean step, or "

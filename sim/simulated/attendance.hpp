@@ -1,4 +1,4 @@
-// What happens to workers that come and go: one that goes while it takes part in a round is lost to the round.
+// Workers that come and go: a worker that goes while it takes part in a round is lost to the round.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace straggler {
 
-/// A worker takes part from when it is sent something until what it sends has left, the first ones from the beginning. Only then does an
-/// event stand for its going; who waits to be invited comes and goes unnoticed (Presence).
+/// A worker takes part from when it is sent something until what it sends has left, the first ones from the beginning. Only then is its
+/// departure an event; a worker that waits to be invited comes and goes without events (Presence).
 class Attendance final : private InvitationWatch {
  public:
   /// All outlive this.

@@ -1,4 +1,4 @@
-// Flows that come and go whatever training does, and share its links.
+// Background flows, which switch on and off independently of training and share its links.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// Ends by itself when nothing else is going to happen: a deadlock is not hidden by traffic that goes on for ever.
+/// Ends by itself when no other events are left, so that endless traffic does not hide a deadlock.
 class Background final {
  public:
   /// `world` outlives this.

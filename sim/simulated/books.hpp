@@ -34,7 +34,7 @@ class Books {
   }
   TimeAccounts& times() { return recorder_.times(); }
   RunRecorder& recorder() { return recorder_; }
-  /// Told of everything that happens; null: nobody wants to know.
+  /// Told of everything that happens; null: not observed.
   RecordSink* trace() const { return recorder_.trace(); }
 
  private:

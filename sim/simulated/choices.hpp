@@ -31,13 +31,13 @@ class Choices {
     if (index_of(rank) < forced_.size()) ++made_[index_of(rank)];
     if (sink_) sink_->choice(rank, choice);
   }
-  /// A replay has not made all choices of the run that it follows.
+  /// The replay has not yet made all choices of the original run.
   bool are_left() const {
     for (std::size_t rank = 0; rank < forced_.size(); ++rank)
       if (made_[rank] < forced_[rank].size()) return true;
     return false;
   }
-  /// What it looked up and did not live to make is its next life's.
+  /// A choice that a life looked up but did not make belongs to its next life.
   void life_ended(Rank rank) {
     const auto at = index_of(rank);
     if (at < forced_.size()) used_[at] = std::min(used_[at], made_[at]);

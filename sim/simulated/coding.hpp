@@ -1,4 +1,4 @@
-// The time that it takes to encode and to decode compressed vectors. A rank does one after the other, with its processor's other messages
+// The time that it takes to encode and to decode compressed vectors. A rank does one after another, with its processor's other messages
 // (processors.hpp); a worker's account has it as computing.
 #pragma once
 #include <vector>
@@ -16,7 +16,7 @@ class Coding {
   Coding(const Coding&) = delete;
   Coding& operator=(const Coding&) = delete;
 
-  /// What share of all parameters is compressed in the payload; 0: none.
+  /// Share of all parameters that is compressed in the payload; 0: none.
   static double share_of(const Payload& payload);
   /// In which that rank encodes or decodes such a share once.
   Time span(Rank rank, double share) const;
@@ -27,7 +27,7 @@ class Coding {
   Time run(Rank rank, Time span);
   /// What runs before a collective that costs nothing must be done first.
   bool busy(Rank rank) const { return costs_ && processors_.free_of(rank) > world_.now(); }
-  /// That worker is in no more.
+  /// That worker is no longer a member.
   void forget(Rank worker);
 
  private:

@@ -1,4 +1,4 @@
-// Who computes, and until when: batches that must be loaded first, cores that are shared, slow spells and pauses.
+// Computations and their ends: batches that must be loaded first, shared cores, slow spells and pauses.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,8 +17,8 @@ namespace straggler {
 /// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them.
 ///
 /// A worker's computation is `span` of work; its event comes at each milestone, a share of that work, the last one at 1 (an averaged
-/// gradient has one a bucket, others have just the end). At speed 1
-/// for ever, which is so unless hosts are shared or speeds_change, that is a sum; else work done is kept up with at every change of speed.
+/// gradient has one a bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
+/// speeds_change) the work done is updated at every change of speed.
 class Computations {
  public:
   /// `world` and `times` outlive this. Takes `world.cluster.compute`.
@@ -28,7 +28,7 @@ class Computations {
   void start(ComputeOperation& operation, std::uint64_t call);
   /// Its event has come. Returns how many milestones have been passed now; all of them: it is done.
   std::size_t due(ComputeOperation& operation);
-  /// It is given up: what was computed is wasted.
+  /// It is cancelled: what was computed is wasted.
   void stop(ComputeOperation& operation) noexcept;
   /// It does not load any more.
   bool computes(const ComputeOperation& operation) const { return operation.milestone() != loading; }
@@ -47,7 +47,7 @@ class Computations {
   void set_slowness(Rank worker, double times_slower);
   /// It is down (its cores are free, its loader starts anew), or up again.
   void set_down(Rank worker, bool down);
-  /// Nobody computes from now on; what is under way goes on afterwards.
+  /// All computing stops from now on; computations in progress continue afterwards.
   void pause();
   void resume();
 

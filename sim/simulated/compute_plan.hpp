@@ -1,4 +1,4 @@
-// What computing is like on each worker of the cluster: times, loaders, shared cores.
+// The compute model of each worker of the cluster: times, loaders, shared cores.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@ struct ComputeClass {
   std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
   double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
   std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
-  Time loader_start;                        // of each process, one after the other, when an epoch begins
+  Time loader_start;                        // of each process, one after another, when an epoch begins
   Time hand_over;                           // the worker's own time to take a batch from a process
   double copy_seconds_per_sample = 0;       // host to device
 };
@@ -30,7 +30,7 @@ struct SharedHost {
 struct ComputePlan {
   std::function<WorkerCompute(Rank)> make;  // a worker's, when it first computes; what it refers to outlives this
   SparseArray<WorkerCompute> compute;       // [workers]
-  std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are alike and have no luck of their own share one
+  std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are equal and have no luck of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free

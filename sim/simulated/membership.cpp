@@ -166,7 +166,7 @@ void Membership::published(Rank by) {
   start_all();
 }
 
-/// Workers that reduce together must start from the version at which the others are: not while an update is under way.
+/// Workers that reduce together must start from the version at which the others are: not while an update is in progress.
 void Membership::start_ready() {
   if (!ready_.empty() && (!reduction_ || reduction_->may_start())) start_all();
 }

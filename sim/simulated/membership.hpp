@@ -1,4 +1,4 @@
-// Who is in: workers crash and restart, leave, join; links fail and processors slow down. The story of every fault.
+// Members and faults: workers crash and restart, leave, join; links fail and processors slow down.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,11 +11,10 @@
 
 namespace straggler {
 
-/// A worker that comes (back) is first sent the state it needs: the weights, by the server, or by the first member where there is none
-/// (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, at no time, and where workers share
-/// their host's memory, all that it needs is there. It starts from the
-/// version that is the latest when it starts, where workers have weights of their own from the latest ones of that first member; among
-/// workers that reduce together, when Reduction says.
+/// A worker that joins or comes back is first sent the state it needs: the weights, by the server, or by the first member where there is
+/// none (then with the optimizer's state that belongs to them); if nobody is left, it reads what was saved, in no time, and where workers
+/// share their host's memory, all that it needs is there. It starts from the version that is the latest when it starts, where workers have
+/// weights of their own from the latest ones of that first member; among workers that reduce together, when Reduction says.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this.
@@ -61,7 +60,7 @@ class Membership final : private StateTransferWatch {
   std::vector<std::vector<double>> slow_;   // [workers]: factors of the slow spells it is in
   std::vector<std::vector<double>> links_;  // [links]: factors of the failures it is in; empty unless links fail
   std::vector<Rank> ready_;                 // come, waiting for the next version
-  std::vector<bool> to_come_;               // [workers]: a story is under way at whose end it starts
+  std::vector<bool> to_come_;               // [workers]: a story is in progress at whose end it starts
   std::vector<Handle> optimizer_;  // that belongs to the latest version, where workers have it: some may not have taken that step yet
 };
 

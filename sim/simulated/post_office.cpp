@@ -99,7 +99,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
-    if (operation) operation->complete();  // nobody to take it: nothing is sent
+    if (operation) operation->complete();  // no receiver: nothing is sent
     return;
   }
   if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
@@ -117,7 +117,6 @@ void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOpera
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
   in_flight_.push_back(delivery);
-  if (trace_) left_[&delivery].sent = world_.now();
   books_.begin_flight(from);
   books_.begin_flight(to);
   delivery.stage = Delivery::Stage::flowing;
@@ -252,7 +251,14 @@ void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
 }
 
 void PostOffice::delivered(Delivery& delivery) {
-  if (!plain_ && overtakes(delivery)) {
+  if (plain_) {
+    books_.received(delivery.to, wire_bytes_.main_of(delivery.payload));
+    books_.end_flight(delivery.from);
+    books_.end_flight(delivery.to);
+    delivery.unlink();
+    return hand_over(MessagePointer(&delivery));
+  }
+  if (overtakes(delivery)) {
     delivery.waits = true;
     return;
   }
@@ -262,7 +268,6 @@ void PostOffice::delivered(Delivery& delivery) {
   books_.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
-  if (plain_) return hand_over(std::move(message));
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
   let_follow(&delivery, delivery.from, delivery.to);
   hand_over(std::move(message));
@@ -355,7 +360,7 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
   }
   for (Delivery* delivery : lost) lose(*delivery);
   coding_.forget(worker);
-  // Nor does anybody look at what it sent before: the answer would find another life of it.
+  // Messages that it sent before are not read any more: an answer would reach another life of it.
   if (crashed) forget_mail_from(worker);
 }
 

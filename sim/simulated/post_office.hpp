@@ -1,5 +1,5 @@
 // Messages in simulated time: from dispatch over the network, or over several links side by side to and from sharded servers, into the
-// receiver's mailbox; what is lost on the way is counted.
+// receiver's mailbox. Lost messages are counted.
 #pragma once
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct InFlightMessage : Message, boost::intrusive::list_base_hook<boost::intrus
   using Message::Message;
 };
 
-/// Told what became of a state transfer.
+/// Notified of the end of a state transfer.
 class StateTransferWatch {
  public:
   virtual void state_arrived(Rank worker) = 0;
@@ -31,7 +31,7 @@ class StateTransferWatch {
   ~StateTransferWatch() = default;
 };
 
-/// Told who is asked to take part, and who has answered.
+/// Notified of invitations and answers.
 class InvitationWatch {
  public:
   /// Something is sent to that worker.
@@ -64,7 +64,7 @@ class PostOffice {
   /// Nobody waits for the message to have left any more.
   static void forget(SendOperation& operation) noexcept;
 
-  /// `worker` is in no more. Messages to it are lost; those from it too if it `crashed` before their last byte had left.
+  /// `worker` is no longer a member. Messages to it are lost; those from it too if it `crashed` before their last byte had left.
   void worker_went(Rank worker, bool crashed);
   /// It is about to start again: nothing that it sent before is looked at any more.
   void forget_former_life(Rank worker);
@@ -125,7 +125,7 @@ class PostOffice {
   /// What of it has begun to leave.
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
-  // Among many workers everything that belongs to one is out of the cache when its turn comes: it is fetched some events ahead.
+  // With many workers the data of one are out of the cache when its turn comes, so they are prefetched some events ahead.
   static constexpr Rank many = 256;
   void prefetch_worker(Rank rank) noexcept;
   void prefetch_waiter(Rank rank) noexcept;
@@ -134,7 +134,7 @@ class PostOffice {
   World& world_;
   Books& books_;
   Workers& workers_;
-  RecordSink* const trace_;  // told of every message; null: nobody wants to know
+  RecordSink* const trace_;  // told of every message; null: not observed
   WireBytes wire_bytes_;
   Processors processors_;
   Coding coding_;
@@ -142,19 +142,19 @@ class PostOffice {
   const bool plain_;
   const bool many_workers_;  // more than a cache holds
   StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
-  InvitationWatch* invitation_watch_ = nullptr;  // null: nobody wants to know
+  InvitationWatch* invitation_watch_ = nullptr;  // null: not observed
   Carriage carriage_;                            // scratch
   InFlight in_flight_;
   struct Whole {
     const Delivery* message = nullptr;
     bool awaited = false;  // some are there that left later
   };
-  std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is under way and may be overtaken
+  std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is in progress and may be overtaken
   SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
   struct Left {
     Time sent, left;
   };
-  std::unordered_map<const Message*, Left> left_;  // those under way; empty without a trace
+  std::unordered_map<const Message*, Left> left_;  // those in progress; empty without a trace
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may lie in each other's mail
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last

@@ -57,7 +57,7 @@ void PostOffice::take_at_newest(const MailOperation& operation) const {
   const Weights& latest = books_.recorder().latest();
   if ((*gradient)->version() == latest->version) return;
   std::optional<Gradient> again = operation.node().algebra().retaken(*gradient, latest);
-  if (!again) throw UnsupportedOperation("sends what cannot be taken again at other weights: it is no gradient of batches");
+  if (!again) throw UnsupportedOperation("sends something that cannot be recomputed at other weights: it is not a gradient of batches");
   *gradient = std::move(*again);
 }
 

@@ -1,5 +1,5 @@
-// Who is present, of workers that come and go by patterns (sim/cluster/availability.hpp). Nothing happens when a worker comes or goes: its
-// state is found when somebody asks.
+// Presence of workers that come and go by patterns (sim/cluster/availability.hpp). Arrivals and departures are not events: a worker's state
+// is computed on demand.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Processor time of messages: a rank handles one after the other, the sender before a message leaves, the receiver before it is looked at.
-// So it does with what it encodes and decodes, where those take time.
+// Processor time of messages: a rank handles one message at a time, the sender before it leaves, the receiver before it is read. Encoding
+// and decoding work the same way, if they take time.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ class Processors {
   Time free_from(Rank rank) const { return std::max(free_[place_of(rank)], world_.now()); }
   /// Until when it is busy; an update or a collective's coding sets it. Of workers only where messages or coding take time.
   Time& free_of(Rank rank) { return free_[place_of(rank)]; }
-  /// Servers and aggregators neither take nor send before `until`: the serial part of an epoch.
+  /// Servers and aggregators neither receive nor send before `until`: the serial part of an epoch.
   void hold_servers(Time until);
   /// Cores that handle the messages of all ranks; null: each rank has its own.
   CorePool* shared_cores() { return shared_.get(); }

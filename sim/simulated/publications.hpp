@@ -1,4 +1,4 @@
-// The versions of a run: recorded, evaluated, followed by what an epoch's end brings; and why the run ends.
+// The versions of a run: recording, evaluation, the serial part at the end of an epoch, and the stop.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,8 +17,8 @@ class Publications {
  public:
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
-  /// Updates by which a worker may be ahead of the order of versions that a replay follows, where workers come and go: who should make the
-  /// next one may wait for ever.
+  /// Updates by which a worker may be ahead of the order of versions in a replay where workers come and go: the worker that should make the
+  /// next version may wait forever.
   static constexpr std::size_t furthest_ahead = 10'000;
 
   /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
@@ -29,7 +29,7 @@ class Publications {
   enum class Result {
     recorded,  // a new version
     known,     // one that somebody else has published, or will
-    last,      // the run ends: whoever published it waits for ever
+    last,      // the run ends: the publisher waits forever
   };
   /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail. Of
   /// workers with weights of their own each is recorded, in one version or another (OwnVersions); of workers that share memory each is.
@@ -46,7 +46,7 @@ class Publications {
   }
   void evaluate_every(Time span);
 
-  /// `worker` is in no more: versions may be complete without it. True: the run ends with one of them.
+  /// `worker` is no longer a member: versions may be complete without it. True: the run ends with one of them.
   bool worker_went(Rank worker);
   /// What a worker starts from that is sent its state by `source`; by `anyone` if nobody is in.
   Weights state_of(Rank source) const;

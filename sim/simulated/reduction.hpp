@@ -8,10 +8,10 @@
 
 namespace straggler {
 
-/// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after the other.
+/// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after another.
 ///
 /// A worker may join again before it has a result: its joins queue in order. The n-th joins of all workers are one all-reduce, and one
-/// all-reduce moves after the other. A join that is given up leaves the queue, and those behind it move up.
+/// all-reduce moves after the other. A join that is cancelled leaves the queue, and those behind it move up.
 class Reduction {
  public:
   virtual ~Reduction() = default;
@@ -23,11 +23,11 @@ class Reduction {
   /// Its first `pieces` pieces are there; `payload` may be empty until they all are.
   virtual bool join(Operation& operation, Payload& payload, std::size_t pieces) = 0;
   virtual void cancel(Operation& operation) noexcept = 0;
-  /// `worker` is in no more.
+  /// `worker` is no longer a member.
   virtual void membership_changed(Rank worker) = 0;
   /// The latest version holds the results of the first `reductions` all-reduces.
   virtual void published(std::uint32_t reductions) = 0;
-  /// A worker that comes (back) may start from the latest version now. It may start at any publication, too.
+  /// A worker that joins or comes back may start from the latest version now. It may start at any publication, too.
   virtual bool may_start() const = 0;
   /// `worker` starts from the latest version. How many all-reduces it has behind it: its first join belongs to the next one.
   virtual std::uint32_t start(Rank worker) = 0;

@@ -4,17 +4,17 @@
 
 namespace straggler {
 
-/// The n-th collectives of the workers of the group belong together; nobody waits for one that is down, whatever on_failure says: those
-/// that are left begin again.
+/// The n-th collectives of the workers of the group belong together. The group does not wait for a worker that is down, whatever on_failure
+/// says: the others begin again.
 ///
-/// A worker that comes (back) begins its program anew, and the group cannot know where in its sequence of collectives it belongs. So it is
-/// a newcomer, for which the others do not wait.
+/// A worker that joins or comes back begins its program anew, and the group cannot know where in its sequence of collectives it belongs. So
+/// it is a newcomer, for which the others do not wait.
 ///  - Its collective belongs to the next of the same kind that the others begin; from then on it is one of them. A scheme that calls each
 ///    kind once a round has it in step then. If only newcomers are in, the first of them is none any more.
 ///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here:
 ///  it
 ///    gets back what it brought at once, as if it were alone, until it has taken part in one of those all-reduces.
-/// So faults lead to no deadlock, unless the scheme lets others wait for what a newcomer does after its collective.
+/// So faults cause no deadlock, unless in the scheme others wait for a newcomer's actions after its collective.
 class ReductionGroup final : public ReductionTogether {
  public:
   /// `among` null: all workers. `reduces_all`: versions come from all-reduces over all workers.

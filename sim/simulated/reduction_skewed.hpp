@@ -7,11 +7,11 @@
 
 namespace straggler {
 
-/// A worker begins a piece as soon as it has it and is through with the one before, whatever the others do. So two may be under way at
-/// once, but no more: nobody is done before all have come.
+/// A worker begins a piece as soon as it has it and is done with the previous one, whatever the others do. So at most two pieces are in
+/// progress at once: no worker is done before all have come.
 ///
-/// A worker communicates while a message to or from it is under way, and is idle while it waits for one that is not. All workers are in,
-/// always: who asks for this checks it.
+/// A worker communicates while a message to or from it is in flight, and is idle while it waits otherwise. All workers are members at all
+/// times; the caller checks that.
 class ReductionSkewed final : public Reduction, private CollectiveWatch {
  public:
   ReductionSkewed(World& world, Books& books, Workers& workers, PostOffice& post_office);
@@ -32,8 +32,8 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
     Operation* operation = nullptr;
     Payload* payload = nullptr;
     std::size_t pieces = 0;   // that are there
-    std::size_t piece = 0;    // under way, or next
-    bool running = false;     // that one is under way
+    std::size_t piece = 0;    // in progress, or next
+    bool running = false;     // that one is in progress
     std::uint64_t begun = 0;  // of all updates
   };
   /// Under way, in the order of beginning: what all workers' n-th piece is.

@@ -1,4 +1,4 @@
-// One all-reduce after the other, each from the moment at which the last member has come.
+// All-reduces one after another, each from the moment at which the last member has come.
 #pragma once
 #include <deque>
 #include <optional>
@@ -14,16 +14,16 @@ namespace straggler {
 /// Ranks are idle until the last has arrived and communicate after, in both fidelities. A rank that is done with one all-reduce may
 /// already wait in the next while others still run.
 ///
-/// If a member fails, what is under way breaks off and its bytes are lost; it begins again with the first piece, without the member or
+/// If a member fails, what is in progress breaks off and its bytes are lost; it begins again with the first piece, without the member or
 /// when it is back. If some rank has its result already, the others get it from there at once. What is queued behind it stays queued.
 ///
-/// All-reduces are numbered in the order in which they begin. A worker that comes (back) starts from the latest version, and its first join
-/// belongs to the first all-reduce whose result that version does not hold. So it may come to
-/// one that is over, or moves without it: then it gets the result of those who took part, and what it brought is lost. It starts when
+/// All-reduces are numbered in the order in which they begin. A worker that joins or comes back starts from the latest version, and its
+/// first join belongs to the first all-reduce whose result that version does not hold. That one may be over, or in progress without the
+/// worker: then the worker gets the result of those who took part, and its own part is lost. It starts when
 ///  - no all-reduce after those of the latest version has begun; or
 ///  - a version is published, whatever is in flight; or
 ///  - all members wait in an all-reduce for it alone.
-/// One of the three comes, for members that wait for nobody publish sooner or later.
+/// One of the three happens, since members that wait for nobody publish sooner or later.
 ///
 /// An all-gather is one of them, around a ring. What is said above of all-reduces holds for it.
 class ReductionTogether : public Reduction, private Arrival, private Event {
@@ -62,7 +62,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   void try_begin();
   void break_off();
   void set_next_piece(std::size_t piece);
-  /// A worker that takes part is in no more.
+  /// A worker that takes part is no longer a member.
   void went(Rank worker);
 
   const RankGroup among_;
@@ -70,7 +70,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::vector<std::uint32_t> next_;  // by place: the number of its next join
   std::size_t next_piece_ = 0;
   std::uint32_t begun_ = 0;  // collectives whose last piece has begun: the number of joining_
-  bool busy_ = false;        // a piece is under way
+  bool busy_ = false;        // a piece is in progress
   double coded_share_ = 0;   // of all parameters, in that piece
 
  private:
@@ -111,7 +111,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   void forget_results();
 
   std::deque<Slots> later_;          // behind joining_
-  std::vector<Rank> members_;        // that take part in the piece under way
+  std::vector<Rank> members_;        // that take part in the piece in progress
   std::vector<bool> finished_;       // [members_]
   std::size_t ready_ = 0;            // slots of joining_ that have the next piece
   std::size_t ahead_ = 0;            // members that are ahead
@@ -126,7 +126,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::unique_ptr<StepwiseRun> stepwise_;
   FlowId flow_ = 0;
   std::optional<Rank> latest_;        // whose joining this moment is about
-  CollectiveTrace traced_;            // the piece under way, with a trace
+  CollectiveTrace traced_;            // the piece in progress, with a trace
   Result result_, result_of_others_;  // contributions are recorded by the first member alone
 };
 

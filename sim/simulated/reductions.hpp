@@ -24,9 +24,9 @@ class Reductions {
   /// Joins; true: complete already. As Reduction has it.
   bool join(CollectiveOperation& operation) { return of(operation).join(operation, operation.payload); }
   void cancel(Operation& operation) noexcept;
-  /// `worker` is in no more.
+  /// `worker` is no longer a member.
   void membership_changed(Rank worker);
-  /// The node's worker comes (back), and starts from the latest version.
+  /// The node's worker joins or comes back, and starts from the latest version.
   void start(Node& node);
   std::uint64_t bytes_under_way() const;
   void describe_waiting(std::vector<std::string>& who) const;

@@ -1,9 +1,9 @@
-// The weights in the memory of a host that its workers share: read and added to chunk by chunk, without locks.
+// Weights that the workers of a host share in its memory: read and added to chunk by chunk, without locks.
 //
 // A read moves every byte once, an addition twice: it reads and writes each weight. Both pass the chunks in order, at a steady pace. All
 // additions take equally long, so none overtakes another: in every chunk they follow each other in the order in which they began, and
 // after the first i of them the cell holds the vector S_i. A read takes each chunk from some S_i. Several vectors are mixed only where
-// additions were under way.
+// additions were in progress.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -53,13 +53,13 @@ class SharedCell {
   Time to_end_of(std::uint64_t chunk) const;
   void read(CellReadOperation& operation, Time began);
   void added(CellStepOperation& operation);
-  /// After the first `count` of those under way.
+  /// After the first `count` of those in progress.
   const Content& after(std::size_t count);
   Content after(const Content& before, const Addition& addition) const;
   Handle partly(const Handle& changed, const Handle& before, std::uint64_t chunks_changed) const;
-  /// The oldest one under way is over.
+  /// The oldest one in progress is over.
   void settle_first();
-  /// Those that were given up, and would be over now.
+  /// Those that were cancelled, and would be over now.
   void settle_abandoned();
   Weights weights_of(const Handle& value) const;
 
@@ -69,7 +69,7 @@ class SharedCell {
   Content settled_;                           // empty until the first access
   std::deque<Addition> under_way_;            // in the order in which they began
   std::uint64_t version_ = 0, progress_ = 0;  // additions made, and their samples
-  std::uint64_t begun_ = 0;                   // samples of these and of those under way
+  std::uint64_t begun_ = 0;                   // samples of these and of those in progress
 };
 
 }  // namespace straggler

@@ -62,8 +62,8 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
                            ")");
     if (!workers_.change()) throw;
     publications_.note_failure(Outcome::stalled);
-    const char* const when = events_.attendance ? "the run stalled, since no client comes any more that could be invited: "
-                                                : "the run stalled after a worker had failed: ";
+    const char* const when =
+        events_.attendance ? "the run stalled, since no client is left to invite: " : "the run stalled after a worker had failed: ";
     books_.recorder().record().warnings.push_back(when + std::string(deadlock.what()));
   }
   close_record(stopped || !until ? world_.now() : *until);

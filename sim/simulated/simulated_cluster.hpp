@@ -1,4 +1,4 @@
-// The cluster as the simulated back end needs it: all names looked up, all units gone.
+// The cluster for the simulated back end: names resolved, units converted.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ namespace straggler {
 /// What goes wrong, and when.
 struct Fault {
   enum class Kind { crash, slow, link, join, leave } kind = Kind::crash;
-  Rank worker = -1;                // whom it strikes, but for Kind::link
+  Rank worker = -1;                // the worker that it hits, except for Kind::link
   Time at;                         // crash, join, leave; slow, link: the beginning
   std::optional<Time> until;       // crash: when it restarts (none: never); slow, link: the end
   double factor = 1;               // slow: times slower; link: times its bandwidth
@@ -51,7 +51,7 @@ struct SimulatedCluster {
   bool coding_costs() const { return !coding_seconds_per_byte.empty(); }
   std::uint64_t model_bytes = 0;         // on the wire: one gradient or one model
   std::uint64_t statistics_bytes = 0;    // of running statistics, which follow each gradient or model; 0: they stay
-  std::uint64_t state_bytes = 0;         // a vector of optimizer state; as many are the bytes of parameters that an update is timed by
+  std::uint64_t state_bytes = 0;         // bytes of one optimizer-state vector; also the parameter bytes that an update is charged for
   Time per_message;                      // of processor time, on each side
   double handling_seconds_per_byte = 0;  // the same, for each byte
   std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
@@ -67,7 +67,8 @@ struct SimulatedCluster {
 
   bool free_servers = false;  // servers and aggregators handle messages in no time, whatever those take on workers
 
-  Rank aggregators = 0, first_aggregator = 0;  // how many, and the rank of the first; they handle messages and step as a server does
+  Rank aggregators = 0,
+       first_aggregator = 0;  // number of aggregators, and the rank of the first; they handle messages and step as a server does
 
   bool peers = false;  // workers exchange with each other, by messages: each is told when members change
 
@@ -85,7 +86,7 @@ struct SimulatedCluster {
   std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
   bool overlap = false;         // a bucket leaves when backward has it
 
-  Time serial_per_epoch;  // nobody computes for so long when the epoch counter passes
+  Time serial_per_epoch;  // pause of all computing at the end of an epoch
   std::vector<Fault> faults;
   /// When workers are present, by group (null: always); empty: all are, always.
   std::vector<const Availability*> availability;

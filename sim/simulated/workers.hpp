@@ -1,4 +1,4 @@
-// The processes of a run and their nodes, and who of the workers is in.
+// The processes of a run and their nodes, and which workers are members.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Where everything happens: a clock with its events, a network, and how a message becomes flows on it.
+// Clock, events and network of a run, and how a message becomes flows.
 #pragma once
 #include <cstddef>
 #include <utility>
@@ -40,7 +40,7 @@ struct World {
   Simulation simulation;
   Network network;
   Transport transport;
-  /// What goes on whatever training does: a run in which nothing else is left has come to a standstill.
+  /// Events that do not depend on training: a run in which only these are left has stalled.
   struct {
     std::size_t timers = 0, flows = 0;  // of background traffic
     bool clock = false;                 // evaluations by time

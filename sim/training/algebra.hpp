@@ -1,6 +1,6 @@
-// What is made of the weights and gradients that workers contribute. Takes no time; back ends and nodes share it.
+// Arithmetic on the weights and gradients that workers contribute. Takes no time; back ends and nodes share it.
 //
-// Nothing is edited: each function derives a new value. A result says what went into it: contributions are joined in the order given,
+// Nothing is edited: each function derives a new value. A result carries what went into it: contributions are joined in the order given,
 // samples are added up.
 #pragma once
 #include <initializer_list>
@@ -22,14 +22,14 @@ struct Term {
 /// Sums run in the order given; those of an all-reduce in the order of `all_reduce_rule`. Lists are not empty.
 class Algebra {
  public:
-  /// Both outlive this.
+  /// Both outlive this object.
   Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan) {}
 
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
   /// Of compressed gradients, taken at the same weights: Compression::vote, in as many bytes as one of them.
   Gradient vote(const std::vector<Gradient>& parts) const;
-  /// What is gathered is summed by each rank for itself, in the order of ranks.
+  /// After an all-gather each rank sums by itself, in the order of ranks.
   const Rule& all_reduce_rule() const {
     const bool gathered = plan_.compression && plan_.compression->gathered;
     return plan_.ring_sums && !gathered ? rules::ring_mean : rules::mean;
@@ -70,18 +70,18 @@ class Algebra {
   Handle mixture(const std::vector<Handle>& chunks) const;
   /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are a mean already.
   Weights with_statistics(const Weights& stepped, const Gradient& from) const;
-  /// Contributions leave, weights stay: without them nothing counts twice.
+  /// The weights without their contributions, so that nothing counts twice.
   Weights without_contributions(Weights weights) const;
   Weights attach(Weights weights, std::string_view name, Handle vector) const;
   Weights without_attached(Weights weights) const;
-  /// Its derivation taken again at other weights; none if it is no mean over batches.
+  /// The gradient of the same batches at other weights; none if it is not a mean over batches.
   std::optional<Handle> taken_at(const Gradient& gradient, const Weights& weights) const;
-  /// The same contribution, its value taken again at `weights`; it is marked as such (GradientState::More::newest). None if it is no mean
-  /// or sum of gradients of batches.
+  /// The same contribution with its gradient recomputed at `weights`, and marked as such (GradientState::More::newest). None if it is not a
+  /// mean or sum of gradients of batches.
   std::optional<Gradient> retaken(const Gradient& gradient, const Weights& weights) const;
 
-  /// What arrives of a payload: a message carries weights in the precision of the run, and what was derived from them. Gradients are in it
-  /// already, attached vectors are always sent whole, and what is compressed arrives as it is.
+  /// The payload as it arrives: a message carries weights in the precision of the run, and values derived from them. Gradients are already
+  /// in that precision, attached vectors are always sent in full, and compressed values arrive unchanged.
   Weights as_sent(Weights weights) const;
   Gradient as_sent(Gradient gradient) const;
   Samples as_sent(Samples samples) const { return samples; }

@@ -9,7 +9,7 @@ namespace straggler {
 class Operation;
 class MailOperation;
 
-/// Two workers with weights of their own average them: atomically at `at`, with what `with` has sent it.
+/// Two workers average their own weights: atomically at `at`, with the weights that `with` has sent it.
 struct Averaging {
   Rank at = 0, with = 0;
   std::uint64_t number = 0;  // version of the weights of `with`
@@ -22,7 +22,7 @@ class Backend {
   virtual ~Backend() = default;
   /// True: completed at once. Otherwise it completes later, by Operation::complete.
   virtual bool start(Operation& operation) = 0;
-  /// A pending operation is given up.
+  /// A pending operation is cancelled.
   virtual void cancel(Operation& operation) noexcept = 0;
   /// The operation's event has come (it was scheduled by start).
   virtual void due(Operation& operation) = 0;
@@ -30,17 +30,17 @@ class Backend {
   virtual void wake(Operation& operation) = 0;
   /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
   virtual void received(MailOperation& operation) = 0;
-  /// A message that nobody waits to have left.
+  /// A message whose departure nobody waits for.
   virtual void post(Rank from, Peer to, Payload&& payload) = 0;
   /// `node` drops what a worker sent it: its samples, the time spent on it and its bytes are wasted.
   virtual void discarded(Rank node, const Payload& contribution) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
-  /// Workers that are in: up, and not yet to join. All of them unless the cluster has faults.
+  /// Members: workers that have joined and are up. All workers unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
   /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
   virtual Peer last_heard(Rank node, Rank other) const = 0;
-  /// The life of that worker that is in, or was in last.
+  /// The present life of that worker, or its last one if it is down.
   virtual Peer present(Rank worker) const = 0;
   virtual bool awaits(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
@@ -49,8 +49,8 @@ class Backend {
   virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
-  /// A process waits until an absent worker is present again (TrainingPlan::clients_come_and_go): whoever is told of members gets a
-  /// MembershipNotice when the next one comes.
+  /// A process waits until an absent worker is present again (TrainingPlan::clients_come_and_go): everybody who gets a MembershipNotice
+  /// gets one when the next worker comes.
   virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;

@@ -6,7 +6,8 @@ namespace straggler {
 
 /// Node::draw_clients draws by it.
 struct ClientSelection {
-  /// chance: all alike. samples: in proportion to their numbers of samples. speed: the fastest of some that are drawn all alike.
+  /// chance: uniformly. samples: with probability proportional to their numbers of samples. speed: the fastest of some uniformly drawn
+  /// ones.
   enum class By : std::uint8_t { chance, samples, speed } by = By::chance;
   std::int64_t candidates = 1;  // by speed: drawn for each place
 };

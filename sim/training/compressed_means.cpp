@@ -1,4 +1,5 @@
-// What is made of compressed gradients and differences of weights: means of what their messages carry, of their factors, and votes (docs/decisions/044).
+// Means of compressed gradients and of compressed differences of weights, by their messages or by their factors, and votes
+// (docs/decisions/044).
 #include <array>
 
 #include "sim/lineage/compressed_mean.hpp"

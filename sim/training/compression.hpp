@@ -1,4 +1,4 @@
-// What a message does to a gradient or to weights, where the run compresses them.
+// Compression of gradients and weights in messages.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@ namespace straggler {
 struct Fragment;
 
 /// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next message. What arrives is q, a vector
-/// as long as v. Of weights v is what they differ by from those that both sides hold (docs/decisions/043).
+/// as long as v. For weights v is their difference from weights that both sides hold (docs/decisions/043).
 struct Compression {
   const Rule* rule = nullptr;   // (v[, e]) -> q
   std::vector<double> scalars;  // followed by the draw's number, where something is drawn
@@ -21,7 +21,7 @@ struct Compression {
   std::uint64_t bytes = 0;  // of a message; running statistics come on top
   bool error_feedback = false;
   bool gathered = false;  // an all-reduce is an all-gather: each rank gets all q and takes their mean itself
-  /// Null: the compressor factors nothing. What it sends is the product of factors, which begin from those sent before.
+  /// Null: the compressor does not factor. Otherwise it sends a product of factors, which start from those sent before.
   const FactorRules* factors = nullptr;
   std::uint64_t second_bytes = 0;  // of `bytes`, those that a second all-reduce moves
   /// (q_1, …, q_p) -> the direction that a server may answer, in as many bytes, where all compress at the same weights; null: none.
@@ -35,7 +35,7 @@ struct Compression {
   double name = 0;  // the compressor's, as a number
   /// Of a message that carries a fragment; the whole vector's are `bytes`.
   std::function<std::uint64_t(const Fragment&)> fragment_bytes;
-  /// What a message left out is in the next one anyway, where the difference to what the receiver holds is sent: the rule as with error
+  /// Where messages are differences to what the receiver holds, the next message contains what this one left out: the rule as with error
   /// feedback. Its scalars, and the bytes of a message.
   std::vector<double> tracking_scalars;
   std::uint64_t tracking_bytes = 0;

@@ -1,5 +1,5 @@
-// What a node knows of the weights that others hold, where the run compresses messages: compressed weights travel as the difference from
-// weights that sender and receiver both hold (docs/decisions/043).
+// The weights that a node knows others to hold, for compressed messages: compressed weights travel as the difference from weights that
+// sender and receiver both hold (docs/decisions/043).
 #pragma once
 #include <boost/container/flat_map.hpp>
 #include <cstdint>

@@ -14,12 +14,12 @@
 namespace straggler {
 
 /// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: what a worker
-/// sent before it failed or joined, or sent twice, is dropped. Members may change meanwhile; there is at least one part, unless none will
-/// do.
+/// sent before it failed or joined, or sent twice, is dropped. Members may change meanwhile; the result has at least one part, unless the
+/// caller accepts none.
 enum class GatherUntil {
-  one_at_least,  // members and those whose return is awaited; if there are none, whoever comes
-  nobody_left,   // the same; no part at all is fine too
-  first_lives,   // those who have been in all the time; no part at all is fine too
+  one_at_least,  // members and workers whose return is awaited; if there are none, the first that comes
+  nobody_left,   // the same, but an empty result is accepted
+  first_lives,   // those who have been members all the time; an empty result is accepted
 };
 
 inline std::uint64_t version_of(const Weights& weights) { return weights->version; }
@@ -50,7 +50,7 @@ class Gathering {
     part.emplace(std::move(static_cast<T&>(arrived)));
     if (i < from_.size()) --missing_;
   }
-  /// `until`: who is waited for.
+  /// `until`: the workers to wait for.
   bool complete(GatherUntil until) {
     if (until == GatherUntil::first_lives) forget_the_dead();
     if (missing_ == 0) return true;
@@ -59,7 +59,7 @@ class Gathering {
       if (!dead(i) && !parts_[i] && node_.awaits(from_[i])) return false;
     return true;
   }
-  /// One that was down in between is not waited for: its new life has not been asked.
+  /// A worker that was down in between is not waited for: its new life has not been asked.
   void forget_the_dead() {
     dead_.resize(from_.size());
     for (std::size_t i = 0; i < from_.size(); ++i) {
@@ -99,7 +99,7 @@ class Gathering {
   }
   std::vector<std::optional<T>> parts_;      // [from]
   std::vector<bool> dead_;                   // [from]: forgotten; empty: none
-  std::map<Rank, std::optional<T>> others_;  // what workers sent who were not asked
+  std::map<Rank, std::optional<T>> others_;  // from workers that were not asked
   std::size_t missing_, expected_;           // of `from`, but for the dead
 };
 

@@ -7,9 +7,9 @@
 
 namespace straggler {
 
-/// Registers the scheme, in place of an earlier one of that name that was registered so. `code` tells its code apart from any other, of
-/// other processes too: what was computed with it is found by it again. No pointer to an entry may be in use: none is after a run.
-/// Throws std::invalid_argument if a linked scheme has that name.
+/// Registers the scheme; it replaces an earlier one of that name that was registered so. `code` identifies its code, across processes too,
+/// and is part of the keys of stored results. No pointer to an entry may be in use; after a run none is. Throws std::invalid_argument if a
+/// linked scheme has that name.
 void register_late(SchemeEntry entry, std::string code);
 
 /// The code of a scheme that was registered so; empty: it is linked into the program, or unknown.

@@ -4,8 +4,8 @@
 //  - A worker posts its weights of version n to those neighbours that take part in version n.
 //  - It waits for those of a neighbour as long as they may still come (Node::awaits): not from one that has gone, nor from one whose life
 //    began with a later version.
-//  - Two workers that are both in agree for every n whether they exchange: both began by n, or one of them later. A symmetric matrix of
-//    which each row moves the shares of neighbours without an answer to the diagonal so stays symmetric among those that are in.
+//  - Two members agree for every n whether they exchange: either both began by n, or one of them began later. So a symmetric matrix stays
+//    symmetric among members if each row moves the shares of neighbours without an answer to the diagonal.
 #pragma once
 #include <optional>
 

@@ -30,7 +30,7 @@ std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, M
   return ranks;
 }
 
-/// `count` of `pool` for which `may` holds, one after the other, each in proportion to the samples of those that are left.
+/// `count` of `pool` for which `may` holds, one after another, each in proportion to the samples of those that are left.
 std::vector<Rank> sample_by_samples(const TrainingPlan& plan, Node::Pool pool, std::size_t count, RandomStream draws,
                                     const std::function<bool(Rank)>& may) {
   std::vector<std::uint64_t> up_to;  // [pool] samples of the workers up to this one
@@ -43,7 +43,7 @@ std::vector<Rank> sample_by_samples(const TrainingPlan& plan, Node::Pool pool, s
     if (!seen.try_emplace(drawn, true).second || !may(drawn)) continue;
     ranks.push_back(drawn);
   }
-  // Few are left, or what is left has few samples: draw among exactly those.
+  // Few workers are left, or they have few samples: draw among exactly those.
   std::vector<Rank> left;
   if (ranks.size() < count)
     for (Rank rank = pool.first; rank < pool.first + pool.count; ++rank)
@@ -143,7 +143,7 @@ DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t sampl
   return batch;
 }
 
-/// `begins`: it is a batch of its own, else a part of the worker's latest.
+/// `begins`: it is a new batch; otherwise a part of the worker's latest one.
 DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins) {
   const bool pool = plan().shared_stream;
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];

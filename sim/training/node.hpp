@@ -1,4 +1,4 @@
-// The Node surface: all that a scheme sees of the world. Two back ends stand behind it: simulated time (sim/simulated) and MPI.
+// The Node interface: all that a scheme sees of the world. Two back ends implement it: simulated time (sim/simulated) and MPI.
 //
 // Rules that make one source run on both:
 //  - `co_await node.send` returns when the last byte has left; `post` does not wait; receives are buffered.
@@ -29,15 +29,15 @@ struct Drawing {
   std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
-/// Beside what it has as a Participant (self, workers, server, plan):
+/// In addition to Participant (self, workers, server, plan):
 class Node final : public Participant {
  public:
   using Participant::Participant;
 
-  /// Aggregators, beside the server (SchemeEntry::aggregators): how many, and the rank of one.
+  /// Aggregators, beside the server (SchemeEntry::aggregators): their number, and the rank of one.
   Rank aggregators() const { return plan().aggregation.count(); }
   Rank aggregator(Rank k) const { return plan().aggregation.first_rank + k; }
-  /// The rank of this worker's.
+  /// The rank of this worker's aggregator.
   Rank aggregator() const { return aggregator(plan().aggregation.number_of(self_)); }
   /// This aggregator's workers, ascending; they follow one another.
   std::vector<Rank> group() const;
@@ -46,7 +46,7 @@ class Node final : public Participant {
   std::int64_t batch_size() const { return batch_size(self_); }
   std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
   std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
-  /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, at no message.
+  /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, without a message.
   std::shared_ptr<const std::vector<Rank>> sample_workers(std::int64_t count, std::uint64_t round) const;
   /// Workers that follow one another.
   struct Pool {
@@ -62,10 +62,10 @@ class Node final : public Participant {
   DrawnBatch next_batch(std::int64_t samples);
   /// The same samples as another part of the batch that was begun last: it shares that batch's jitter.
   DrawnBatch more_of_batch(std::int64_t samples);
-  /// The same of another worker's sequence, by the process that draws for it; `drawing` is that worker's.
+  /// The same from another worker's sequence, for a process that draws for it; `drawing` is that worker's.
   DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
-  /// Mean gradient of the batch's loss. Takes the worker's time; may be interrupted in first_of: then nothing has happened.
+  /// Mean gradient of the batch's loss. Takes the worker's time. If first_of interrupts it, it has had no effect.
   Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
     return Pending<GradientOperation>(slot_, *this, weights, batch);
   }
@@ -105,7 +105,7 @@ class Node final : public Participant {
   /// Work of the process that drives this worker, which waits until it is done.
   Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
-  /// Of push-sum, what of the weights of all workers nobody holds, and nobody has sent. They add up to workers().
+  /// Of push-sum: the part of all workers' weights that nobody holds and no message carries. All parts add up to workers().
   const PushWeight::Pool& push_weights() const {
     if (!context_.push_weights) context_.push_weights = std::make_shared<double>(workers());
     return context_.push_weights;
@@ -138,7 +138,7 @@ class Node final : public Participant {
   Gradient leading_to(Gradient vote, const Weights& published) const;
   /// This worker's weights, moved by such a vote, are of the server's version.
   Weights of_version(Weights stepped, const Gradient& vote) const;
-  /// A contribution is dropped: it will be in no version. What was spent on it is wasted.
+  /// Drops a contribution: it goes into no version, and the time spent on it is wasted.
   template <class T>
   void discard(const T& contribution) {
     backend().discarded(self_, Payload(contribution));
@@ -172,7 +172,7 @@ class Node final : public Participant {
   void post(Peer to, const T& payload) {
     backend().post(self_, to, arriving(payload, to));
   }
-  /// Posts to every member but this node, in rank order: no answer, it reaches whichever life is in.
+  /// Posts to every member except this node, in rank order. It is not an answer: it reaches whichever life is a member.
   template <class T>
   void broadcast(const T& payload) {
     const std::optional<Payload> same = the_same_for_all(payload);
@@ -189,28 +189,28 @@ class Node final : public Participant {
   Pending<ReceiveOperation<T>> receive(Rank from = anyone) {
     return Pending<ReceiveOperation<T>>(slot_, *this, from);
   }
-  /// The next one from anyone, or nothing if a change of members is told before.
+  /// The next one from anyone, or nothing if a change of members comes first.
   template <class T>
   Pending<ArrivalOperation<T>> arrival() {
     return Pending<ArrivalOperation<T>>(slot_, *this);
   }
   /// Waits for a signal of that number or later, which may have come already.
   Pending<SignalOperation> signal(std::uint64_t number) { return Pending<SignalOperation>(slot_, *this, number); }
-  /// Completes at once: the other branch of a first_of that only asks whether something has come.
+  /// Completes at once: the other branch of a first_of that only polls for a message.
   Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
   /// Completes after that time: begun before several computations (Node::begin), it is the deadline of all of them (first_of_in_flight).
   Pending<TimerOperation> timer(Time span) { return Pending<TimerOperation>(slot_, *this, span); }
   /// Mean over all workers, known to all of them at the end. Every worker calls it. Only where the entry exchanges by all-reduce, or says
-  /// that it reduces as well (SchemeEntry::reduces).
-  /// With a group, over its workers, who all call it; several groups may do so at once. Collectives of a group follow one another: the
-  /// n-th calls of its workers belong together. Who fails is not waited for; who comes back: sim/simulated/reduction_group.hpp.
+  /// that it reduces as well (SchemeEntry::reduces). With a group, over its workers, who all call it; several groups may do so at once.
+  /// Collectives of a group follow one another: the n-th calls of its workers belong together. The others do not wait for a worker that
+  /// fails; for one that comes back see sim/simulated/reduction_group.hpp.
   template <class T>
   Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
     return Pending<AllReduceOperation<T>>(slot_, *this, brought(mine, proper(group)), proper(group));
   }
-  /// What every worker brings, in rank order, known to all of them at the end. It queues with all-reduces, as one of them. Weights are
-  /// gathered with what has been contributed to them, and are no contribution by themselves. Under faults the list has what those brought
-  /// who took part.
+  /// An all-gather: every worker's payload, in rank order, known to all of them at the end. It queues like an all-reduce. Weights are
+  /// gathered with their contributions, and are not a contribution by themselves. Under faults the list has the payloads of those who took
+  /// part.
   template <class T>
   Pending<AllGatherOperation<T>> all_gather(const T& mine, const RankGroup& group = nullptr) {
     if constexpr (std::is_same_v<T, Weights>)
@@ -234,12 +234,12 @@ class Node final : public Participant {
   /// workers exchange with each other.
   /// Servers and aggregators are always in.
   bool is_member(Rank worker) const { return backend().is_member(worker); }
-  /// Members, and those that are down but whose return the others wait for (on_failure: wait).
+  /// Members, and workers that are down but awaited (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
   bool members_change() const { return backend().members_change(); }
   /// The life of that worker that is in, or was in last.
   Peer present(Rank worker) const { return backend().present(worker); }
-  /// Where workers publish weights of their own: it is in, and began no later than with its weights of that version.
+  /// Where workers publish weights of their own: it is a member, and its present life began no later than with its weights of that version.
   bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
   /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
@@ -259,7 +259,7 @@ class Node final : public Participant {
   Gradient as_contribution(const Gradient& gradient) { return outgoing(gradient); }
   Samples as_contribution(Samples samples) const { return samples; }
   Token as_contribution(Token token) const { return token; }
-  /// A group of all workers is no other than all workers.
+  /// A group of all workers means all workers.
   RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   /// Neither compression nor the precision of the run changes what is sent.

@@ -1,4 +1,4 @@
-// What a scheme awaits, and who owns it.
+// What a scheme awaits, and its ownership.
 //
 // The awaiting coroutine's frame owns the operation, through a Pending; the node has room for one, where it lies beside what it works
 // on. When the frame dies, or when it loses a first_of, it takes itself out of whatever it waits in: nothing of it is left. A completed
@@ -70,7 +70,7 @@ class Operation : public Event {
     settle();
     resume();
   }
-  /// For back ends: nothing can change the outcome any more (first_of gives up the other branch), but the waiter resumes later,
+  /// For back ends: nothing can change the outcome any more (first_of cancels the other branch), but the waiter resumes later,
   /// when this operation's event comes, which the back end schedules.
   void settle() {
     if (parent_) parent_->completed(*this);
@@ -80,7 +80,7 @@ class Operation : public Event {
     waiter_ = waiter;
     parent_ = parent;
   }
-  /// In a first_of that a replay decides for the other branch: it takes its time, and nobody is told when it completes.
+  /// In a first_of that a replay decides for the other branch: it takes its time, and completes silently.
   void complete_unheard();
   bool unheard() const { return unheard_; }
   Participant& node() const { return *node_; }

@@ -97,7 +97,7 @@ PublishOperation::PublishOperation(Participant& node, const Weights& given) : Op
   weights.participants = before.participants;
   weights.value = before.value;
   weights.version = before.version + 1;
-  // Of weights of its own a worker reckons that the others have got as far as it has itself.
+  // A worker with weights of its own assumes that the others have made as much progress as itself.
   const bool shared = node.plan().versions == Versions::shared;
   weights.progress = before.progress + before.local_samples * (shared ? 1 : static_cast<std::uint64_t>(before.participants));
   if (before.attached().empty()) return;

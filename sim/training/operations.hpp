@@ -236,7 +236,7 @@ class LoadOperation final : public Operation {
   std::int64_t samples_;
 };
 
-/// The process that drives this worker is busy with something else than computing.
+/// The process that drives this worker is busy with something other than computing.
 struct HostWork {
   Time span;
   bool ahead = false;          // it began when the last such work was over that the worker has waited for, and the worker with it
@@ -392,7 +392,7 @@ struct ReplayMismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A scheme asks for what this run does not have: who asks, for what, and what would be right.
+/// A scheme uses something that this run does not have; the message says who, what, and what would be right.
 struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

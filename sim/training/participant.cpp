@@ -10,7 +10,7 @@ std::string Participant::name_of(Rank rank) const {
 
 double Participant::epochs_at(const Weights& weights) const {
   if (plan().epoch_samples == 0) return 0;
-  // Between two versions a worker reckons that the others have got as far as it has itself.
+  // Between two versions a worker assumes that the others have made as much progress as itself.
   const std::uint64_t local = weights->local_samples * (!is_worker() ? 1 : static_cast<std::uint64_t>(weights->participants));
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }

@@ -1,4 +1,4 @@
-// A process's place in a run: who it is, and what it shares with the others. Operations and back ends know a node as this.
+// A process's place in a run: its identity, and what it shares with the others. Operations and back ends see a node as this.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct NodeContext {
   PushWeight::Pool push_weights;                                           // made when first asked for
 };
 
-/// An optimizer: its rule, and what it remembers between steps. A coroutine may hold as many as it needs, inner and outer ones.
+/// An optimizer: its rule and its state. A coroutine may hold several, inner and outer ones.
 class Optimizer {
  public:
   /// `rule` outlives this.
@@ -101,7 +101,7 @@ class Participant {
   /// What a worker's neighbours know of its weights: x̂ ← x̂ + q, q = C(weights - x̂). To send it is to send q. Its value is x̂. Only where
   /// the run compresses.
   Weights estimate(const Weights& weights);
-  /// The weights as that node holds them to whom they were sent last.
+  /// The weights as the node holds them to which they were sent last.
   Weights as_held_by(Rank rank, const Weights& sent) const;
   /// For operations: these have come, have been averaged, or are published.
   void received(Weights& weights, Rank from) {
@@ -117,10 +117,10 @@ class Participant {
   void published(const Weights& weights) {
     if (sends_differences() && plan().compression->common_versions) exchanged().of_group(nullptr) = weights->value;
   }
-  /// What training starts from here: known to every node from the seed, at no time or bytes; for a worker that joins later or comes back
+  /// What training starts from here: known to every node from the seed, without time or bytes; for a worker that joins later or comes back
   /// after a crash, the weights that it was sent.
   Weights initial_weights();
-  /// A life is over: what its messages have left out is lost, and so is what it knew of others' weights.
+  /// A life is over: residuals of its messages are lost, and so is its knowledge of others' weights.
   void forget_messages() {
     residual_.reset();
     factors_.reset();

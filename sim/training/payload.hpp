@@ -20,8 +20,8 @@
 
 namespace straggler {
 
-/// A node, and which of its lives: a worker that restarts after a crash begins another. What is addressed to a life that is over is
-/// dropped (docs/decisions/007).
+/// A node, and which of its lives: a worker that restarts after a crash begins another. A message to a life that is over is dropped
+/// (docs/decisions/007).
 struct Peer {
   static constexpr std::uint32_t any_life = 0xffffffff;  // whoever is in
   Peer(Rank its_rank, std::uint32_t its_life) : rank(its_rank), life(its_life) {}
@@ -39,7 +39,7 @@ struct DrawnBatch : Batch {
   std::uint32_t number = 0, offset = 0;  // of the worker's batches; where in it a mini-batch begins
 };
 
-/// What a worker put into weights or a gradient since it last read a published version: a row of order.csv.
+/// A worker's part in weights or a gradient since it last read a published version: a row of order.csv.
 struct Contribution {
   Rank worker = 0;
   std::uint32_t steps = 0;
@@ -62,7 +62,7 @@ class Shared {
     std::swap(state_, o.state_);
     return *this;
   }
-  // Called a dozen times a message, nearly always for nothing: never a call.
+  // Called a dozen times for each message, nearly always without effect, so it must be inlined.
   [[gnu::always_inline]] ~Shared() {
     if (state_ && --state_->sharers == 0) destroy(state_);
   }
@@ -91,7 +91,7 @@ class Shared {
   State* state_ = nullptr;
 };
 
-/// A member that most states go without: one pointer.
+/// A member that most states do not need: one pointer.
 template <class T>
 class Rarely {
  public:
@@ -232,7 +232,7 @@ class GradientState : public pool::Pooled {
     stream_ = batch.stream;
     steps = 1;
   }
-  /// Another value: it is no mean over batches any more, and nothing is said of its bytes.
+  /// Another value: it is no longer a mean over batches, and has no bytes of its own.
   void derive(Handle value) {
     value_ = std::move(value);
     keep_all_samples();
@@ -311,8 +311,8 @@ struct SyncSignal {
   std::uint64_t number;
 };
 
-/// Who is in has changed: told to the server, or to every member where workers exchange with each other, when a worker fails, leaves or
-/// comes (back). Carries no bytes.
+/// Members have changed: sent to the server, or to every member where workers exchange with each other, when a worker fails, leaves, joins
+/// or comes back. Carries no bytes.
 struct MembershipNotice {};
 
 struct SamplesState {
@@ -353,10 +353,10 @@ struct CompressedVector {
 CompressedVector compressed_vector(const Gradient& gradient);
 CompressedVector compressed_vector(const Weights& weights);
 
-/// Who made what a worker sent; nobody for what is no contribution.
+/// The maker of a worker's contribution; nobody if it is not a contribution.
 Contributions made_of(const Payload& payload);
 
-/// A payload and who sent it. Whoever holds an answer back keeps the sender, not the rank alone: the answer is to that life.
+/// A payload and its sender. To answer later, keep the sender and not only the rank: the answer is for that life.
 template <class T>
 struct From : T {
   From(T what, Peer from) : T(std::move(what)), sender(from) {}

@@ -1,4 +1,4 @@
-// What training is, for every node alike: workers, batches, data, optimizer.
+// The training that all nodes share: workers, batches, data, optimizer.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -40,8 +40,8 @@ struct TrainingPlan {
   bool ring_sums = false;   // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;         // same-weights gradients that are averaged are evaluated as one batch
   std::uint64_t seed = 1;
-  /// Workers act only when a message reaches them, but for so many: Node::first_clients names them. None: all
-  /// workers act from the beginning.
+  /// Workers act only when a message reaches them, except this many, which Node::first_clients names. None: all workers act from the
+  /// beginning.
   std::optional<std::int64_t> invited;
   ClientSelection selection;
   std::vector<float> client_seconds;          // [workers] where they are selected by speed: what a round is expected to take of each
@@ -57,7 +57,7 @@ struct TrainingPlan {
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
   const Rule* rounding = nullptr;               // what a message does to weights; none: nothing
   const Compression* compression = nullptr;     // what a message does to a worker's gradients; none: nothing
-  /// What if nothing were stale: a server takes each gradient that arrives at its newest version, in whatever order they come.
+  /// For what-if runs without staleness: a server recomputes each arriving gradient at its newest version; their order does not change.
   bool newest_weights = false;
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.

@@ -1,5 +1,5 @@
-// The weights of push-sum. A worker holds a sum x and a weight w, and what it estimates is x / w. Whoever gives a share of its sum away
-// gives the same share of its weight. The weights of p workers, those in messages included, add up to p.
+// The weights of push-sum. A worker holds a sum x and a weight w, and its estimate is x / w. With a share of its sum a worker gives away
+// the same share of its weight. The weights of p workers, those in messages included, add up to p.
 //
 // Nothing of them is ever lost: what a worker held that has gone, and what was in a message that has not been taken, lies in the run's pool
 // from that instant on, until a worker draws it. So the pool, what workers hold, and what is in messages add up to p at every moment.
@@ -14,7 +14,7 @@ namespace straggler {
 class PushWeight {
  public:
   static constexpr unsigned wire_bytes = 8;  // on the wire: a double
-  /// What of the run's weights nobody holds: p before anybody has drawn.
+  /// The part of the run's weights that nobody holds: p before the first draw.
   using Pool = std::shared_ptr<double>;
 
   /// `amount` is from elsewhere: another process has sent it.

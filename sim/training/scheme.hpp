@@ -35,9 +35,9 @@ class Scheme {
 
 /// What the others do when a worker crashes. A scheme declares which of these it can do, the first one being its default:
 ///  - wait: they wait until it is back; it starts again from the latest version.
-///  - drop: they go on without it; it takes part again when it is back.
+///  - drop: they continue without it; it takes part again when it is back.
 ///  - abort: the run ends.
-/// A worker that leaves for good, or has yet to join, is never waited for.
+/// Nobody waits for a worker that has left for good or has not joined yet.
 enum class OnFailure { wait, drop, abort };
 inline constexpr ChoiceTable<OnFailure> failure_choice("on_failure",
                                                        {{OnFailure::wait, "wait"}, {OnFailure::drop, "drop"}, {OnFailure::abort, "abort"}});
@@ -56,7 +56,7 @@ inline constexpr ChoiceTable<Exchange> via_choice("via", {{Exchange::all_reduce,
 /// As the parameter `via` says: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 
-/// What kind of scheme it is, as people look for one: who waits for whom, and who exchanges what.
+/// The kind of scheme: who waits for whom, and who exchanges what.
 ///  - synchronous: all gradients of an update are taken at the same weights.
 ///  - asynchronous: the server, or a shared memory, takes gradients of older weights.
 ///  - local: workers take steps of their own between two averages of all.
@@ -109,12 +109,12 @@ struct UpdateTraffic {
 /// Of one exchange of all workers: 2 (p - 1) d in a ring, 2 p d by a server.
 UpdateTraffic traffic_via();
 
-/// Everything that the rest of the program knows about a scheme. What depends on its parameters is a function of them.
+/// Everything that the rest of the program knows about a scheme. Facts that depend on its parameters are functions of them.
 struct SchemeEntry {
   std::string name, summary, reference;
   Family family = Family::synchronous;
   std::string rule = {};       // the formula, in a line
-  std::string paragraph = {};  // what it is good for and what it costs, in a few sentences
+  std::string paragraph = {};  // strengths and costs, in a few sentences
   std::string waits = {};      // who waits for whom
   StalenessBound staleness = {};
   UpdateTraffic traffic = {};
@@ -146,11 +146,11 @@ struct SchemeEntry {
   std::function<std::optional<std::int64_t>(const Parameters&)> cell_chunks = [](const Parameters&) {
     return std::optional<std::int64_t>();
   };
-  /// Why it cannot run with these workers, and what would be right; empty: it can.
+  /// Why it cannot run with this number of workers, and what would be right; empty: it can.
   std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) {
     return std::string();
   };
-  std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly so many workers
+  std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly this number of workers
   /// True: what workers send, or bring to an all-reduce, are gradients; else it is weights, if it is anything. training.compression
   /// compresses gradients as they are, and weights as what they differ by from those that both sides hold.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
@@ -165,7 +165,7 @@ struct SchemeEntry {
   };
   /// How its server draws whom it invites.
   std::function<ClientSelection(const Parameters&)> selection = [](const Parameters&) { return ClientSelection(); };
-  /// Its workers are clients, which act when they are invited: they may come and go (cluster.workers[i].availability).
+  /// Its workers are clients that act when invited, so they may come and go (cluster.workers[i].availability).
   bool invites = false;
   /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one a worker. They are
   /// placed by the racks of the topology if there are as many, which the plan knows. None: the scheme has no such role.
@@ -176,7 +176,7 @@ struct SchemeEntry {
   std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those
   std::size_t idle_bytes = 300;      // measured, of this program for a worker that nobody has invited yet
   std::size_t worker_bytes = 1'600;  // measured, of this program for a worker without math: node, frame, links, accounts, messages
-  /// A second optimizer, which steps along what workers have come to together: its kind and parameters, as `training.optimizer` has them.
+  /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
     return std::optional<OptimizerChoice>();
   };

@@ -1,4 +1,4 @@
-// What a payload weighs on the wire. The one place that knows it: messages, buckets, shards, all-reduces and accounts ask here.
+// Bytes of a payload on the wire. Messages, buckets, shards, all-reduces and accounts all ask here.
 #pragma once
 #include <cstdint>
 #include <type_traits>

@@ -65,7 +65,7 @@ TEST_CASE("buckets: each is encoded when backward has it, and decoded while the 
   }
 }
 
-TEST_CASE("by a server: a worker encodes what it sends, the servers decode it, each its shard, one message after the other") {
+TEST_CASE("by a server: a worker encodes its message, the servers decode their shards, one message after another") {
   const double up = latency + compressed / bandwidth, down = latency + whole / bandwidth;
   for (const int servers : {1, 2}) {
     CAPTURE(servers);

@@ -224,7 +224,7 @@ TEST_CASE("serial part: all pause when the epoch counter passes, and are idle") 
     }
     check_books(result, true);
   }
-  // Asynchronous: what is under way goes on afterwards. Worker 1 is half through its batch when the epoch ends.
+  // Asynchronous: what is in progress goes on afterwards. Worker 1 is half through its batch when the epoch ends.
   const Result result =
       run_timing(cluster(2), {"training.scheme={kind: asgd}", "workload.data.samples=400", "workload.serial_per_epoch=30ms",
                               "cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.5}]",

@@ -136,7 +136,7 @@ TEST_CASE("versions in lockstep: one is complete when the last worker has publis
   CHECK(run.last().weights->progress == 60);
 }
 
-TEST_CASE("versions in lockstep: without the one that waited for nobody others are complete, and what it published counts") {
+TEST_CASE("versions in lockstep: when the worker that others wait for goes, their versions are complete, and those it published count") {
   History run(Versions::lockstep, 3);
   run.publish(0, 1);
   run.publish(0, 2);
@@ -153,7 +153,7 @@ TEST_CASE("versions in lockstep: without the one that waited for nobody others a
   CHECK(run.last().weights->version == 3);
 }
 
-TEST_CASE("versions in lockstep: who comes takes part beyond everybody's number; a number that nobody publishes is left out") {
+TEST_CASE("versions in lockstep: a worker that comes starts beyond all numbers in use; a number that no worker publishes is left out") {
   History run(Versions::lockstep, 2);
   run.versions().went(1);
   run.publish(0, 1);

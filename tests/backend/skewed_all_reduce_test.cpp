@@ -136,7 +136,7 @@ TEST_CASE("slow spells and failing links pass; workers that go or come are refus
   for (const std::string fault :
        {"{kind: crash, worker: 0, at: 1s}", "{kind: join, worker: 1, at: 1s}", "{kind: leave, worker: 2, at: 1s}"})
     CHECK_THROWS_WITH(run_slow(3, 1000, 6, {start("ring"), "cluster.faults=[" + fault + "]"}),
-                      doctest::Contains("never all between two updates"));
+                      doctest::Contains("no moment between two updates"));
 }
 
 TEST_CASE("what has no skew, or no messages, is refused") {

@@ -112,7 +112,7 @@ TEST_CASE("accounts of time: random stories against every tick kept") {
         now += Time::from_ticks(1);
         for (Naive& each : naive) each.tick();
       }
-      // At any moment the sums are those of all workers. A computation that is under way counts as compute until it is given up.
+      // At any moment the sums are those of all workers. A computation that is in progress counts as compute until it is cancelled.
       const std::array<WideTicks, phase_count> sums = accounts.sums(now);
       for (std::size_t k = 0; k < phase_count; ++k) {
         WideTicks expected = 0;

@@ -102,7 +102,7 @@ TEST_CASE("a file that is missing has no lines, a folder cannot be read") {
   CHECK(first_line(folder.path() / "two.txt") == "one");
 }
 
-TEST_CASE("a file is read whole, or as far as was asked for") {
+TEST_CASE("a file is read whole, or up to a limit") {
   const TemporaryFolder folder;
   const std::string text = std::string(100'000, 'a') + std::string("\0\n\xff", 3);
   folder.write("data", text);

@@ -11,7 +11,7 @@ TEST_CASE("what means something in XML is written as a reference, also in attrib
   CHECK(xml_text("") == "");
 }
 
-TEST_CASE("other text stays, but for what XML cannot hold") {
+TEST_CASE("other text stays, except what XML cannot hold") {
   CHECK(xml_text("\xC3\xA4 \xE2\x89\xA4 1 %\tx\r\n") == "\xC3\xA4 \xE2\x89\xA4 1 %\tx\r\n");
   CHECK(xml_text(std::string_view("a\0b\x1b[1m", 7)) ==
         "a\xEF\xBF\xBD"

@@ -219,7 +219,7 @@ TEST_CASE("a speed process: many windows add up exactly") {
   CHECK(compute.duration({0, 100'000}, 0, Time::from_ticks(12'345)).ticks() == 300'000 * ms);
 }
 
-TEST_CASE("a speed process: pieces end where the whole does, but for the rounding of each cut") {
+TEST_CASE("a speed process: pieces end where the whole does, up to the rounding of each cut") {
   const auto time = affine_time(0, 1e-3 / 3);
   for (const JitterCase& each : jitter_cases()) {
     if (each.kind == "pareto" || (each.kind == "normal" && each.given.number("sigma") > 1)) continue;  // a cut's half tick times any ratio

@@ -299,7 +299,7 @@ struct Nobody final : Arrival {
   void arrived() override {}
 };
 
-TEST_CASE("fabric: a network built from it numbers and sizes its links alike") {
+TEST_CASE("fabric: a network built from it has links of the same numbers and sizes") {
   EventQueue queue;
   Network network(queue);
   const Fabric fabric = make_fabric("hosts", {}, shared());

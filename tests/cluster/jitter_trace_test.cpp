@@ -202,7 +202,7 @@ TEST_CASE("trace: a file is read once for all jitters that are alive together, f
   CHECK(seen == std::vector<double>(8, 2.0));
 }
 
-TEST_CASE("trace: a file that changed is read again once nobody holds it") {
+TEST_CASE("trace: a file that changed is read again once it is no longer held") {
   const File file("1\n2\n");
   CHECK(entry().make(told(file.path(), "none"))->factor(1, 0) == 1);
   file.write("3\n4\n");

@@ -127,7 +127,7 @@ TEST_CASE("MG-WFBP: a tensor joins if it is there before the one in front of it 
   CHECK(buckets[0].ready == doctest::Approx(0.2));
   CHECK(buckets[1].bytes == 30);
   CHECK(buckets[1].ready == 1);
-  // Starting at no cost: nothing is worth waiting for. Starting for ever: everything is.
+  // Starting at no cost: nothing is worth waiting for. Starting forever: everything is.
   CHECK(merge_gradients(tensors, flops, {10, 0, 0.1}).size() == 4);
   CHECK(merge_gradients(tensors, flops, {10, 100, 0.1}).size() == 1);
   CHECK(merge_gradients({}, flops, {10, 1, 0.1}).empty());

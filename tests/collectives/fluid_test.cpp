@@ -1,4 +1,4 @@
-// One flow in place of a whole collective: what it consists of, and how it does beside other traffic.
+// One flow instead of a whole collective: what it consists of, and how it does beside other traffic.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double us = 1e-6;
 constexpr double latency = 1e-6, bandwidth = 12.5e9;                 // of a card's link: a message crosses two
-constexpr double inside_latency = 0.3e-6, inside_bandwidth = 100e9;  // of the whole way inside a host
+constexpr double inside_latency = 0.3e-6, inside_bandwidth = 100e9;  // of the whole path inside a host
 const Nic card{bandwidth, bandwidth, Time::from_seconds(latency)};
 const UniformLinks links{2 * latency, 1 / bandwidth, 0, inside_latency, 1 / inside_bandwidth};
 

@@ -238,7 +238,7 @@ TEST_CASE("what does not fit is said in a sentence") {
   CHECK(collective("parameter_server").unfit({4, 0, {}}) == "needs a parameter server; add cluster.servers: {count: 1}");
   CHECK(collective("parameter_server").unfit({4, 1, {}}).empty());
   const std::string uneven = collective("hierarchical").unfit({5, 0, {0, 0, 0, 1, 1}});
-  CHECK(uneven == "needs as many workers on every host, but host 0 has 3 and host 1 has 2; give each the same number");
+  CHECK(uneven == "needs the same number of workers on every host, but host 0 has 3 and host 1 has 2; give each the same number");
   CHECK(collective("hierarchical").unfit({4, 0, {0, 1, 0, 1}}).empty());
 }
 

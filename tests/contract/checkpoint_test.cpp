@@ -116,7 +116,7 @@ TEST_CASE("a run that is killed again and again has the same results; with fault
   }
 }
 
-TEST_CASE("by wall-clock time, checkpoints come as often as there is work, and nothing changes") {
+TEST_CASE("checkpoints by wall-clock time do not change the results") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "run.checkpoint";
   const std::string yaml = uneven({"asgd", false});

@@ -116,7 +116,7 @@ std::vector<double> weighted_optimum(const std::vector<Client>& clients, Share s
 }  // namespace
 
 TEST_CASE("delayed SGD is stable up to lr = 2 sin(π / (2 (2 τ + 1))) / a: found by bisection within 2 %") {
-  // p equal workers that come one after the other have τ = p - 1, and w_{t+1} = w_t - lr a w_{t-τ}: its roots leave the unit circle at that
+  // p equal workers that come one after another have τ = p - 1, and w_{t+1} = w_t - lr a w_{t-τ}: its roots leave the unit circle at that
   // rate, where the largest is e^{iθ}, θ = π / (2 τ + 1). 2 % beyond, a step grows it by 0.02 θ² (τ + 1) / (1 + θ² (τ + 1)²) > 0.0015 of
   // itself, e^6 in 4000 steps, and as little below it shrinks it. The largest curvature is 1.
   const PointData origin({{40, {0, 0, 0}}});
@@ -169,7 +169,7 @@ TEST_CASE("FedAvg stands still at Σ p_k s_kj x_kj / Σ p_k s_kj; FedNova, which
 }
 
 TEST_CASE("clients that go away in a round keep what they had, so that SCAFFOLD and FedDyn end at the optimum of all") {
-  // What both leave out of account is constant for ever where server and clients disagree: SCAFFOLD stands still where the mean gradient
+  // What both leave out of account is constant forever where server and clients disagree: SCAFFOLD stands still where the mean gradient
   // is mean c_i - c, FedDyn where it is mean h_i - h. A round takes 40 ms; client 1 goes 20 ms into the 21st and the 63rd.
   const std::vector<Client> clients = {{40, {1, -2, 3}}, {40, {-4, 5, 0}}, {40, {2, 2, -6}}};
   const PointData points(clients);

@@ -7,7 +7,7 @@
 
 using namespace straggler;
 
-TEST_CASE("threads and run.json follow the affinity alike") {
+TEST_CASE("threads and run.json both follow the affinity") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CPU_ZERO(&one);

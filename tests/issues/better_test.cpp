@@ -49,7 +49,7 @@ TEST_CASE("sweep: three of three does not win against none of three, four of fou
   CHECK(has(four, "ssgd wins in 2 of 2 settings."));
 }
 
-TEST_CASE("sweep: one seed names nobody a winner, unless every seed has the same timing") {
+TEST_CASE("sweep: one seed shows no winner, unless every seed has the same timing") {
   const SweepOutcome once = made_up({{"1Gbps", "10Gbps"}, {"ssgd", "asgd"}}, 1, [](const auto& labels, std::int64_t) {
     return Numbers{{"samples", 10}, {"simulated_seconds", labels[1] == "ssgd" ? 1.0 : 0.99}};
   });

@@ -71,7 +71,7 @@ TEST_CASE("what is computed with a changed file does not go into the store by th
   CHECK(back.weights != changed.weights);
 }
 
-TEST_CASE("an experiment goes by the parts that it is named by, whatever becomes of their file") {
+TEST_CASE("an experiment depends on the parts in its name, not on their file") {
   const TemporaryFolder folder;
   const auto parts = [](int of_the_first) {
     std::string lines;

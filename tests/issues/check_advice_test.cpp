@@ -125,7 +125,7 @@ TEST_CASE("a diverged run says where it was still finite, and what helps") {
     return warning.starts_with("the loss is no longer finite at update ") && warning.find("(it was ") != std::string::npos;
   });
   REQUIRE(told != warnings.end());
-  CHECK(told->find("a smaller training.optimizer.learning_rate helps, or a training.schedule.warmup") != std::string::npos);
+  CHECK(told->find("try a smaller training.optimizer.learning_rate, or a training.schedule.warmup") != std::string::npos);
 }
 
 }  // namespace straggler::test

@@ -65,10 +65,10 @@ TEST_CASE("synchronous SGD: the slowest of 16 Pareto batches, where the batch do
 }
 
 TEST_CASE("asynchronous SGD: one gradient in 16 is fresh, where the batch does not divide the part") {
-  // Exponential times have no memory: after each update all 16 workers are alike likely to come next, and a gradient is fresh if its worker
-  // made the update before, too. The whole time is overhead, so that the last, smaller batch of an epoch takes as long as the others. Of n
-  // updates the share has the standard error sqrt(1/16 · 15/16 / n), 0.31 % of 1/16 for the 10^5 updates of each worker: 1 % is three of
-  // them.
+  // Exponential times have no memory: after each update all 16 workers are equally likely to come next, and a gradient is fresh if its
+  // worker made the update before, too. The whole time is overhead, so that the last, smaller batch of an epoch takes as long as the
+  // others. Of n updates the share has the standard error sqrt(1/16 · 15/16 / n), 0.31 % of 1/16 for the 10^5 updates of each worker: 1 %
+  // is three of them.
   FreshGradients sink;
   run_into(&sink, cluster(workers),
            {"workload.data.samples=60000", "training.batch.per_worker=32", "training.scheme=asgd",

@@ -26,7 +26,7 @@ TEST_CASE("a command that waits for another process says so, and can be interrup
     const std::string what = error_of<WaitInterrupted>([&] { state.record("a", {}); });
     CHECK(has(what, "sweep.sqlite: interrupted while another process had it"));
     REQUIRE(told.size() == 1);
-    CHECK(has(told[0], "sweep.sqlite: another process has it; waiting"));
+    CHECK(has(told[0], "sweep.sqlite: another process is using it; waiting"));
     // Opening it is heard, too.
     CHECK_THROWS_AS(SweepState(file, {{}, [] { return true; }}), WaitInterrupted);
   }

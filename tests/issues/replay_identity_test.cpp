@@ -1,6 +1,7 @@
 // A replay is of the run whose choices it takes: every key of the scenario that enters the names of values must be as it was there.
 #include <doctest/doctest.h>
 
+#include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "support/folder.hpp"
 #include "support/run.hpp"
@@ -108,4 +109,14 @@ TEST_CASE("a replay of a simulated run asks for its kernel set, too") {
   CHECK(refusal(folder, sets, false, "generic") == "");
   folder.write("run.json", R"({"kernels": "another"})");
   CHECK(has(refusal(folder, sets, false, "generic"), "'another', this would be by 'generic', whose sums differ; add --kernels another"));
+}
+
+TEST_CASE("data of which validation samples are held out have one name, whoever asks for it") {
+  const auto names = [](const Sets& sets) {
+    const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", sets);
+    return std::pair(WorkloadBlueprint(scenario, "auto").data_content(scenario), Blueprint(scenario, "auto").data_content(scenario));
+  };
+  const auto [alone, whole] = names({"training.evaluate.split=validation"});
+  CHECK(alone == whole);
+  CHECK(alone != names({}).first);
 }

@@ -52,7 +52,7 @@ std::string page_of(const std::vector<double>& accuracies, int sustain) {
 TEST_CASE("a curve that falls below its target again is said to, with the time") {
   // Below at 5 s, held at 10 s and 15 s, below at 20 s, held at 25 s.
   const std::string page = page_of({0.5, 0.7, 0.81, 0.85, 0.79, 0.9}, 2);
-  CHECK(has(page, "0.8 test accuracy is reached after 10 s and held for 2 evaluations; after 20 s it is below again."));
+  CHECK(has(page, "0.8 test accuracy is reached after 10 s and held for 2 evaluations; after 20 s it falls below again."));
   CHECK(has(page, "10 s; below it again after 20 s"));
   CHECK_FALSE(has(page, "for good"));
 }

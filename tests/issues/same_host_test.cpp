@@ -78,16 +78,16 @@ TEST_CASE("same_host: scenario.yaml of a run is read back as the same scenario")
 }
 
 TEST_CASE("same_host: what cannot be is refused at its place") {
-  CHECK(group_error_of("[{count: 2, device: node, same_host: true}]").find("cluster.workers[0].same_host: there is no group before") !=
+  CHECK(group_error_of("[{count: 2, device: node, same_host: true}]").find("cluster.workers[0].same_host: there is no previous group") !=
         std::string::npos);
   for (const char* first : {"{count: 16, device: node, per_host: 8}", "{count: 4, device: node}"})
     CHECK(group_error_of("[" + std::string(first) + ", {count: 2, device: node, same_host: true}]")
-              .find("cluster.workers[1].same_host: the last host of the group before is full") != std::string::npos);
+              .find("cluster.workers[1].same_host: the last host of the previous group is full") != std::string::npos);
   for (const char* own : {"link: {bandwidth: 2Gbps}", "per_host: 4", "cores_per_host: 2", "waiting: busy"}) {
     CAPTURE(own);
     const std::string key(own, std::string(own).find(':'));
     CHECK(group_error_of("[{count: 7, device: node, per_host: 8}, {count: 1, device: node, same_host: true, " + std::string(own) + "}]")
-              .find("cluster.workers[1]." + key + ": differs from that of the group before") != std::string::npos);
+              .find("cluster.workers[1]." + key + ": differs from that of the previous group") != std::string::npos);
   }
   CHECK(group_error_of("[{count: 7, device: node, per_host: 8}, {count: 1, device: node, same_host: true, per_host: 8}]") == "none");
   CHECK(group_error_of("[{count: 7, device: node, per_host: 8}, {count: 1, device: node, same_host: 1}]").find("true or false") !=

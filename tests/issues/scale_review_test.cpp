@@ -80,7 +80,7 @@ TEST_CASE("memory that does not fit a device is reported in units that show it")
 }
 
 TEST_CASE("a collective's parameter can be set in a scenario") {
-  // Two ranks, height h = 1: (2h + k - 1) rounds, and k + 1 pieces of n / 2k on the link, one after the other (double_binary_tree.cpp).
+  // Two ranks, height h = 1: (2h + k - 1) rounds, and k + 1 pieces of n / 2k on the link, one after another (double_binary_tree.cpp).
   for (const int pieces : {1, 4}) {
     CAPTURE(pieces);
     const std::vector<std::string> sets{

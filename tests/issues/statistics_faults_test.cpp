@@ -1,4 +1,4 @@
-// Running statistics are a message behind another: whatever breaks off between the two, the accounts add up and nobody waits for ever.
+// Running statistics are a message behind another: whatever breaks off between the two, the accounts add up and nobody waits forever.
 #include <doctest/doctest.h>
 
 #include "support/run.hpp"

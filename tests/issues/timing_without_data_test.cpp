@@ -92,7 +92,7 @@ TEST_CASE("a scenario without data is read back from scenario.yaml as the same")
 TEST_CASE("what needs data says so") {
   CHECK(error_without_data("{cost: {bytes: 1MB}}", {}, false).find("workload.data: there is no data to learn from; add --timing-only") !=
         std::string::npos);
-  CHECK(refused("{data: none}", {}, "workload.data: without data nobody knows what a step costs; add workload.cost"));
+  CHECK(refused("{data: none}", {}, "workload.data: without data the cost of a step is not known; add workload.cost"));
   CHECK(refused("{model: softmax}", {}, "workload.data: is missing"));
   CHECK(refused("{model: softmax, data: {kind: none, samples: 0}, cost: {bytes: 1MB}}", {}, "out of range"));
   CHECK(refused("{data: {kind: none, partition: shards}, cost: {bytes: 1MB}}", {}, "unknown key 'partition'"));

@@ -9,7 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/panel_network.hpp"
 #include "tests/models/handle_values.hpp"
 #include "tests/models/math_helpers.hpp"
 
@@ -264,7 +265,7 @@ TEST_CASE("ten steps of adam, adamw and adagrad on an mlp equal PyTorch's, in ev
       CAPTURE(name);
       const std::vector<double>&losses = reference.at(name).at("loss"), &expected = reference.at(name).at("weight");
       REQUIRE(losses.size() == steps);
-      const Perceptron model(widths, *kernels);
+      const PanelNetwork model(multilayer_perceptron(widths), {*kernels});
       REQUIRE(expected.size() == model.parameters());
       const auto rule = make(optimizer.first, optimizer.second);
       HandleValues values(*kernels, model.parameters(), 1);

@@ -76,7 +76,7 @@ TEST_CASE("top-k keeps the k values of largest magnitude; of equal ones the firs
   }
 }
 
-TEST_CASE("top-k takes what is infinite or no number for larger than all numbers, and leaves none of it behind") {
+TEST_CASE("top-k sends infinities and NaN first, and keeps none of them back") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Floats v = {1, -inf, 1e38f, nan};
   for (const std::string_view set : available_kernels()) {

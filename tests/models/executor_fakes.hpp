@@ -102,7 +102,7 @@ inline Kernels kernels() {
   return made;
 }
 
-inline const Rule descend{"fake_descend"};        // x_1 - scalars[0] x_2, in the place of x_1
+inline const Rule descend{"fake_descend"};        // x_1 - scalars[0] x_2, instead of x_1
 inline const Rule mean{"fake_mean"};              // of all inputs, in order
 inline const Rule unheard_of{"fake_unheard_of"};  // not registered
 

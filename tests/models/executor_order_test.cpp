@@ -52,7 +52,7 @@ TEST_CASE("a chain of a million updates neither recurses nor grows") {
     world.executor->force(weights);
     CHECK(world.lineage.pending() == 0);
     CHECK(world.lineage.live() == 2);
-    // The initial weights, the gradient, and one update in the place of the one before; nothing else is ever live.
+    // The initial weights, the gradient, and one update in the memory of the one before; nothing else is ever live.
     const ExecutorStatistics statistics = world.executor->statistics();
     CHECK(statistics.values == 2);
     CHECK(statistics.peak_value_bytes == 2 * 64);
@@ -60,7 +60,7 @@ TEST_CASE("a chain of a million updates neither recurses nor grows") {
   }
 }
 
-TEST_CASE("a chain that nobody looked at is dropped without being evaluated") {
+TEST_CASE("a chain whose values were not read is dropped without being evaluated") {
   World world(2, 3);
   Handle weights = world.lineage.initial();
   for (std::uint32_t i = 0; i < 100'000; ++i) weights = world.step(weights, world.lineage.gradient(weights, batch(i, 0, 1)));
@@ -70,7 +70,7 @@ TEST_CASE("a chain that nobody looked at is dropped without being evaluated") {
   CHECK(world.executor->statistics().nodes == 0);
 }
 
-TEST_CASE("buffers are reused in place only when nobody else holds the input") {
+TEST_CASE("buffers are reused in place only when nothing else holds the input") {
   World world(1);
   const Handle gradient = world.lineage.gradient(world.lineage.initial(), batch(0, 0, 8));
   Handle weights = world.lineage.initial();

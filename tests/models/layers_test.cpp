@@ -57,21 +57,4 @@ TEST_CASE("the loss is minus the logarithm of the label's share") {
   CHECK(scores[1] == doctest::Approx(0.75));
 }
 
-TEST_CASE("the full gradients of softmax regression and of an MLP equal central differences") {
-  const std::vector<std::vector<std::size_t>> models = {{7, 4}, {7, 9, 4}, {6, 8, 5, 3}};
-  for (const std::vector<std::size_t>& widths : models) {
-    CAPTURE(widths.size());
-    constexpr std::size_t rows = 5;
-    std::size_t parameters = 0;
-    for (std::size_t l = 0; l + 1 < widths.size(); ++l) parameters += (widths[l] + 1) * widths[l + 1];
-    const Doubles weights = numbers<double>(parameters, 1), x = numbers<double>(rows * widths.front(), 2), scale(rows, 1.0 / rows);
-    const std::vector<std::int32_t> labels = labels_below(widths.back(), rows, 3);
-    Doubles gradient(parameters), unused(parameters);
-    reference::perceptron_gradient<double>(widths, weights.data(), rows, x.data(), labels.data(), scale.data(), gradient.data());
-    check_derivative(weights, gradient, [&](const Doubles& v) {
-      return reference::perceptron_gradient<double>(widths, v.data(), rows, x.data(), labels.data(), scale.data(), unused.data());
-    });
-  }
-}
-
 }  // namespace straggler::test::layers_test

@@ -5,7 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/panel_network.hpp"
 #include "tests/models/executor_fakes.hpp"
 #include "tests/models/math_helpers.hpp"
 
@@ -260,7 +261,7 @@ TEST_CASE("a perceptron in fp16 rounds weights, inputs, outputs and their deriva
     }
     for (const Kernels* kernels : all_kernels()) {
       CAPTURE(kernels->name);
-      const Perceptron model({in, hidden, out}, *kernels, fp16);
+      const PanelNetwork model(multilayer_perceptron({in, hidden, out}), {*kernels, fp16});
       const auto workspace = model.workspace();
       std::vector<float> gradient(w.size());
       const double got = model.gradient(w.data(), {rows, x.data(), labels.data(), scale.data()}, false, gradient.data(), *workspace);

@@ -276,7 +276,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
       for (const Kernels* kernels : fastest_first()) {
         const bool plain = engine.name == "reference";  // knows no kernels
         const ModelSetting setting{*kernels, Precision::fp32, ConvolutionRule::direct};
-        if (((plain || huge(reference)) && kernels != fastest_first().front()) || engine.suits(network_named(name), setting) <= 0) continue;
+        if (((plain || huge(reference)) && kernels != fastest_first().front()) || !engine.computes(network_named(name), setting)) continue;
         CAPTURE(engine.name);
         CAPTURE(kernels->name);
         const std::unique_ptr<Model> model = make_network(network_named(name), setting, engine.name);
@@ -288,6 +288,25 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
     CHECK(computed > 0);
     CHECK((by_onednn > 0) == (onednn_has_it && onednn::plannable(network_named(name))));
   }
+}
+
+TEST_CASE("auto takes panels for chains, oneDNN where a convolution reads many channels, and the reference for what they lack") {
+  const auto chain = [](std::size_t channels, bool drop_out) {
+    ArchitectureBuilder build({channels, 4, 4});
+    LayerIndex x = build.relu(build.conv(network_input, "conv", 3, Window::square(3, 1, 1), true));
+    if (drop_out) x = build.dropout(x);
+    build.linear(build.flatten(x), "fc", 2);
+    return std::move(build).build();
+  };
+  const ModelSetting fastest{*fastest_first().front()}, generic{select_kernels("generic")};
+  const bool has_onednn = onednn::map_kernels(fastest.kernels.name) && onednn::confinable(fastest.kernels.name);
+  CHECK(choose_engine(chain(64, false), fastest, "auto").name == "panels");
+  CHECK(choose_engine(chain(65, false), fastest, "auto").name == (has_onednn ? "onednn" : "panels"));
+  CHECK(choose_engine(chain(65, false), generic, "auto").name == "panels");
+  CHECK(choose_engine(chain(64, true), fastest, "auto").name == "reference");
+  CHECK(choose_engine(chain(64, false), fastest, "reference").name == "reference");
+  CHECK_THROWS_AS(choose_engine(chain(64, true), fastest, "panels"), std::invalid_argument);
+  CHECK_THROWS_AS(choose_engine(chain(64, false), fastest, "unheard_of"), std::invalid_argument);
 }
 
 TEST_CASE("every model of the zoo that PyTorch has computed equals it, as it is made for a scenario") {

@@ -174,7 +174,7 @@ TEST_CASE("the rules of lineage have their arithmetic, each in its own order") {
   }
 }
 
-TEST_CASE("where an entry says so, its result may lie in that input's place") {
+TEST_CASE("where an entry says so, its result may overwrite that input") {
   for (const ElementwiseEntry& entry : Registry<ElementwiseEntry>::instance().entries()) {
     if (entry.in_place < 0) continue;
     CAPTURE(entry.name);
@@ -200,7 +200,7 @@ TEST_CASE("where an entry says so, its result may lie in that input's place") {
   }
 }
 
-TEST_CASE("what a rule makes of zeros, and of rows at once, is what its sparse form says") {
+TEST_CASE("a rule gives the results of its sparse form for zeros and for several rows") {
   constexpr std::size_t width = 13, count = 5;
   for (const ElementwiseEntry& entry : Registry<ElementwiseEntry>::instance().entries())
     for (const std::vector<double>& scalars : {std::vector<double>(5, 0.0), std::vector<double>(5, 0.5), {0.5, 0.0, 0.0, 0.0, 0.0}}) {

@@ -13,10 +13,13 @@ namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-PlaneWindow window(std::size_t height, std::size_t width, std::size_t side_y, std::size_t side_x, std::size_t stride, std::size_t pad_y,
-                   std::size_t pad_x) {
-  return {height, width, (height + 2 * pad_y - side_y) / stride + 1, (width + 2 * pad_x - side_x) / stride + 1, side_y, side_x, stride,
-          pad_y,  pad_x};
+SlidingWindow window(std::size_t height, std::size_t width, std::size_t side_y, std::size_t side_x, std::size_t stride, std::size_t pad_y,
+                     std::size_t pad_x) {
+  return {{side_y, side_x, stride, pad_y, pad_x},
+          height,
+          width,
+          (height + 2 * pad_y - side_y) / stride + 1,
+          (width + 2 * pad_x - side_x) / stride + 1};
 }
 
 struct Case {
@@ -53,15 +56,15 @@ std::vector<Case> cases() {
 
 /// Calls meet(output, input, tap) for every place of the output and each input in its window.
 template <class Meet>
-void for_meetings(const PlaneWindow& w, const Meet& meet) {
+void for_meetings(const SlidingWindow& w, const Meet& meet) {
   for (std::size_t oy = 0; oy < w.out_height; ++oy)
     for (std::size_t ox = 0; ox < w.out_width; ++ox)
-      for (std::size_t ky = 0; ky < w.window_height; ++ky)
-        for (std::size_t kx = 0; kx < w.window_width; ++kx) {
+      for (std::size_t ky = 0; ky < w.height; ++ky)
+        for (std::size_t kx = 0; kx < w.width; ++kx) {
           const long y = static_cast<long>(oy * w.stride + ky) - static_cast<long>(w.pad_height);
           const long x = static_cast<long>(ox * w.stride + kx) - static_cast<long>(w.pad_width);
-          if (y < 0 || x < 0 || y >= static_cast<long>(w.height) || x >= static_cast<long>(w.width)) continue;
-          meet(oy * w.out_width + ox, static_cast<std::size_t>(y) * w.width + static_cast<std::size_t>(x), ky * w.window_width + kx);
+          if (y < 0 || x < 0 || y >= static_cast<long>(w.in_height) || x >= static_cast<long>(w.in_width)) continue;
+          meet(oy * w.out_width + ox, static_cast<std::size_t>(y) * w.in_width + static_cast<std::size_t>(x), ky * w.width + kx);
         }
 }
 
@@ -71,8 +74,8 @@ void for_products(const Convolution& c, const Meet& meet) {
   for (std::size_t o = 0; o < c.out_channels; ++o)
     for (std::size_t i = 0; i < c.group_in(); ++i)
       for_meetings(c.slide, [&](std::size_t output, std::size_t input, std::size_t tap) {
-        meet(o * c.slide.out_plane() + output, (o / c.group_out() * c.group_in() + i) * c.slide.plane() + input,
-             (o * c.group_in() + i) * c.slide.window() + tap);
+        meet(o * c.slide.outputs() + output, (o / c.group_out() * c.group_in() + i) * c.slide.inputs() + input,
+             (o * c.group_in() + i) * c.slide.places() + tap);
       });
 }
 
@@ -81,8 +84,8 @@ struct Numbers {
   std::vector<float> x, w, b, dy;
 
   explicit Numbers(const Case& one)
-      : in(one.conv.in_channels * one.conv.slide.plane()),
-        out(one.conv.out_channels * one.conv.slide.out_plane()),
+      : in(one.conv.in_channels * one.conv.slide.inputs()),
+        out(one.conv.out_channels * one.conv.slide.outputs()),
         x(numbers(one.rows * in, 1)),
         w(numbers(one.conv.weights(), 2)),
         b(numbers(one.conv.out_channels, 3)),
@@ -98,7 +101,7 @@ double bound(double terms) { return 0x1p-24 * 4 * (terms + 4); }
 
 /// Forward or by the input. Winograd's transforms enlarge numbers (Bᵀ up to 10 times in each direction) and take differences of them.
 double slide_bound(const Convolution& conv, std::size_t channels) {
-  return bound(static_cast<double>(channels * conv.slide.window())) * (conv.winograd() ? 4 : 1);
+  return bound(static_cast<double>(channels * conv.slide.places())) * (conv.winograd() ? 4 : 1);
 }
 
 void check_close(const std::vector<float>& actual, const std::vector<double>& expected, double error) {
@@ -117,10 +120,10 @@ void for_sets_and_cases(const Body& body) {
     for (const Case& one : cases()) {
       CAPTURE(kernels->name);
       CAPTURE(one.rows);
+      CAPTURE(one.conv.slide.in_height);
+      CAPTURE(one.conv.slide.in_width);
       CAPTURE(one.conv.slide.height);
       CAPTURE(one.conv.slide.width);
-      CAPTURE(one.conv.slide.window_height);
-      CAPTURE(one.conv.slide.window_width);
       CAPTURE(one.conv.out_channels);
       body(*kernels, one, Numbers(one));
     }
@@ -135,7 +138,7 @@ TEST_CASE("convolution forward equals plain loops, whatever the padding lanes ho
       std::vector<double> expected(one.rows * n.out);
       for (std::size_t row = 0; row < one.rows; ++row) {
         double* const y = expected.data() + row * n.out;
-        for (std::size_t i = 0; i < n.out; ++i) y[i] = relu ? static_cast<double>(n.b[i / one.conv.slide.out_plane()]) : 0;
+        for (std::size_t i = 0; i < n.out; ++i) y[i] = relu ? static_cast<double>(n.b[i / one.conv.slide.outputs()]) : 0;
         for_products(one.conv, [&](std::size_t out, std::size_t in, std::size_t weight) {
           y[out] += static_cast<double>(n.x[row * n.in + in]) * static_cast<double>(n.w[weight]);
         });
@@ -168,7 +171,7 @@ TEST_CASE("convolution backward by the input equals plain loops, whatever the pa
   });
 }
 
-TEST_CASE("Winograd's convolutions are as exact as direct ones but for a small factor") {
+TEST_CASE("Winograd's convolutions are as exact as direct ones up to a small factor") {
   // The widths of the FedAvg CNN's second layer and of a residual network's: sums of 800 and 576 products.
   for (const Case& one : {Case{2, {window(14, 14, 5, 5, 1, 2, 2), 32, 24, 1}}, Case{2, {window(8, 8, 3, 3, 1, 1, 1), 64, 24, 1}}}) {
     REQUIRE(one.conv.winograd());
@@ -204,9 +207,9 @@ TEST_CASE("convolution backward by the weights equals plain loops, overwrites or
         for_products(one.conv, [&](std::size_t out, std::size_t in, std::size_t weight) {
           expected[weight] += static_cast<double>(n.dy[row * n.out + out]) * static_cast<double>(n.x[row * n.in + in]);
         });
-        for (std::size_t i = 0; i < n.out; ++i) expected_db[i / one.conv.slide.out_plane()] += static_cast<double>(n.dy[row * n.out + i]);
+        for (std::size_t i = 0; i < n.out; ++i) expected_db[i / one.conv.slide.outputs()] += static_cast<double>(n.dy[row * n.out + i]);
       }
-      const double terms = static_cast<double>(one.rows * one.conv.slide.out_plane());
+      const double terms = static_cast<double>(one.rows * one.conv.slide.outputs());
       kernels.conv_backward_weights(one.rows, one.conv, x.data(), dy.data(), accumulate, dw.data(), db.data(), scratch.data());
       check_close(dw, expected, bound(terms));
       check_close(db, expected_db, bound(terms));
@@ -222,7 +225,7 @@ namespace {
 
 struct PoolCase {
   std::size_t rows, channels;
-  PlaneWindow slide;
+  SlidingWindow slide;
 };
 std::vector<PoolCase> pool_cases() {
   return {{32, 3, window(8, 6, 2, 2, 2, 0, 0)}, {45, 2, window(7, 9, 2, 2, 2, 0, 0)}, {17, 4, window(7, 7, 3, 3, 2, 1, 1)},
@@ -236,8 +239,8 @@ TEST_CASE("max pools give the first of the largest and send its derivative there
     for (const PoolCase& one : pool_cases()) {
       CAPTURE(kernels->name);
       CAPTURE(one.rows);
-      CAPTURE(one.slide.height);
-      const std::size_t plane = one.slide.plane(), out_plane = one.slide.out_plane(), in = one.channels * plane,
+      CAPTURE(one.slide.in_height);
+      const std::size_t plane = one.slide.inputs(), out_plane = one.slide.outputs(), in = one.channels * plane,
                         out = one.channels * out_plane;
       std::vector<float> x = numbers(one.rows * in, 1);
       for (float& value : x) value = std::round(value * 3);  // many equals
@@ -269,14 +272,14 @@ TEST_CASE("average pools count the places beyond the edges") {
       for (const bool relu : {false, true}) {
         CAPTURE(kernels->name);
         CAPTURE(one.rows);
-        CAPTURE(one.slide.height);
-        const std::size_t plane = one.slide.plane(), out_plane = one.slide.out_plane(), in = one.channels * plane,
+        CAPTURE(one.slide.in_height);
+        const std::size_t plane = one.slide.inputs(), out_plane = one.slide.outputs(), in = one.channels * plane,
                           out = one.channels * out_plane;
         const std::vector<float> x = numbers(one.rows * in, 1), dy = numbers(one.rows * out, 2);
         std::vector<double> y(one.rows * out, 0.0), dx(one.rows * in, 0.0);
         for (std::size_t c = 0; c < one.rows * one.channels; ++c)
           for_meetings(one.slide, [&](std::size_t to, std::size_t from, std::size_t) {
-            const double share = 1 / static_cast<double>(one.slide.window());
+            const double share = 1 / static_cast<double>(one.slide.places());
             y[c * out_plane + to] += static_cast<double>(x[c * plane + from]) * share;
             if (!relu || x[c * plane + from] > 0) dx[c * plane + from] += static_cast<double>(dy[c * out_plane + to]) * share;
           });

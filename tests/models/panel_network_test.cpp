@@ -188,7 +188,7 @@ TEST_CASE("losses equal plain loops, and gradients central differences of them, 
   }
 }
 
-TEST_CASE("long calls are sums of shorter ones, and neither a workspace's history nor a call called off leaves a trace") {
+TEST_CASE("long calls are sums of shorter ones, and neither a workspace's history nor a cancelled call changes them") {
   const Problem large(all_layers(), 300), small(all_layers(), 37);
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);
@@ -210,6 +210,27 @@ TEST_CASE("long calls are sums of shorter ones, and neither a workspace's histor
     CHECK(model.gradient(weights.data(), small.all(), false, used.data(), *second) == loss);
     CHECK(used == fresh);
   }
+}
+
+TEST_CASE("inputs in panels and row by row give the same bits, in every precision and over several blocks") {
+  const Problem problem(all_layers(), 300);
+  const std::size_t features = problem.architecture.input.size();
+  const std::vector<float> panels = panels_of(problem.x, problem.rows, features, std::numeric_limits<float>::quiet_NaN());
+  for (const Kernels* kernels : all_kernels())
+    for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::bf16}) {
+      CAPTURE(kernels->name);
+      const PanelNetwork model(problem.architecture, {*kernels, precision});
+      REQUIRE(model.takes_panels());
+      const std::vector<float> weights = initial(model);
+      std::vector<float> by_rows(weights.size()), by_panels(weights.size());
+      const std::unique_ptr<Workspace> workspace = model.workspace();
+      Rows rows = problem.all();
+      const double loss = model.gradient(weights.data(), rows, false, by_rows.data(), *workspace);
+      rows.inputs = nullptr;
+      rows.panels = panels.data();
+      CHECK(model.gradient(weights.data(), rows, false, by_panels.data(), *workspace) == loss);
+      CHECK(same_bits(by_panels, by_rows));
+    }
 }
 
 TEST_CASE("a NaN weight anywhere in a network gives a NaN loss; no samples give a zero gradient") {

@@ -12,8 +12,9 @@
 #include <sstream>
 #include <string>
 
-#include "models/layers/reference.hpp"
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/panel_network.hpp"
+#include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/models/handle_values.hpp"
 #include "tests/models/math_helpers.hpp"
@@ -92,6 +93,8 @@ std::pair<double, double> distances(const std::vector<Scalar>& weights, const Re
 }  // namespace
 
 TEST_CASE("ten steps in double equal PyTorch's to 1e-10") {
+  const ReferenceNetwork<double> network(multilayer_perceptron(widths));
+  ReferenceNetwork<double>::Memory memory = network.memory();
   for (const bool nesterov : {false, true}) {
     CAPTURE(nesterov);
     const Reference expected = read_reference(nesterov);
@@ -99,8 +102,9 @@ TEST_CASE("ten steps in double equal PyTorch's to 1e-10") {
     const std::vector<double> scale(rows, 1.0 / rows);
     for (std::size_t step = 0; step < steps; ++step) {
       const Step samples = batch(step);
-      const double loss = reference::perceptron_gradient<double>(widths, weights.data(), rows, as<double>(samples.x).data(),
-                                                                 samples.labels.data(), scale.data(), gradient.data());
+      const std::vector<double> x = as<double>(samples.x);
+      const double loss =
+          network.gradient(weights.data(), {rows, x.data(), samples.labels.data(), scale.data()}, false, gradient.data(), memory);
       CHECK(loss == doctest::Approx(expected.losses.at(step)).epsilon(1e-10));
       if (step == 0) velocity.assign(weights.size(), 0.0);
       for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -122,7 +126,7 @@ TEST_CASE("ten steps of the sgd optimizer on the mlp equal PyTorch's to 1e-6, in
       CAPTURE(kernels->name);
       CAPTURE(nesterov);
       const Reference expected = read_reference(nesterov);
-      const Perceptron model(widths, *kernels);
+      const PanelNetwork model(multilayer_perceptron(widths), {*kernels});
       REQUIRE(model.parameters() == 199'210);
       const std::unique_ptr<UpdateRule> rule = sgd.make(
           complete(sgd.parameters, {{"learning_rate", rate}, {"momentum", momentum}, {"weight_decay", decay}, {"nesterov", nesterov}}),

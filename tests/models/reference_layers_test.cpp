@@ -19,17 +19,13 @@ struct Shapes {
   reference::Convolution layer;
 };
 
-Sliding sliding(std::size_t in_height, std::size_t in_width, std::size_t height, std::size_t width, std::size_t stride,
-                std::size_t pad_height, std::size_t pad_width) {
-  return {in_height,
+SlidingWindow sliding(std::size_t in_height, std::size_t in_width, std::size_t height, std::size_t width, std::size_t stride,
+                      std::size_t pad_height, std::size_t pad_width) {
+  return {{height, width, stride, pad_height, pad_width},
+          in_height,
           in_width,
           (in_height + 2 * pad_height - height) / stride + 1,
-          (in_width + 2 * pad_width - width) / stride + 1,
-          height,
-          width,
-          stride,
-          pad_height,
-          pad_width};
+          (in_width + 2 * pad_width - width) / stride + 1};
 }
 
 const std::array<Shapes, 11> convolutions = {{
@@ -53,7 +49,7 @@ std::size_t weights(const reference::Convolution& layer) { return layer.out * la
 /// The definition, place by place.
 double convolved(const reference::Convolution& layer, const Doubles& x, const Doubles& w, std::size_t row, std::size_t o, std::size_t y,
                  std::size_t column) {
-  const Sliding& window = layer.window;
+  const SlidingWindow& window = layer.window;
   double sum = 0;
   for (std::size_t c = 0; c < layer.in / layer.groups; ++c)
     for (std::size_t ky = 0; ky < window.height; ++ky)
@@ -71,7 +67,7 @@ double convolved(const reference::Convolution& layer, const Doubles& x, const Do
 
 }  // namespace
 
-TEST_CASE("a convolution is what its definition says, place by place") {
+TEST_CASE("a convolution equals its definition, position by position") {
   for (const Shapes& shapes : convolutions) {
     CAPTURE(shapes.what);
     const reference::Convolution& layer = shapes.layer;
@@ -134,8 +130,8 @@ TEST_CASE("convolutions as matrix products equal the plain ones in double, to th
 }
 
 TEST_CASE("pools' derivatives equal central differences; padding never wins and counts as zeros") {
-  for (const Sliding& window : {sliding(4, 6, 2, 2, 2, 0, 0), sliding(5, 5, 3, 3, 2, 1, 1), sliding(4, 5, 3, 2, 1, 1, 0),
-                                sliding(5, 7, 2, 2, 2, 0, 0), sliding(4, 3, 4, 3, 1, 0, 0)}) {
+  for (const SlidingWindow& window : {sliding(4, 6, 2, 2, 2, 0, 0), sliding(5, 5, 3, 3, 2, 1, 1), sliding(4, 5, 3, 2, 1, 1, 0),
+                                      sliding(5, 7, 2, 2, 2, 0, 0), sliding(4, 3, 4, 3, 1, 0, 0)}) {
     constexpr std::size_t planes = 3;
     CAPTURE(window.in_width);
     CAPTURE(window.height);

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/reference_network.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/registry.hpp"
@@ -37,7 +38,7 @@ struct Problem {
       : architecture(std::move(network)), weights(recipe_weights(architecture, seed)), batch(recipe_batch(architecture, seed, 0, rows)) {
     for (std::size_t row = 0; row < rows; ++row) {
       draws.push_back(Hasher().add(std::uint64_t{row}).key().low);
-      batch.scale[row] *= 1 + 0.25f * static_cast<float>(row % 3);  // not all alike
+      batch.scale[row] *= 1 + 0.25f * static_cast<float>(row % 3);  // not all equal
     }
   }
   Rows rows() const {
@@ -96,6 +97,24 @@ TEST_CASE("the full gradient of small networks of every kind of layer equals cen
                        v.insert(v.end(), tail.begin(), tail.end());
                        return loss(v, unused);
                      });
+  }
+}
+
+TEST_CASE("the full gradients of softmax regression and of an MLP equal central differences") {
+  const std::vector<std::vector<std::size_t>> models = {{7, 4}, {7, 9, 4}, {6, 8, 5, 3}};
+  for (const std::vector<std::size_t>& widths : models) {
+    CAPTURE(widths.size());
+    constexpr std::size_t rows = 5;
+    std::size_t parameters = 0;
+    for (std::size_t l = 0; l + 1 < widths.size(); ++l) parameters += (widths[l] + 1) * widths[l + 1];
+    const Doubles weights = numbers<double>(parameters, 1), x = numbers<double>(rows * widths.front(), 2), scale(rows, 1.0 / rows);
+    const std::vector<std::int32_t> labels = labels_below(widths.back(), rows, 3);
+    Doubles gradient(parameters), unused(parameters);
+    const ReferenceNetwork<double> network(multilayer_perceptron(widths));
+    ReferenceNetwork<double>::Memory memory = network.memory();
+    const ReferenceNetwork<double>::Batch batch{rows, x.data(), labels.data(), scale.data()};
+    network.gradient(weights.data(), batch, false, gradient.data(), memory);
+    check_derivative(weights, gradient, [&](const Doubles& v) { return network.gradient(v.data(), batch, false, unused.data(), memory); });
   }
 }
 
@@ -266,7 +285,7 @@ TEST_CASE("in FP16 and bfloat16 a dense layer is what one gets by rounding input
   }
 }
 
-TEST_CASE("rounding leaves a network near what it was, by the format's steps") {
+TEST_CASE("rounding changes a network by no more than the format's steps") {
   // 2^-11 and 2^-8 of each number, some tens of times over, in a random direction.
   const Problem problem(resnet8(), 8);
   std::vector<float> exact(problem.weights.size()), gradient(exact.size());

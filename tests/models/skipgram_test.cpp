@@ -228,7 +228,7 @@ TEST_CASE("negative sampling: every set of kernels follows the reference, for al
   }
 }
 
-TEST_CASE("negative sampling: the sigmoid is within 2.5e-7, and large products neither overflow nor lose the loss") {
+TEST_CASE("negative sampling: the sigmoid is exact to 2.5e-7, and large products neither overflow nor lose the loss") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);
     double worst = 0;

@@ -5,8 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "models/layers/reference.hpp"
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/panel_network.hpp"
+#include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/models/math_helpers.hpp"
 
@@ -39,6 +40,13 @@ struct Problem {
         labels(labels_below(widths.back(), rows, 2)) {}
   Rows all() const { return {rows, x.data(), labels.data(), scale.data()}; }
 };
+
+double gradient_in_double(const Problem& problem, const std::vector<float>& weights, std::vector<double>& gradient) {
+  const ReferenceNetwork<double> network(multilayer_perceptron(problem.widths));
+  ReferenceNetwork<double>::Memory memory = network.memory();
+  const std::vector<double> w = as<double>(weights), x = as<double>(problem.x), scale = as<double>(problem.scale);
+  return network.gradient(w.data(), {problem.rows, x.data(), problem.labels.data(), scale.data()}, false, gradient.data(), memory);
+}
 
 /// Rows whose label has the largest score, by the definition, in double precision.
 std::uint64_t rows_classified(const Problem& problem, const std::vector<float>& weights) {
@@ -139,13 +147,11 @@ TEST_CASE("gradients equal the reference's in every set of kernels") {
       CAPTURE(kernels->name);
       CAPTURE(problem.rows);
       CAPTURE(problem.widths.size());
-      const Perceptron model(problem.widths, *kernels);
+      const PanelNetwork model(multilayer_perceptron(problem.widths), {*kernels});
       std::vector<float> weights(model.parameters()), gradient(weights.size(), std::numeric_limits<float>::quiet_NaN());
       model.initialize(3, weights.data());
       std::vector<double> expected(weights.size());
-      const double expected_loss =
-          reference::perceptron_gradient<double>(problem.widths, as<double>(weights).data(), problem.rows, as<double>(problem.x).data(),
-                                                 problem.labels.data(), as<double>(problem.scale).data(), expected.data());
+      const double expected_loss = gradient_in_double(problem, weights, expected);
       const std::unique_ptr<Workspace> workspace = model.workspace();
       const double loss = model.gradient(weights.data(), problem.all(), false, gradient.data(), *workspace);
       CHECK(loss == doctest::Approx(expected_loss).epsilon(1e-6));
@@ -168,7 +174,7 @@ TEST_CASE("a workspace's history and its earlier sizes leave no trace in the bit
   const Problem large({9, 14, 6}, 500), small({9, 14, 6}, 37);
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);
-    const Perceptron model({9, 14, 6}, *kernels);
+    const PanelNetwork model(multilayer_perceptron({9, 14, 6}), {*kernels});
     std::vector<float> weights(model.parameters()), fresh(weights.size()), used(weights.size());
     model.initialize(1, weights.data());
     const std::unique_ptr<Workspace> first = model.workspace(), second = model.workspace();
@@ -181,7 +187,7 @@ TEST_CASE("a workspace's history and its earlier sizes leave no trace in the bit
 
 TEST_CASE("a gradient that is called off leaves no trace in the next one") {
   const Problem problem({9, 14, 6}, 200);
-  const Perceptron model({9, 14, 6}, *all_kernels().front());
+  const PanelNetwork model(multilayer_perceptron({9, 14, 6}), {*all_kernels().front()});
   std::vector<float> weights(model.parameters()), whole(weights.size()), untouched(weights.size(), 7.0f), again(weights.size());
   model.initialize(1, weights.data());
   const std::unique_ptr<Workspace> workspace = model.workspace();
@@ -205,7 +211,7 @@ TEST_CASE("accuracy counts what the scores say") {
     labels[row] = static_cast<std::int32_t>(row % 10 == 0 ? (row + 1) % classes : row % classes);  // one in ten labelled wrong
   }
   for (const Kernels* kernels : all_kernels()) {
-    const Perceptron model({classes, classes}, *kernels);
+    const PanelNetwork model(multilayer_perceptron({classes, classes}), {*kernels});
     std::vector<float> weights(model.parameters(), 0.0f);
     for (std::size_t c = 0; c < classes; ++c) weights[c * classes + c] = 1;
     std::uint64_t correct = 100;
@@ -219,7 +225,7 @@ TEST_CASE("accuracy counts what the scores say") {
 TEST_CASE("a NaN weight anywhere gives a NaN loss") {
   const Problem problem({6, 5, 4}, 40);
   for (const Kernels* kernels : all_kernels()) {
-    const Perceptron model(problem.widths, *kernels);
+    const PanelNetwork model(multilayer_perceptron(problem.widths), {*kernels});
     std::vector<float> weights(model.parameters()), gradient(weights.size());
     const std::unique_ptr<Workspace> workspace = model.workspace();
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -234,7 +240,7 @@ TEST_CASE("a NaN weight anywhere gives a NaN loss") {
 }
 
 TEST_CASE("no samples: no loss, a zero gradient unless it accumulates") {
-  const Perceptron model({3, 2}, select_kernels("auto"));
+  const PanelNetwork model(multilayer_perceptron({3, 2}), {select_kernels("auto")});
   std::vector<float> weights(model.parameters(), 1.0f), gradient(model.parameters(), 5.0f);
   const std::unique_ptr<Workspace> workspace = model.workspace();
   CHECK(model.gradient(weights.data(), {}, true, gradient.data(), *workspace) == 0);

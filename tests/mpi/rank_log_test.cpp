@@ -107,7 +107,7 @@ TEST_CASE("running statistics are a message of their own, behind what they belon
   CHECK(log_from(to_bytes(two.logs[0])).entries[3].kind == Kind::statistics_sent);
 }
 
-TEST_CASE("a message that has not arrived at the end is lost; one that seems to arrive before it is sent arrives at once") {
+TEST_CASE("a message that has not arrived at the end is lost; one that seems to arrive before it was sent arrives at once") {
   RunCourse cut = course();
   cut.end = after(18);
   const RunRecord record = booked(cut);

@@ -141,7 +141,7 @@ TEST_CASE("an empty bucket that has regained less than 1/1024 of its burst stays
   }
 }
 
-TEST_CASE("a change of capacity changes the peak alike; a link that is down carries nothing, tokens or not") {
+TEST_CASE("a change of capacity changes the peak in proportion; a link that is down carries nothing, even with tokens") {
   // 0.01 s at 5e6: 5e4 bytes, 4e4 tokens gone. Down for 0.1 s. At half its capacity and peak: 1.6e5 tokens last 0.08 s, in which 2e5
   // bytes go; the other 1e5 of 3.5e5 take 0.2 s.
   Loaded w;

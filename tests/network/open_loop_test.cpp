@@ -115,7 +115,7 @@ Instance draw_instance(std::uint32_t seed) {
       const double to = draw.one_in(4) ? 0 : 1e8 * draw(1, 8) / 2;
       instance.changes.push_back({draw(0, 2000) * 10'000'000ll, static_cast<std::uint32_t>(draw(0, links - 1)), to});
     }
-    // A link that was stopped is opened again at last, or its messages would wait for ever.
+    // A link that was stopped is opened again at last, or its messages would wait forever.
     for (int l = 0; l < links; ++l) instance.changes.push_back({30'000'000'000ll + l, static_cast<std::uint32_t>(l), 1e8});
   }
   return instance;

@@ -96,7 +96,7 @@ TEST_CASE("64 ranks, eight a host: a ring runs at the hosts' links, hierarchical
   CHECK(table.at("ring").at(1073741824.0).busbw == doctest::Approx(12.5).epsilon(0.01));
 }
 
-TEST_CASE("a scenario gives the cluster: its workers, or as many as are asked for; what learns there does not matter") {
+TEST_CASE("a scenario gives the cluster, with its workers or a given number of them, whatever its training") {
   const Workplace place;
   place.write("small.yaml", small_cluster + R"(workload: {model: mlp, data: {kind: fashion_mnist, path: nowhere}}
 training: {scheme: {kind: nonsense}}

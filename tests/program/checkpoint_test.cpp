@@ -130,7 +130,7 @@ TEST_CASE("an interrupted run keeps its checkpoint; what cannot be gone on from 
   refused("straggler run long.yaml --checkpoint-every 0", "--checkpoint-every is 0");
   refused("straggler run long.yaml --checkpoint-every -5s", "--checkpoint-every");
   fs::create_directory(place.folder() / "s.checkpoint");
-  refused("straggler run long.yaml --out s --checkpoint-every 1s", "s.checkpoint: is where checkpoints go, but no file");
+  refused("straggler run long.yaml --out s --checkpoint-every 1s", "s.checkpoint: is the place of the checkpoint, but not a file");
   // A bound that is far away, so that it is still at work when it is interrupted.
   const std::string endless = "straggler run long.yaml --out r --set training.stop.epochs=100000";
   const auto broken_off = place.shell("( " + std::string(STRAGGLER_PROGRAM) +

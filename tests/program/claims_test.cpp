@@ -129,7 +129,7 @@ TEST_CASE("calibrate: entries on standard output, or in a file that nothing else
   CHECK(place.shell("straggler calibrate ping.csv -o out.yaml").code == 0);
   const auto refused = place.shell("straggler calibrate ping.csv -o ping.csv");
   CHECK(refused.code == 2);
-  CHECK(has(refused.err, "ping.csv: is there, and no calibration wrote it"));
+  CHECK(has(refused.err, "ping.csv: is there, but not from straggler calibrate"));
   CHECK(place.read("ping.csv").rfind("bytes", 0) == 0);
   const auto nowhere = place.shell("straggler calibrate ping.csv -o no/such/out.yaml");
   CHECK(nowhere.code == 2);

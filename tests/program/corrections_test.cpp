@@ -14,15 +14,7 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 3000, test_samples: 500}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 20}
-)";
+const std::string scenario = straggler::test::on_small_cluster(16, 3000, 500, "  stop: {updates: 20}\n");
 
 /// Runs a command on a folder that cannot be written; false: this machine does not let us have one.
 bool read_only(const Workplace& place, const std::string& folder, const std::string& command, Workplace::Done& done) {

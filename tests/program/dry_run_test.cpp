@@ -10,15 +10,7 @@ using namespace straggler::test;
 
 namespace {
 
-const std::string scenario = small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 1200, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 2}
-)";
+const std::string scenario = on_small_cluster(16, 1200, 100, "  stop: {epochs: 2}\n");
 const std::string axes =
     "sweep: 1\nname: try\nscenario: small.yaml\nrepeats: 2\naxes: {training.scheme: [ssgd, asgd], cluster.network.link.bandwidth: [1MB/s, "
     "2MB/s]}\n";
@@ -39,7 +31,7 @@ TEST_CASE("a dry run lists every point with its seed, what all of them cost, and
   // 8 runs of 2 epochs of 1,200 samples. A sample of the plane with 16 hidden units and 4 classes: 2 (2 * 16 + 16 * 4) FLOPs forward, three
   // times that with backward: 8 * 2,400 * 576 = 1.106e7.
   CHECK_MESSAGE(has(done.out, "cost: at most 19200 samples to train on, 1.11e+07 FLOP"), done.out);
-  CHECK(has(done.out, "time: not known before a point is finished\n"));
+  CHECK(has(done.out, "time: unknown until a point is finished\n"));
   CHECK_FALSE(there(place, "results"));
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("check estimates the memory of every scheme, with the math and for tim
   for (const auto& scheme : nlohmann::json::parse(place.shell("straggler list schemes --json").out)) {
     const bool alone = !scheme["workers"].is_null();
     const int updates = scheme["asynchronous"] == false ? 6 : 40;  // one by one, or of all workers
-    std::set<std::string> ways;  // of exchange: other parameters change little
+    std::set<std::string> ways;                                    // of exchange: other parameters change little
     for (const auto& variant : scheme["variants"]) {
       // Sums of local gradients with momentum keep what nobody looks at: known, and not estimated.
       if (variant["parameters"].value("exchange", "") == "gradients") continue;

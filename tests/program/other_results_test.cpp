@@ -10,20 +10,12 @@ using namespace straggler::test;
 
 namespace {
 
-const std::string scenario = small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 1200, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 1}
-)";
+const std::string scenario = on_small_cluster(16, 1200, 100, "  stop: {epochs: 1}\n");
 const std::string sweep = "sweep: 1\nname: try\nscenario: small.yaml\naxes: {training.scheme: [ssgd, asgd]}\ntiming_only: true\n";
 
 }  // namespace
 
-TEST_CASE("compare results/* leaves a sweep, a race and a checkpoint out, and says so") {
+TEST_CASE("compare results/* skips a sweep, a race and a checkpoint, and says so") {
   const Workplace place;
   place.write("small.yaml", scenario);
   place.write("try.yaml", sweep);

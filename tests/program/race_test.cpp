@@ -10,16 +10,8 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 3000, test_samples: 500}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 2, target_accuracy: 0.7}
-  evaluate: {every: {epochs: 0.25}}
-)";
+const std::string scenario =
+    straggler::test::on_small_cluster(16, 3000, 500, "  stop: {epochs: 2, target_accuracy: 0.7}\n  evaluate: {every: {epochs: 0.25}}\n");
 const char* const race = "race small.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 8 --seeds 4 --no-store";
 
 }  // namespace
@@ -41,11 +33,11 @@ TEST_CASE("a race that is killed again and again ends as one that was not") {
     CHECK(place.read("killed" + file) == place.read("whole" + file));
   }
   const Workplace::Done again = place.shell(std::string("straggler ") + race + " --out killed");
-  CHECK(again.err.find("24 points were there already") != std::string::npos);
+  CHECK(again.err.find("24 points were already finished") != std::string::npos);
   CHECK(again.out.substr(0, again.out.find("results in")) == whole.out.substr(0, whole.out.find("results in")));
   // A race without tuning has none of these runs; with --force it leaves no table of the tuning behind.
   const std::string without = "straggler race small.yaml --schemes ssgd,asgd --seeds 4 --no-store --out killed";
-  CHECK(place.shell(without).err.find("nothing would be left of its 24 finished points") != std::string::npos);
+  CHECK(place.shell(without).err.find("whose 24 finished points would be lost") != std::string::npos);
   CHECK(std::filesystem::exists(place.folder() / "killed/tuning.csv"));
   CHECK(place.shell(without + " --force").code == 0);
   CHECK_FALSE(std::filesystem::exists(place.folder() / "killed/tuning.csv"));
@@ -65,8 +57,8 @@ TEST_CASE("what a race refuses, in one line each") {
   };
   refused("", "SCENARIO.yaml is missing");
   refused("none.yaml --schemes ssgd,asgd", "none.yaml");
-  refused("small.yaml", "one alone is no race");
-  refused("small.yaml --schemes ssgd", "one alone is no race");
+  refused("small.yaml", "a race needs at least two entrants");
+  refused("small.yaml --schemes ssgd", "a race needs at least two entrants");
   refused("small.yaml --schemes ssgd,asdg", "unknown scheme");
   refused("small.yaml --schemes ssgd,ssgd", "is there twice");
   refused("small.yaml --schemes ssgd,local_sgd", "training.scheme.steps: is missing");
@@ -74,7 +66,7 @@ TEST_CASE("what a race refuses, in one line each") {
   refused("small.yaml --schemes ssgd,asgd --seeds 1", "--seeds");
   refused("small.yaml --schemes ssgd,asgd --seeds 51", "at most 50");
   refused("small.yaml --schemes ssgd,asgd --tune momentum --budget 0", "--budget");
-  refused("small.yaml --schemes ssgd,asgd --budget 3", "say what to tune");
+  refused("small.yaml --schemes ssgd,asgd --budget 3", "need --tune");
   refused("small.yaml --schemes ssgd,asgd --tune momentun", "unknown setting");
   refused("small.yaml --schemes ssgd,asgd --tune momentum --timing-only", "--tune needs the math");
   refused("small.yaml --schemes ssgd,asgd --tune momentum --set training.optimizer.momentum=0.5", "is tuned");

@@ -14,16 +14,8 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 3000, test_samples: 500}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 2, target_accuracy: 0.5, on_target: continue}
-  evaluate: {every: {epochs: 0.1}}
-)";
+const std::string scenario = straggler::test::on_small_cluster(
+    16, 3000, 500, "  stop: {epochs: 2, target_accuracy: 0.5, on_target: continue}\n  evaluate: {every: {epochs: 0.1}}\n");
 const char* const sweep = R"(sweep: 1
 name: try
 scenario: small.yaml
@@ -147,7 +139,7 @@ TEST_CASE("what a report refuses, in one line each") {
     CHECK(has(done.err, line));
   };
   refused("", "RESULT_DIR");
-  refused("nowhere", "nowhere: holds neither a run");
+  refused("nowhere", "nowhere: holds no summary.json of a run");
   place.write("small.yaml", scenario);
   REQUIRE(place.shell("straggler run small.yaml --timing-only --out here --quiet").code == 0);
   refused("here -o .", "--out .: is a folder; name a file");
@@ -161,7 +153,7 @@ TEST_CASE("what a report refuses, in one line each") {
   place.write("damaged/sweep.sqlite", std::string(5000, 'y'));
   refused("damaged", "sweep.sqlite: the state of the sweep cannot be used");
   place.shell("mkdir early && touch early/race.sqlite");
-  refused("early", "early/race.sqlite: the race has not come to its end, or an earlier version ran it; run the race again");
+  refused("early", "early/race.sqlite: the race has not finished, or an earlier version ran it; run the race again");
 }
 
 TEST_CASE("runs side by side have one page, with all curves in each picture") {
@@ -220,7 +212,7 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
   REQUIRE(place.shell("straggler compare timed-ssgd timed-asgd --out rates").code == 0);
   const std::string timed = place.read("rates/report.html");
   CHECK_FALSE(has(shown(timed), "<h3>Test"));
-  CHECK(has(timed, "they tell how fast samples are handled"));
+  CHECK(has(timed, "they show how fast samples are processed"));
 }
 
 }  // namespace report_test

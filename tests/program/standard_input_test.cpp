@@ -10,15 +10,7 @@ using namespace straggler::test;
 
 namespace {
 
-const std::string scenario = small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 1200, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 1}
-)";
+const std::string scenario = on_small_cluster(16, 1200, 100, "  stop: {epochs: 1}\n");
 
 }  // namespace
 

@@ -57,7 +57,7 @@ TEST_CASE("a store that cannot be used is reported in one line, and the sweep is
   };
   run("damaged.sqlite",
       "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away");
-  run("whole/sweep.sqlite", "whole/sweep.sqlite: is another database, no store; name another file with --store");
+  run("whole/sweep.sqlite", "whole/sweep.sqlite: is a database, but not a store; name another file with --store");
   run("/proc/store.sqlite", "/proc/store.sqlite: the store cannot be used");
   CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
 }
@@ -73,9 +73,9 @@ TEST_CASE("a state that cannot be used ends the sweep in one line") {
     CHECK(has(done.err, line));
   };
   place.shell("mkdir damaged && head -c 9000 /dev/urandom >damaged/sweep.sqlite");
-  refused(
-      "straggler sweep sweep.yaml --out damaged --no-store --quiet",
-      "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it");
+  refused("straggler sweep sweep.yaml --out damaged --no-store --quiet",
+          "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or not a file of "
+          "Straggler; move it");
   refused("straggler sweep sweep.yaml --out /proc/none --no-store --quiet", "/proc/none: cannot be made");
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("a full disk loses nothing that was finished") {
           "here/sweep.sqlite: the disk is full or fails, or a file may not grow that large (disk I/O error); what was finished is kept: "));
   const Workplace::Done resumed = place.shell("straggler sweep sweep.yaml --out here --no-store --resume");
   CHECK(resumed.code == 0);
-  CHECK(has(resumed.err, " points were there already"));
+  CHECK(has(resumed.err, " points were already finished"));
   CHECK(place.read("here/points.csv") == place.read("whole/points.csv"));
 }
 
@@ -114,7 +114,7 @@ exit $code
   }
   CHECK(full.code == 3);
   CHECK(has(full.err, "disk/here/sweep.sqlite: the disk is full (No space left on device); what was finished is kept: free some space"));
-  CHECK(has(full.err, " points were there already"));
+  CHECK(has(full.err, " points were already finished"));
   CHECK(place.read("full.csv") == place.read("whole/points.csv"));
 }
 

@@ -11,16 +11,7 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 3000, test_samples: 500}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 2}
-  evaluate: {every: {epochs: 0.5}}
-)";
+const std::string scenario = straggler::test::on_small_cluster(16, 3000, 500, "  stop: {epochs: 2}\n  evaluate: {every: {epochs: 0.5}}\n");
 const char* const sweep = R"(sweep: 1
 name: try
 scenario: small.yaml
@@ -49,7 +40,7 @@ TEST_CASE("a sweep that is killed again and again ends as one that was not") {
   CHECK(last.code == 0);
   CHECK(place.read("killed/points.csv") == place.read("whole/points.csv"));
   CHECK(place.read("killed/groups.csv") == place.read("whole/groups.csv"));
-  CHECK(place.shell("straggler sweep sweep.yaml --out killed --resume --no-store").err.find("24 points were there already") !=
+  CHECK(place.shell("straggler sweep sweep.yaml --out killed --resume --no-store").err.find("24 points were already finished") !=
         std::string::npos);
 }
 
@@ -86,7 +77,7 @@ TEST_CASE("a changed sweep says what changed and keeps what still holds") {
   const std::string said = place.shell("straggler sweep sweep.yaml --timing-only --out here").err;
   CHECK(said.find("changed, no longer: axis cluster.network.link.bandwidth: 4MB/s") != std::string::npos);
   CHECK(said.find("changed, now: axis cluster.network.link.bandwidth: 8MB/s") != std::string::npos);
-  CHECK(said.find("16 points were there already") != std::string::npos);
+  CHECK(said.find("16 points were already finished") != std::string::npos);
 }
 
 TEST_CASE("what a sweep refuses, in one line each") {

@@ -16,15 +16,7 @@ using straggler::test::Workplace;
 
 namespace {
 
-const std::string scenario = straggler::test::small_cluster + R"(workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 1000, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 1}
-)";
+const std::string scenario = straggler::test::on_small_cluster(8, 1000, 100, "  stop: {epochs: 1}\n");
 const char* const by_bandwidth = R"(sweep: 1
 name: by-bandwidth
 scenario: small.yaml
@@ -77,15 +69,15 @@ TEST_CASE("a sweep without any valid point is refused, and leaves the folder as 
   const auto before = tables(place, "here");
   REQUIRE(before.contains("points.csv"));
   check_refused(place, "sweep workers.yaml --out here",
-                "here: holds another sweep, and nothing would be left of its 2 finished points ('sweep: by-workers' here, 'sweep: "
+                "here: holds another sweep, whose 2 finished points would be lost ('sweep: by-workers' here, 'sweep: "
                 "by-bandwidth' there); use --out here-2, or --force to replace them");
   check_refused(place, "sweep workers.yaml --out here --resume --quiet", "use --out here-2");
-  check_refused(place, "sweep search.yaml --out here", "nothing would be left of its 2 finished points");
-  check_refused(place, "sweep bandwidth.yaml --out here --set training.stop.epochs=2", "nothing would be left");
+  check_refused(place, "sweep search.yaml --out here", "whose 2 finished points would be lost");
+  check_refused(place, "sweep bandwidth.yaml --out here --set training.stop.epochs=2", "would be lost");
   CHECK(tables(place, "here") == before);
   const Workplace::Done again = place.shell("straggler sweep bandwidth.yaml --out here");
   CHECK(again.code == 0);
-  CHECK(has(again.err, "2 points were there already"));
+  CHECK(has(again.err, "2 points were already finished"));
   CHECK_FALSE(has(again.err, "changed"));
   CHECK(tables(place, "here") == before);
 }
@@ -103,7 +95,7 @@ TEST_CASE("valid points are kept; --force starts again and leaves no old table")
   const Workplace::Done kept = place.shell("straggler sweep fewer.yaml --out here");
   CHECK(kept.code == 0);
   CHECK(has(kept.err, "changed, no longer: axis cluster.workers[0].count: 4"));
-  CHECK(has(kept.err, "2 points were there already"));
+  CHECK(has(kept.err, "2 points were already finished"));
   const Workplace::Done anew = place.shell("straggler sweep search.yaml --out here --force");
   CHECK(anew.code == 0);
   CHECK_FALSE(has(anew.err, "changed"));
@@ -126,9 +118,9 @@ TEST_CASE("--force loses nothing to what is wrong itself") {
                 "race small.yaml --schemes ssgd,asgd --set training.stop.target_accuracy=0.5 "
                 "--tune \"training.batch.per_worker=[10, 0]\" --out raced --force",
                 "training.batch.per_worker: 0 is out of range");
-  CHECK(has(place.shell("straggler sweep bandwidth.yaml --out here").err, "2 points were there already"));
+  CHECK(has(place.shell("straggler sweep bandwidth.yaml --out here").err, "2 points were already finished"));
   CHECK(has(place.shell("straggler race small.yaml --timing-only --seeds 2 --schemes ssgd,asgd --out raced").err,
-            "4 points were there already"));
+            "4 points were already finished"));
 }
 
 TEST_CASE("a search that begins with other points is refused, one that shares first points continues") {
@@ -143,7 +135,7 @@ TEST_CASE("a search that begins with other points is refused, one that shares fi
   const Workplace::Done done = place.shell("straggler sweep longer.yaml --out here");
   CHECK(done.code == 0);
   CHECK(has(done.err, "changed, now: find: simulated_seconds, 8 settings"));
-  CHECK(has(done.err, " points were there already"));
+  CHECK(has(done.err, " points were already finished"));
 }
 
 TEST_CASE("a race without any run in the folder is refused; a changed one keeps valid runs") {
@@ -152,12 +144,12 @@ TEST_CASE("a race without any run in the folder is refused; a changed one keeps 
   const std::string race = "race small.yaml --timing-only --seeds 2 --no-store --out here --schemes ";
   REQUIRE(place.shell("straggler " + race + "ssgd,asgd").code == 0);
   const auto before = tables(place, "here");
-  check_refused(place, race + "fedavg,nonblocking", "here: holds another race, and nothing would be left of its 4 finished points");
+  check_refused(place, race + "fedavg,nonblocking", "here: holds another race, whose 4 finished points would be lost");
   check_refused(place, race + "ssgd,asgd --set training.batch.per_worker=30", "use --out here-2, or --force");
   CHECK(tables(place, "here") == before);
   const Workplace::Done more = place.shell("straggler " + race + "ssgd,fedavg");
   CHECK(more.code == 0);
-  CHECK(has(more.err, "2 points were there already"));
+  CHECK(has(more.err, "2 points were already finished"));
   CHECK(place.shell("straggler " + race + "nonblocking,fedavg --force --quiet").err.empty());
 }
 

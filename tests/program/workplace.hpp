@@ -26,6 +26,18 @@ cluster:
   network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
 )";
 
+/// A scenario on that cluster: an MLP with one hidden layer on generated points, asynchronous SGD in batches of 20. `rest`: the lines of
+/// `training` that follow, such as "  stop: {epochs: 1}\n".
+inline std::string on_small_cluster(int hidden, int samples, int test_samples, const std::string& rest) {
+  return small_cluster + "workload:\n  model: {kind: mlp, hidden: [" + std::to_string(hidden) +
+         "]}\n  data: {kind: coordinates, samples: " + std::to_string(samples) + ", test_samples: " + std::to_string(test_samples) + R"(}
+training:
+  scheme: {kind: asgd}
+  batch: {per_worker: 20}
+  optimizer: {kind: sgd, learning_rate: 0.1}
+)" + rest;
+}
+
 /// A folder of its own in which the program is run.
 class Workplace : public TemporaryFolder {
  public:

@@ -14,7 +14,7 @@ using Kind = InferenceStep::Kind;
 namespace {
 
 /// Where batch norms find no product that they alone read: behind a pool, behind a convolution with two readers, behind a ReLU; and two
-/// ReLUs one after the other, one behind a pool, grouped convolutions.
+/// ReLUs one after another, one behind a pool, grouped convolutions.
 Architecture awkward_network() {
   ArchitectureBuilder build({4, 6, 6});
   const LayerIndex conv = build.conv(network_input, "c", 4, Window::square(3, 1, 1), true);

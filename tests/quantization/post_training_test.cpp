@@ -12,7 +12,8 @@
 #include "models/quantization/model_file.hpp"
 #include "models/quantization/tables.hpp"
 #include "models/safetensors/model_weights.hpp"
-#include "models/zoo/perceptron.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
+#include "models/zoo/panel_network.hpp"
 #include "support/folder.hpp"
 #include "tests/quantization/support.hpp"
 
@@ -111,7 +112,7 @@ TEST_CASE("post-training: results do not depend on threads") {
 
 TEST_CASE("post-training: bytes are those of packed weights, scales, biases") {
   // 784-30-10: 23,820 weights and 40 biases; grids: a scale of 4 bytes a channel, 40 of them; 5 bytes for the input and one hidden value.
-  const Perceptron model({784, 30, 10}, kernels());
+  const PanelNetwork model(multilayer_perceptron({784, 30, 10}), {kernels()});
   const Trained trained = with_weights(*model.architecture(), 1);
   const InferenceNetwork network = inference_network(trained.architecture, trained.weights.data());
   const auto seen = calibrate(FloatInference(network, kernels()), uniform(784, 0, 1, 2), 1, 1);
@@ -199,7 +200,7 @@ TEST_CASE("post-training: tables have a row a step, a grid, a bin") {
 
 TEST_CASE("trained weights: F32 and F16 are read, what does not fit the model is named") {
   const Folder folder;
-  const Perceptron model({3, 2, 2}, kernels());
+  const PanelNetwork model(multilayer_perceptron({3, 2, 2}), {kernels()});
   std::vector<float> weights(model.length());
   model.initialize(4, weights.data());
   const auto file_of = [&] {

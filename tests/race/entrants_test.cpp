@@ -100,7 +100,7 @@ TEST_CASE("candidates cover their ranges evenly, are all different, and are the 
 TEST_CASE("who may race") {
   Race race;
   race.entrants = entrants_of_schemes("ssgd");
-  CHECK(refusal([&] { check_entrants(race); }).find("one alone is no race") != std::string::npos);
+  CHECK(refusal([&] { check_entrants(race); }).find("a race needs at least two entrants") != std::string::npos);
   race.entrants = entrants_of_schemes("asgd,{kind: asgd, staleness: inverse}");
   CHECK(refusal([&] { check_entrants(race); }).find("'asgd' is there twice") != std::string::npos);
   race.entrants = entrants_of_schemes("asgd,ssgd");

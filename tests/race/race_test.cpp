@@ -87,7 +87,7 @@ TEST_CASE("one scheme under two names, from the same seeds: not the least differ
   CHECK(raced.table.find("time to 0.7 (target): no difference\n") != std::string::npos);
   // A finish beyond the target, at which runs end, is left out and said to be.
   CHECK(raced.race.find("0.8") == std::string::npos);
-  CHECK(raced.table.find("note: 0.8 is beyond the target") != std::string::npos);
+  CHECK(raced.table.find("note: 0.8 is above the target") != std::string::npos);
   CHECK(lines(raced.race) == 1 + 2 * 2 * 5);
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("a race of too few seeds to tell anything of missed runs is warned of 
   CHECK_FALSE(warning(2).has_value());  // nobody can miss the end of an epoch
 }
 
-TEST_CASE("three seeds tell nobody from somebody who never arrives; four do") {
+TEST_CASE("three seeds cannot tell a scheme from one that misses the target; four can") {
   Track place("plain=ssgd");
   place.race.entrants.push_back(entrant_of_yaml("never: {training.scheme: ssgd, training.optimizer.learning_rate: 1e-7}"));
   place.race.seeds = 3;

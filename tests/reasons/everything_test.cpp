@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "contract/variants.hpp"
+#include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/cluster/device_profile.hpp"
@@ -37,6 +38,12 @@ void check_all(const std::string& yaml, const std::vector<std::string>& sets) {
     CHECK(row.figures.has_value() == row.note.empty());
   }
   CHECK_FALSE(explain_words(all).empty());
+  // With all that is uneven left as it is, groups that are cut in parts run as before.
+  const std::vector<WorkKind> every(all_work_kinds.begin(), all_work_kinds.end());
+  std::vector<Rank> some{0};
+  if (scenario.workers() > 2) some.push_back(2);
+  const Scenario cut = evened(scenario, Blueprint(scenario, "auto"), 1, {every, some});
+  CHECK(Experiment(cut, options.run).run(nullptr, nullptr).end == record.end);
 }
 
 }  // namespace

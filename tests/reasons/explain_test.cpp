@@ -62,7 +62,7 @@ TEST_CASE("exponential jitter costs synchronous SGD H_p - 1 batches a step") {
               steps * batch_seconds * (harmonic - 1));
 }
 
-TEST_CASE("one slow worker costs synchronous SGD what its batch takes longer, however it is slow") {
+TEST_CASE("one slow worker costs synchronous SGD the extra time of its batch, whatever makes it slow") {
   constexpr int steps = 50;
   constexpr double lost = steps * (3 - 1) * batch_seconds;
   TemporaryFolder folder;
@@ -90,6 +90,12 @@ TEST_CASE("a ring takes 2 (p - 1) (α + d β / p): its bandwidth and its latency
   check_found(explained(cluster(p),
                         {"workload.cost={bytes: 8MB}", "cluster.network.link={bandwidth: 1000GB/s, latency: 50ms}", ring, updates(steps)}),
               Cause::latency, steps * 2 * (p - 1) * alpha);
+  // One slow link holds up the whole ring.
+  check_found(explained(cluster(p), {"workload.cost={bytes: 8MB}", "cluster.network.link={bandwidth: 100MB/s, latency: 0s}", ring,
+                                     "cluster.workers=[{count: 7, device: node}, {count: 1, device: node, link: {bandwidth: 10MB/s, "
+                                     "latency: 0s}}]",
+                                     updates(steps)}),
+              Cause::bandwidth, steps * 2 * (p - 1) * bytes / (rate / 10) / p);
   // Message by message as in one flow, and where processors handle messages.
   check_found(explained(cluster(p), {"workload.cost={bytes: 8B}", "cluster.network.link={bandwidth: 1000GB/s, latency: 50ms}", ring,
                                      "cluster.network.collective.fidelity=stepwise", updates(steps)}),
@@ -114,12 +120,12 @@ TEST_CASE("p senders into one server's link cost (p - 1) d β each way, which is
   CHECK(*same.row(Cause::bandwidth).seconds_saved == doctest::Approx(ways * p * bytes / rate));
 }
 
-TEST_CASE("a server costs its update, and what it does about each message") {
+TEST_CASE("a server costs the time of its update and of handling each message") {
   constexpr int p = 4, steps = 30;
   constexpr double update = 0.2;  // 8 MB at 40 MB/s
   check_found(explained(cluster(p), {"workload.cost={bytes: 8MB}", "cluster.servers.update=40MB/s", by_server, updates(steps)}),
               Cause::server, steps * update);
-  // The first gradients come at once and are handled one after the other: p m. So are the answers; the worker that is answered last is the
+  // The first gradients come at once and are handled one after another: p m. So are the answers; the worker that is answered last is the
   // last to send, and the others' gradients are handled by then: a step takes p m + c + m from then on.
   constexpr double each = 0.02;
   constexpr double handled = (p + (steps - 1) * (p + 1)) * each;
@@ -130,7 +136,7 @@ TEST_CASE("a server costs its update, and what it does about each message") {
   CHECK(*all.row(Cause::latency).seconds_saved == doctest::Approx(handled + (2 * steps - 1) * each).epsilon(0.02));
 }
 
-TEST_CASE("a slow spell costs what it slows, and compression what encoding takes") {
+TEST_CASE("a slow spell costs the time that it adds, and compression the time of encoding") {
   constexpr int p = 3, steps = 40;
   check_found(explained(cluster(p), {"cluster.faults=[{kind: slow, worker: 1, from: 0s, to: 1000s, times_slower: 2}]", updates(steps)}),
               Cause::faults, steps * batch_seconds);
@@ -141,7 +147,7 @@ TEST_CASE("a slow spell costs what it slows, and compression what encoding takes
   CHECK(*all.row(Cause::compression).seconds_saved >= steps * 0.1 * 0.98);
 }
 
-TEST_CASE("what is not there has a row that says so and saves nothing") {
+TEST_CASE("a cause that is absent has a row that says so and saves nothing") {
   const Explained all = explained(cluster(4), {});
   REQUIRE(all.rows.size() == 11);
   CHECK(all.rows.front().cause == Cause::nothing);

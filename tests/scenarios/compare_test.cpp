@@ -151,7 +151,7 @@ TEST_CASE("a run that missed for want of samples is said to have") {
   CHECK(has(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
 }
 
-TEST_CASE("a run that ended before the winner was there is not said to be slower") {
+TEST_CASE("a run that ended before the winner's time is not called slower") {
   RunResult brief = run("sync", "ssgd", 1000, 0);  // the winner needs 40 s
   brief.simulated_seconds = 30;
   const Comparison comparison = compare({brief, run("free", "asgd", 500, 20'000), run("other", "easgd", 500, 0)});
@@ -178,7 +178,7 @@ TEST_CASE("the highest threshold that every run was asked for and one reached de
   CHECK(has(comparison_table(comparison), "n/a"));
 }
 
-TEST_CASE("a threshold that nobody reached has no winner") {
+TEST_CASE("a threshold that no run reached has no winner") {
   RunResult better = run("free", "asgd", 2000, 0);
   better.final_test_accuracy = 0.78;
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 0), better});
@@ -277,7 +277,7 @@ TEST_CASE("a run for timing alone among runs with accuracies is named as that, a
   CHECK(has(comparison_table(comparison), "n/a"));
 }
 
-TEST_CASE("a run that has nobody to beat does not win") {
+TEST_CASE("a run without a rival does not win") {
   const RunResult one = run("one", "asgd", 1000, 20'000);
   const Comparison timed = compare({timing_only(run("sync", "ssgd", 1000, 0)), one});
   CHECK_FALSE(timed.winner);
@@ -294,7 +294,7 @@ TEST_CASE("a run that has nobody to beat does not win") {
   CHECK(alone.notes.empty());
 }
 
-TEST_CASE("the winner is held against a run that was asked, and who was not asked for what is one line") {
+TEST_CASE("the winner is compared with a run that has the threshold; one line names the runs without it") {
   RunResult unasked = run("sync", "ssgd", 1000, 0), another = run("other", "ssp", 1000, 0);
   unasked.thresholds.clear();
   another.thresholds.clear();
@@ -358,10 +358,10 @@ TEST_CASE("a prediction is of the whole run where no accuracy decides, and of th
   simulated.model = "";  // not known
   CHECK(has(compare({simulated, real}).verdict, "as measured"));
   simulated.model = "softmax";
-  CHECK(has(compare({simulated, real}).verdict, "No simulated run is of a scheme"));
+  CHECK(has(compare({simulated, real}).verdict, "No simulated run has the scheme"));
 }
 
-TEST_CASE("winners are of one kind: measured schemes among each other, simulated ones likewise") {
+TEST_CASE("measured runs compete only with measured ones, simulated runs with simulated ones") {
   RunResult real_a = run("real-a", "ssgd", 1000, 20'000), real_b = run("real-b", "asgd", 2000, 20'000);
   real_a.real = real_b.real = true;
   const RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 500, 20'000);
@@ -370,7 +370,7 @@ TEST_CASE("winners are of one kind: measured schemes among each other, simulated
   CHECK(has(verdict, " Of the measured: 'real-b' (asgd) wins: "));
   CHECK(has(verdict, " Of the simulated: synchronous SGD ('a') wins: "));
   CHECK(compare({real_a, real_b}).winner == 1u);  // of one kind: as ever
-  CHECK(has(compare({real_a, b}).verdict, "No simulated run is of a scheme"));
+  CHECK(has(compare({real_a, b}).verdict, "No simulated run has the scheme"));
 }
 
 TEST_CASE("runs of one name are told apart by their folders") {

@@ -186,7 +186,7 @@ TEST_CASE("network: sharing, protocol, the inside of hosts, background flows") {
   CHECK(plain.sharing == Kind{"max_min", {}});
 }
 
-TEST_CASE("collectives: buckets, and those of DistributedDataParallel where only overlap is asked for") {
+TEST_CASE("collectives: buckets; with overlap alone, those of DistributedDataParallel") {
   constexpr double mebi = 1024 * 1024;
   const auto of = [](const std::string& text) { return read(rich, {"cluster.network.collective=" + text}).cluster.network.collective; };
   const CollectiveSpec all = read(rich).cluster.network.collective;

@@ -144,7 +144,7 @@ TEST_CASE("wrong files are refused with line, column and name") {
   CHECK(wrong("slowdown,up,slowdown\n1,1Gbps,1\n") == Lines{"1:13: the column slowdown stands there twice; keep one"});
   CHECK(wrong("overhead,per_sample\n0s,0s\n") == Lines{"2:1: a batch takes no time at all; write an overhead or a per_sample above 0s"});
   CHECK(wrong("bandwidth,up,down\n1Gbps,1Gbps,1Gbps\n") ==
-        Lines{"2:1: has bandwidth beside up and down, which leave it nothing to say; keep bandwidth, or up and down"});
+        Lines{"2:1: has bandwidth beside up and down, which already give both directions; keep bandwidth, or up and down"});
   CHECK(wrong("bandwidth,up,down\n1Gbps,1Gbps,\n").empty());
   CHECK(wrong("up\n1Mbps\n", {"cluster.network.link.duplex=half"}) ==
         Lines{"2:1: has up 1Mbps and down 1Gbps, and with duplex: half both directions share one bandwidth; write bandwidth alone"});

@@ -60,7 +60,7 @@ TEST_CASE("what a run wrote is read back") {
   CHECK_FALSE(run.thresholds[3].seconds);
 }
 
-TEST_CASE("a run that failed and had lost its numbers was none of the timing alone") {
+TEST_CASE("a failed run whose numbers are lost does not count as timing alone") {
   for (const bool learned : {true, false}) {
     const ScratchFolder scratch;
     RunRecord record = sample_record();

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "bowl.hpp"
 #include "sim/schemes/bipartite_graph.hpp"
 #include "support/replay.hpp"
 #include "support/run.hpp"
@@ -17,33 +18,8 @@ namespace {
 
 const char* const bipartite_names[] = {"ring", "exponential", "full", "torus"};
 
-constexpr double bowl_start = 8, step_rate = 0.25;
-
-/// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
-/// over its whole part, and takes 1 s.
 std::string gossip_on(const std::string& graph, int workers, int updates, const std::string& more = "") {
-  return R"(straggler: 1
-name: bowl
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(bowl_start) + R"(}
-  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
-         std::to_string(5 * workers) + R"(, test_samples: 10}
-training:
-  scheme: {kind: adpsgd, graph: )" +
-         graph + more + R"(}
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(step_rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return bowl_scenario(workers, "{kind: adpsgd, graph: " + graph + more + "}", updates);
 }
 
 std::string crash_of(int worker, const std::string& rest) {
@@ -169,7 +145,7 @@ TEST_CASE("AD-PSGD: on a network that takes no time, updates come at the sum of 
   }
 }
 
-TEST_CASE("AD-PSGD: who asks waits for a message there and one back, who answers for nobody") {
+TEST_CASE("AD-PSGD: the asking worker waits for two messages, the answering one for none") {
   // A latency of 50 ms a link, two links a way: 1 s + 4 · 50 ms an update of worker 0, 1 s of worker 1.
   const Result result = run_timing(gossip_on("ring", 2, 1000),
                                    {"cluster.network.link={bandwidth: 1000GB/s, latency: 50ms}", "training.stop={simulated_time: 24.1s}"});

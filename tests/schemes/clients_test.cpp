@@ -56,7 +56,7 @@ double chi_square(const std::vector<double>& seen, const std::vector<double>& ex
 
 }  // namespace
 
-TEST_CASE("a deadline that nobody misses, and over-selection by one, change nothing") {
+TEST_CASE("a deadline that no client misses, and over-selection by one, change nothing") {
   for (const std::string kind : {"fedavg", "fedprox", "fednova", "scaffold", "feddyn"}) {
     CAPTURE(kind);
     const std::vector<std::string> uneven = {"devices.node.jitter={kind: exponential}", "training.stop.updates=4"};
@@ -105,7 +105,7 @@ TEST_CASE("every kind with rounds takes partial work, none at all too") {
   }
 }
 
-TEST_CASE("nobody arrives by the deadline: the weights stay as they are") {
+TEST_CASE("no client arrives by the deadline: the weights stay as they are") {
   for (const std::string kind : {"fedavg", "fednova", "scaffold", "feddyn", "fedopt, server_rate: 0.1"}) {
     CAPTURE(kind);
     const Result run = clients_run(4, "{kind: " + kind + ", local_steps: 1, deadline: {time: 10ms}}", {"training.stop.updates=5"});
@@ -138,7 +138,7 @@ TEST_CASE("over-selection: a round takes as long as the k-th fastest of those in
   CHECK(run.record.dropped.contributions <= 4 * rounds);
 }
 
-TEST_CASE("by_samples: clients are drawn in proportion to their samples, and count alike") {
+TEST_CASE("by_samples: clients are drawn in proportion to their samples, and count equally") {
   const TemporaryFolder folder;
   folder.write("parts.csv", "worker,first,count\n0,0,100\n1,100,200\n2,300,300\n3,600,400\n");
   const std::vector<std::string> parts = {"workload.data={kind: coordinates, samples: 1000}",
@@ -190,7 +190,7 @@ TEST_CASE("schemes without rounds say why they refuse deadlines and over-selecti
   for (const std::string kind : {"fedasync", "fedbuff"}) {
     CHECK_THROWS_WITH(
         clients_timing(4, "{kind: " + kind + ", deadline: {time: 1s}}"),
-        doctest::Contains("deadline.time: this scheme has no rounds, so that nobody is late; remove it, or take a scheme with rounds"));
+        doctest::Contains("deadline.time: this scheme has no rounds, so no client can be late; remove it, or take a scheme with rounds"));
     CHECK_THROWS_WITH(clients_timing(4, "{kind: " + kind + ", over_select: 1.3}"),
                       doctest::Contains("over_select: this scheme has no rounds"));
     CHECK(clients_timing(4, "{kind: " + kind + ", clients: 2, selection: by_samples}").record.updates == 10);
@@ -211,7 +211,7 @@ TEST_CASE("hierarchical invites a share of each group") {
   check_the_same(clients_run(8, scheme + "fraction: 1}"), clients_run(8, scheme + "local_epochs: 1}"));
 }
 
-TEST_CASE("a client that goes away in a round is lost to it, and what it did is wasted") {
+TEST_CASE("a client that leaves in a round does not count in it, and its work is wasted") {
   const TemporaryFolder folder;
   folder.write("clients.csv", "worker,from_s,to_s\n0,0,1000\n1,0,0.05\n1,0.35,1000\n");
   const std::vector<std::string> sets = {
@@ -232,7 +232,7 @@ TEST_CASE("a client that goes away in a round is lost to it, and what it did is 
   CHECK(free.record.workers[1].updates == 1);
 }
 
-TEST_CASE("nobody is there: the server waits for the first one to come") {
+TEST_CASE("no client is there: the server waits for the first to come") {
   const TemporaryFolder folder;
   folder.write("clients.csv", "worker,from_s,to_s\n0,2,1000\n1,1,1.25\n");
   const std::vector<std::string> sets = {
@@ -274,8 +274,8 @@ TEST_CASE("selection draws among those that are present") {
 TEST_CASE("availability is refused where it means nothing, in one line that says what would be right") {
   const std::string phones = "cluster.workers=[{count: 2, device: node, availability: {kind: on_off, on: 6s, off: 3s}}]";
   CHECK_THROWS_WITH(clients_timing(2, "{kind: ssgd}", {phones}),
-                    doctest::Contains("cluster.workers[0].availability: in ssgd every worker takes part all the time, and nobody invites "
-                                      "clients; take a federated scheme such as fedavg, or write cluster.faults"));
+                    doctest::Contains("cluster.workers[0].availability: in ssgd every worker takes part all the time, and clients are not "
+                                      "invited; take a federated scheme such as fedavg, or write cluster.faults"));
   CHECK_THROWS_WITH(clients_timing(2, "{kind: fedavg}", {phones, "cluster.faults=[{kind: leave, worker: 0, at: 1s}]"}),
                     doctest::Contains("workers come and go by their availability"));
 }

@@ -96,7 +96,7 @@ TEST_CASE("a synchronous parameter server: p gradients share the way in, p weigh
   }
 }
 
-TEST_CASE("a server's update rate and per-message cost serialize what it does") {
+TEST_CASE("a server handles messages one after another, at its update rate and per-message cost") {
   // One worker, asynchronous: push, handle (20 us), update n / 1 MB/s, handle (20 us), pull.
   const double latency = 50e-6, bandwidth = 125e6, handling = 20e-6, update = static_cast<double>(model_bytes) / 1e6;
   const Result result = run_timing(cluster(1), {"training.scheme={kind: asgd}", "cluster.network.link={bandwidth: 1Gbps, latency: 50us}",

@@ -119,7 +119,7 @@ TEST_CASE("compressed weights are all-reduced to the mean of whole ones where no
   }
 }
 
-TEST_CASE("powersgd on weights learns as whole weights do, keeps what it leaves out, and continues after a kill") {
+TEST_CASE("powersgd on weights learns as whole weights do, keeps the error for later, and continues after a kill") {
   const Sets longer = {"training.stop={updates: 200}"};
   const Result plain = run(cluster(3), with(of_weights, longer));
   const Result compressed = run(cluster(3), with(of_weights, with(longer, {rank_of(1)})));

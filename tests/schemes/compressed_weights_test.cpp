@@ -75,7 +75,7 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
   }
 }
 
-TEST_CASE("CHOCO's gamma is asked for with compression, and refused without") {
+TEST_CASE("CHOCO's gamma is required with compression, and refused without") {
   const std::string asked = refusal_of({"training.scheme=dpsgd", "training.compression=top_k"}, cluster(3));
   CHECK(says(asked, "training.scheme.gamma: dpsgd needs it with training.compression; write gamma: 0.4, or the like"));
   const std::string refused = refusal_of(by_neighbours, cluster(3));
@@ -167,7 +167,7 @@ TEST_CASE("gossip sends estimates' differences, as many as it would send weights
   CHECK(*compressed.record.compression_ratio == doctest::Approx(static_cast<double>(whole) / part));
 }
 
-TEST_CASE("a life that begins later gets its first answer whole, and what it left out before is gone") {
+TEST_CASE("a worker that restarts gets its first answer whole, and its earlier error is gone") {
   // One worker. Its first life makes update 1 at 0.1 s; the second gets the weights whole at 0.16 s and makes updates 2 to 4.
   const std::string crash = "cluster.faults=[{kind: crash, worker: 0, at: 150ms, restart_after: 10ms}]";
   for (const std::string kind : {"asgd", "{kind: easgd, period: 1}"}) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "bowl.hpp"
 #include "sim/schemes/mixing_graph.hpp"
 #include "support/run.hpp"
 
@@ -21,33 +22,7 @@ MixingGraph graph_named(const std::string& name) {
   return MixingGraph(name == "ring" ? Kind::ring : name == "full" ? Kind::full : name == "torus" ? Kind::torus : Kind::exponential);
 }
 
-constexpr double start = 8, rate = 0.25;
-
-/// A bowl of which every gradient is linear in the weights. A worker's gradient is over its whole part, and takes 1 s.
-std::string bowl_of(int workers, const std::string& scheme, int updates) {
-  return R"(straggler: 1
-name: bowl
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(start) + R"(}
-  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
-         std::to_string(5 * workers) + R"(, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
-}
+constexpr double start = bowl_start, rate = step_rate;
 
 double farthest(const std::vector<float>& one, const std::vector<float>& other) {
   REQUIRE(one.size() == other.size());
@@ -66,7 +41,7 @@ std::string scheme_on(const std::string& graph, const std::string& more = "") { 
 
 /// Weights of version `updates` of a run with these faults.
 std::vector<float> weights_at(int workers, int updates, const std::vector<std::string>& sets, const std::string& graph = "ring") {
-  const Result result = run(bowl_of(workers, scheme_on(graph), updates), sets);
+  const Result result = run(bowl_scenario(workers, scheme_on(graph), updates), sets);
   REQUIRE(result.record.updates == static_cast<std::uint64_t>(updates));
   return result.weights;
 }
@@ -96,11 +71,11 @@ TEST_CASE("D-PSGD: where gradients are linear the mean of all weights follows sy
   for (const int workers : {1, 2, 3, 4, 6, 9, 16})
     for (const std::string momentum : {"0", "0.5"}) {
       const std::vector<std::string> sets = {"training.optimizer.momentum=" + momentum, "devices.node.jitter={kind: exponential}"};
-      const Result synchronous = run(bowl_of(workers, "ssgd", steps), sets);
+      const Result synchronous = run(bowl_scenario(workers, "ssgd", steps), sets);
       for (const char* graph : graph_names) {
         CAPTURE(workers);
         CAPTURE(graph);
-        const Result decentralized = run(bowl_of(workers, scheme_on(graph), steps), sets);
+        const Result decentralized = run(bowl_scenario(workers, scheme_on(graph), steps), sets);
         const auto terms = static_cast<int>(graph_named(graph).row(0, workers).size());
         // Momentum keeps what was off: errors add up in it by 1 / (1 - 0.5).
         const double bound = tolerance(steps, terms + (momentum == "0" ? 0 : 2), workers) * (momentum == "0" ? 1 : 2);
@@ -112,14 +87,15 @@ TEST_CASE("D-PSGD: where gradients are linear the mean of all weights follows sy
 TEST_CASE("D-PSGD: the mean does not follow synchronous SGD where gradients are not linear") {
   const std::vector<std::string> sets = {"workload.model={kind: mlp, hidden: [16]}", "workload.data={kind: coordinates, samples: 800}",
                                          "training.batch.per_worker=20"};
-  const Result ring = run(bowl_of(8, scheme_on("ring"), 40), sets), full = run(bowl_of(8, scheme_on("full"), 40), sets),
-               synchronous = run(bowl_of(8, "ssgd", 40), sets);
+  const Result ring = run(bowl_scenario(8, scheme_on("ring"), 40), sets), full = run(bowl_scenario(8, scheme_on("full"), 40), sets),
+               synchronous = run(bowl_scenario(8, "ssgd", 40), sets);
   CHECK(farthest(ring.weights, synchronous.weights) > 1e-3);
   CHECK(farthest(ring.weights, full.weights) > 1e-3);
 }
 
 TEST_CASE("D-PSGD: one worker is plain SGD, bit for bit") {
-  for (const char* graph : graph_names) CHECK(run(bowl_of(1, scheme_on(graph), 9)).weights == run(bowl_of(1, "sequential", 9)).weights);
+  for (const char* graph : graph_names)
+    CHECK(run(bowl_scenario(1, scheme_on(graph), 9)).weights == run(bowl_scenario(1, "sequential", 9)).weights);
 }
 
 TEST_CASE("D-PSGD: a step takes the longer of the gradient and of the exchange with all neighbours") {
@@ -148,7 +124,7 @@ TEST_CASE("D-PSGD: a step takes the longer of the gradient and of the exchange w
 }
 
 TEST_CASE("D-PSGD: every version has the weights of all workers, each from the version before, however far a ring drifts apart") {
-  const Result result = run_timing(bowl_of(8, scheme_on("ring"), 30), {"devices.node.jitter={kind: exponential}"});
+  const Result result = run_timing(bowl_scenario(8, scheme_on("ring"), 30), {"devices.node.jitter={kind: exponential}"});
   CHECK(result.record.staleness == StalenessHistogram{{0, 8 * 30}});
   for (const auto& [version, row] : versions_of(result)) CHECK(row.workers.size() == 8);
 }
@@ -183,7 +159,7 @@ TEST_CASE("D-PSGD: averaging keeps the mean of those that are in, after a crash 
     CAPTURE(graph);
     for (const bool restarts : {false, true}) {
       const std::vector<std::string> sets = {jitter, only_crash(2, restarts ? "at: 7s, restart_after: 4s" : "at: 7s")};
-      const Result timing = run_timing(bowl_of(6, scheme_on(graph), 40), sets);
+      const Result timing = run_timing(bowl_scenario(6, scheme_on(graph), 40), sets);
       const auto versions = versions_of(timing);
       std::uint64_t last = 0;  // the last version of which somebody is missing, or the first if nobody comes back
       for (const auto& [version, row] : versions)
@@ -205,11 +181,11 @@ TEST_CASE("D-PSGD: averaging keeps the mean of those that are in, after a crash 
   }
 }
 
-TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that nobody has begun") {
+TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that no worker has begun") {
   // A step takes 1 s. Worker 1 is down from 2.5 s to 3.5 s; then all others have three updates, and begin their fourth step: it posts under
   // number 4, computes until 4.5 s, and waits for nobody, since the others have posted theirs at 4 s. Version 5 is the first with it.
   const Result result =
-      run_timing(bowl_of(4, scheme_on("ring"), 7), {only_crash(1, "at: 2.5s, restart_after: 1s"), "training.stop.updates=7"});
+      run_timing(bowl_scenario(4, scheme_on("ring"), 7), {only_crash(1, "at: 2.5s, restart_after: 1s"), "training.stop.updates=7"});
   const auto versions = versions_of(result);
   const std::set<std::uint32_t> all = {0, 1, 2, 3}, without = {0, 2, 3};
   REQUIRE(versions.size() == 7);
@@ -223,7 +199,8 @@ TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that no
 TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back, and continue without its step") {
   // Worker 1 posted its weights of version 2 at 2 s, and crashed at 2.5 s before anybody had looked at them. Worker 0 waits at 3 s. At 4.5
   // s worker 1 is back, under number 3 (with two workers nobody has begun a later step); worker 0 ends its third step without it.
-  const Result result = run_timing(bowl_of(2, scheme_on("ring", ", on_failure: wait"), 6), {only_crash(1, "at: 2.5s, restart_after: 2s")});
+  const Result result =
+      run_timing(bowl_scenario(2, scheme_on("ring", ", on_failure: wait"), 6), {only_crash(1, "at: 2.5s, restart_after: 2s")});
   const auto versions = versions_of(result);
   REQUIRE(versions.size() == 6);
   const double times[] = {1, 2, 4.5, 5.5, 6.5, 7.5};
@@ -235,9 +212,9 @@ TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back
 }
 
 TEST_CASE("D-PSGD with on_failure abort ends at the crash; with wait and no return it stalls") {
-  CHECK(run_timing(bowl_of(3, scheme_on("ring", ", on_failure: abort"), 9), {only_crash(1, "at: 2.5s")}).record.outcome ==
+  CHECK(run_timing(bowl_scenario(3, scheme_on("ring", ", on_failure: abort"), 9), {only_crash(1, "at: 2.5s")}).record.outcome ==
         Outcome::aborted);
-  const Result stalled = run_timing(bowl_of(3, scheme_on("ring", ", on_failure: wait"), 9), {only_crash(1, "at: 2.5s")});
+  const Result stalled = run_timing(bowl_scenario(3, scheme_on("ring", ", on_failure: wait"), 9), {only_crash(1, "at: 2.5s")});
   CHECK(stalled.record.outcome == Outcome::stalled);
   CHECK(stalled.record.updates == 2);
 }

@@ -61,7 +61,7 @@ TEST_CASE("DropCompute, exponential times: E[min(timeout, max X_i)] an update, a
   CHECK(std::abs(measured - done) < 5 * parts / 2.0 / std::sqrt(1.0 * p * updates));  // parts lie in [0, M]
 }
 
-TEST_CASE("DropCompute that nobody is stopped in is synchronous SGD: in one part bit for bit, in several up to rounding") {
+TEST_CASE("DropCompute that stops no worker is synchronous SGD: in one part bit for bit, in several up to rounding") {
   const Result ssgd = run(cluster(4), with_scheme(uneven_four, "ssgd")),
                one = run(cluster(4), with_scheme(uneven_four, drop_compute(1, "1000h"))),
                several = run(cluster(4), with_scheme(uneven_four, drop_compute(4, "1000h")));
@@ -105,7 +105,7 @@ training:
   }
 }
 
-TEST_CASE("DropCompute: if nobody has done anything by the timeout, the weights stay") {
+TEST_CASE("DropCompute: if no worker has finished a part by the timeout, the weights stay") {
   const auto after = [](int updates) {
     return run(cluster(2), {"training.scheme=" + drop_compute(2, "10ms"), "training.stop.updates=" + std::to_string(updates)});
   };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bowl.hpp"
 #include "support/run.hpp"
 
 using namespace straggler;
@@ -13,34 +14,8 @@ using namespace straggler::test;
 
 namespace {
 
-constexpr double bowl_start = 8, step_rate = 0.25;
-
-/// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
-/// over its whole part, and takes 1 s. Messages take no time.
 std::string elastic(int workers, const std::string& parameters, int updates) {
-  return R"(straggler: 1
-name: bowl
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(bowl_start) + R"(}
-  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
-         std::to_string(5 * workers) + R"(, test_samples: 10}
-training:
-  scheme: {kind: easgd, )" +
-         parameters + R"(}
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(step_rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return bowl_scenario(workers, "{kind: easgd, " + parameters + "}", updates, true);
 }
 
 const std::string two_speeds = "cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.7}]";

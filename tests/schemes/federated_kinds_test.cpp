@@ -197,7 +197,7 @@ TEST_CASE("FedBuff damps a change by its age, and steps by the server's rate") {
 
 TEST_CASE("asynchronous federated learning keeps the stated number of clients training") {
   // Eight clients of whom three train at any time: every update is answered by one invitation, so that three times an update's samples are
-  // under way.
+  // in progress.
   const std::vector<std::string> slow = {"devices.node.jitter={kind: gamma, shape: 2}", "training.stop.updates=200"};
   const Result result = trained(8, "{kind: fedasync, clients: 3, local_steps: 1}", slow);
   CHECK(result.record.samples == 200 * 100);

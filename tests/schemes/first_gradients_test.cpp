@@ -35,7 +35,7 @@ void check_mean_update(const Result& result, const Law& law) {
   CHECK(std::abs(mean_update(result) - law.mean) < 5 * error + 1e-6);
 }
 
-/// Staleness that follows from counting: off by what the last gradients under way have read, which is less than 100 updates old.
+/// Staleness that follows from counting: off by what the last gradients in progress have read, which is less than 100 updates old.
 void check_mean_staleness(const Result& result, int p, double expected) {
   const double bound = 100.0 * p / static_cast<double>(result.sink.order.size());
   INFO("expected staleness " << expected << ", measured " << mean_staleness(result) << ", bound " << bound);

@@ -93,7 +93,7 @@ TEST_CASE("the time and bytes of a version: clients share their aggregator's lin
 
 TEST_CASE("each aggregator handles its messages by itself, as slowly as a server does") {
   // Free links, 10 ms a message: three clients at once take 30 ms at each of two aggregators at the same time; two aggregators 20 ms at the
-  // server. Answers leave one after the other, 10 ms each; the slowest client of an edge round starts 30 ms late, and comes 30 ms after the
+  // server. Answers leave one after another, 10 ms each; the slowest client of an edge round starts 30 ms late, and comes 30 ms after the
   // first, so that messages are taken one by one from then on: 10 ms after the last.
   const Result result = run_timing(cluster(6), {"training.scheme={kind: hierarchical, local_steps: 2, edge_rounds: 1, aggregators: 2}",
                                                 "cluster.servers={count: 1, per_message: 10ms}", "training.stop={updates: 1}"});
@@ -129,7 +129,7 @@ TEST_CASE("cluster.aggregators: hosts of their own have the link that is given, 
   const double slow = model_size / (bytes_a_second / 10);
   CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + 2 * slow + route_seconds + slow + route_seconds)) <
         1e-9);
-  // On the host of workers 0 and 2: one model of the other client is 10 ms; the own client's moves at no time.
+  // On the host of workers 0 and 2: one model of the other client is 10 ms; the own client's moves in no time.
   sets.back() = "cluster.aggregators={host: first_worker}";
   const double quick = model_size / bytes_a_second;
   CHECK(std::abs(run_timing(cluster(4), sets).record.end.seconds() - (round_seconds + quick + route_seconds + 2 * quick + route_seconds)) <

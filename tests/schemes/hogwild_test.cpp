@@ -218,7 +218,7 @@ TEST_CASE("Hogwild on memory that takes no time is asynchronous SGD with a free 
   CHECK(hogwild.weights == asgd.weights);
 }
 
-TEST_CASE("Hogwild, one worker: as long as plain SGD but for its memory, which takes 3 n b + 2 a an update") {
+TEST_CASE("Hogwild, one worker: takes as long as plain SGD plus 3 n b + 2 a of memory traffic an update") {
   std::vector<std::string> sets = on_hogwild_host(1, {"devices.node.update=30kB/s", "training.optimizer.momentum=0.9"});
   const Result hogwild = run(cluster(1), sets);
   sets.push_back("training.scheme=sequential");

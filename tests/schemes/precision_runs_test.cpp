@@ -5,6 +5,7 @@
 
 #include "models/kernels/precision.hpp"
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/memory.hpp"
 #include "support/run.hpp"
 
 using namespace straggler;
@@ -172,7 +173,7 @@ TEST_CASE("device memory: weights, gradient, each optimizer's state, and activat
       const Scenario scenario = read_scenario_text(
           cluster(2), "test.yaml", {std::string("training.optimizer=") + each.optimizer, "workload.precision=" + precision});
       const Blueprint made(scenario, "auto");
-      return std::pair(made.fixed_bytes(), made.sample_bytes());
+      return std::pair(fixed_bytes(made), sample_bytes(made));
     };
     CHECK(blueprint(each.precision).first == parameters * each.bytes);
     CHECK(blueprint(each.precision).second == blueprint("fp32").second * (each.precision == std::string("fp32") ? 1 : 0.5));

@@ -51,7 +51,7 @@ TEST_CASE("asynchronous SGD of p equal workers has staleness p - 1: stable up to
       const double rate = of_bound * 2 * std::sin(std::numbers::pi / (4 * workers - 2));
       const Result result = run(bowl(workers, "asgd", rate, 400));
       CHECK(result.record.staleness.back().first == static_cast<std::uint64_t>(workers - 1));
-      // The parts have means of size 1 / √5 or so, which drive it for ever; it began 1000 off.
+      // The parts have means of size 1 / √5 or so, which drive it forever; it began 1000 off.
       if (of_bound < 1)
         CHECK(largest(result.weights) < 20);
       else

@@ -4,37 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bowl.hpp"
 #include "support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
-
-namespace {
-
-std::string pushing(int workers, const std::string& scheme, int updates) {
-  return R"(straggler: 1
-name: pushing
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: 8}
-  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
-         std::to_string(5 * workers) + R"(, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: 0.25}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
-}
-
-}  // namespace
 
 TEST_CASE("SGP: a step takes the gradient, then one message a worker, of the weights and 8 bytes") {
   const double batch = 0.1, latency = 50e-6, bandwidth = 5e6;
@@ -58,8 +32,8 @@ TEST_CASE("SGP: where gradients are linear the mean of all estimates follows syn
   for (const int workers : {1, 2, 3, 5, 8}) {
     CAPTURE(workers);
     const std::vector<std::string> jitter = {"devices.node.jitter={kind: exponential}"};
-    const std::vector<float> pushed = run(pushing(workers, "sgp", steps), jitter).weights;
-    const std::vector<float> synchronous = run(pushing(workers, "ssgd", steps), jitter).weights;
+    const std::vector<float> pushed = run(bowl_scenario(workers, "sgp", steps), jitter).weights;
+    const std::vector<float> synchronous = run(bowl_scenario(workers, "ssgd", steps), jitter).weights;
     for (std::size_t i = 0; i < pushed.size(); ++i)
       CHECK(std::abs(static_cast<double>(pushed[i]) - static_cast<double>(synchronous[i])) <=
             2 * (8 * steps + workers + 1) * 16 * std::ldexp(1.0, -24));
@@ -74,8 +48,8 @@ TEST_CASE("SGP: the members reach the optimum that all samples share, after cras
   faults.push_back(
       "cluster.faults=[{kind: crash, worker: 1, at: 3.5s, restart_after: 7s}, {kind: crash, worker: 2, at: 4.2s}, {kind: leave, worker: 3, "
       "at: 9.1s}, {kind: join, worker: 4, at: 6.3s}]");
-  const std::vector<float> expected = run(pushing(6, "sgp", 150), calm).weights;
-  const Result faulty = run(pushing(6, "sgp", 300), faults);
+  const std::vector<float> expected = run(bowl_scenario(6, "sgp", 150), calm).weights;
+  const Result faulty = run(bowl_scenario(6, "sgp", 300), faults);
   REQUIRE(faulty.record.updates == 300);
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(faulty.weights[i] - expected[i]) < 1e-4);
 }

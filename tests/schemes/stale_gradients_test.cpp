@@ -104,7 +104,7 @@ TEST_CASE("delay compensation without strength is asynchronous SGD") {
   CHECK(compensated.weights == plain.weights);
 }
 
-TEST_CASE("Downpour with a push and a fetch in every step is asynchronous SGD, but for the way of the request") {
+TEST_CASE("Downpour with a push and a fetch in every step is asynchronous SGD plus the time of the request") {
   std::vector<std::string> sets = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]",
                                    "devices.node.jitter={kind: gamma, shape: 3}", "training.stop.updates=200"};
   const Result downpour = run(cluster(4), with_scheme(sets, "{kind: downpour}")), asgd = run(cluster(4), with_scheme(sets, "{kind: asgd}"));

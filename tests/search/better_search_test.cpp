@@ -47,7 +47,7 @@ std::string csv(const SearchFile& search, const Values& first, const Values& sec
 
 }  // namespace
 
-TEST_CASE("a crossover names nobody better where five of five meet four of five") {
+TEST_CASE("a crossover names no scheme better where five of five meet four of five") {
   const Files files;
   const SearchFile search = search_of(files, learning_scenario, asgd_or_ssgd);
   const Values all{10, 11, 12, 13, 14}, four{10.5, 11.5, 12.5, 13.5, std::nullopt}, never(5);

@@ -75,7 +75,7 @@ TEST_CASE("two settings, a narrow valley across both") {
   CHECK(best.value < 1.005);
 }
 
-TEST_CASE("where most points miss, those that do not are what it goes by") {
+TEST_CASE("where most points miss the target, the search follows those that reach it") {
   // Only between 0.2 and 0.4 of a logarithmic range of three decades is there a value: a tenth of the points.
   const Tried best = least({rate}, 40, [](const auto& at) { return at[0] < 0.2 || at[0] > 0.4 ? missed : std::abs(at[0] - 0.3); });
   CHECK(best.point[0] == doctest::Approx(0.3).epsilon(0.05));

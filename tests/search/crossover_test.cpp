@@ -39,7 +39,7 @@ bool holds(const CrossoverGroup& group, std::size_t crossing, double truth, doub
   return below.value <= truth && truth <= above.value && above.value - below.value <= tolerance * above.value;
 }
 
-/// Server against ring, along the link's bandwidth B. n = 4 workers that are alike: by the server a step waits for 2 (latency + n b / B),
+/// Server against ring, along the link's bandwidth B. n = 4 workers that are equal: by the server a step waits for 2 (latency + n b / B),
 /// by the ring for 2 (n - 1) (latency + b / (n B)); equal at B = b (2 n - 2 (n - 1) / n) / (latency (2 (n - 1) - 2)).
 const char* const server_or_ring = R"(crossover:
   between: [{label: server, value: {kind: ssgd, via: server}}, {label: ring, value: {kind: ssgd, via: all_reduce}}]

@@ -66,11 +66,11 @@ TEST_CASE("errors of a search name their place") {
   CHECK(wrong(find_with("metric: time_to_traget_s")).starts_with("sweep.yaml:4:"));
   has(wrong(find_with("metric: time_to_traget_s")), "find.metric: unknown metric 'time_to_traget_s'; did you mean 'time_to_target_s'?");
   has(wrong(find_with("metric: time_to_target_s")), "find.metric: time_to_target_s needs a target, and the scenario has none");
-  has(wrong(find_with("metric: time_to_0.9_s")), "time_to_0.9_s is of a threshold that the scenario has not; add 0.9");
+  has(wrong(find_with("metric: time_to_0.9_s")), "time_to_0.9_s is of a threshold that the scenario does not have; add 0.9");
   has(wrong(find_with("budget: 0")), "find.budget: ");
   has(wrong(find_with("budget: 0")), "must be at least 1");
   has(wrong(find_with("repeats: 0")), "find.repeats: ");
-  has(wrong(find_with("minimize: true, maximize: true")), "says the opposite of minimize");
+  has(wrong(find_with("minimize: true, maximize: true")), "contradicts minimize");
   has(wrong(find_with("buget: 3")), "did you mean 'budget'?");
   has(wrong("find: {metric: simulated_seconds}\n"), "find.over: is missing; write the settings to choose");
   has(wrong(find_over("{training.batch.global: 3}")), "find.over.training.batch.global: is '3'; write a range");
@@ -82,8 +82,8 @@ TEST_CASE("errors of a search name their place") {
   has(wrong("axes: {training.batch.global: [8, 16]}\n" + find_over("{training.batch.global: {from: 8, to: 64}}")),
       "training.batch.global is varied by the axes, too");
   has(wrong(find_with("metric: simulated_seconds") + crossover_with("from: 1Gbps, to: 2Gbps")),
-      "stands beside find; a file has one search");
-  has(wrong("until_ci: {relative: 2%}\n" + find_with("metric: simulated_seconds")), "until_ci: goes with axes alone");
+      "is there beside find, but a file has one search");
+  has(wrong("until_ci: {relative: 2%}\n" + find_with("metric: simulated_seconds")), "until_ci: works with axes only");
   has(wrong("timing_only: true\n" + find_with("metric: final_test_loss")), "which needs the math that timing_only leaves out");
   has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true), "leave --timing-only away");
 }
@@ -98,7 +98,7 @@ TEST_CASE("errors of a crossover name their place") {
   has(wrong("crossover: {between: [ssgd, asgdd], metric: simulated_seconds, along: cluster.network.link.bandwidth, from: 1Gbps, to: "
             "2Gbps}\n"),
       "did you mean 'asgd'?");
-  has(wrong("crossover: {between: [ssgd, asgd], along: training.scheme, from: 1, to: 2}\n"), "is what is compared, too");
+  has(wrong("crossover: {between: [ssgd, asgd], along: training.scheme, from: 1, to: 2}\n"), "is the setting that is compared");
   has(wrong(
           "crossover: {between: [ssgd, asgd], metric: simulated_seconds, along: cluster.network.link.bandwith, from: 1Gbps, to: 2Gbps}\n"),
       "did you mean 'bandwidth'?");

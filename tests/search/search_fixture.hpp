@@ -7,7 +7,7 @@
 
 namespace straggler::test {
 
-/// Synchronous workers that are all alike, without jitter, whose shares of a batch are as good as equal: what a step takes can be written
+/// Synchronous workers that are equal, without jitter, whose shares of a batch are as good as equal: what a step takes can be written
 /// down.
 inline const char* const clockwork_scenario = R"(straggler: 1
 name: clockwork

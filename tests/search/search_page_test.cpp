@@ -8,7 +8,7 @@
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "search/search_fixture.hpp"
-#include "support/text.hpp"
+#include "support/page_text.hpp"
 
 namespace search_page_test {
 
@@ -34,7 +34,8 @@ std::string page_of(const SearchAnswer& answer) {
   CHECK(write_answer(back) == kept);
   const std::string page = search_page(answer);
   CHECK((search_page(back) == page));
-  for (const char* const outside : {"http://", "https://", "url(", "@import", "<link", "src="}) CHECK_FALSE(has(test::shown(page), outside));
+  for (const char* const outside : {"http://", "https://", "url(", "@import", "<link", "src="})
+    CHECK_FALSE(has(test::shown(page), outside));
   return page;
 }
 
@@ -71,8 +72,9 @@ TEST_CASE("a search for one number: the curve of what was tried, the best, those
   CHECK(count(page, "<g class=\"s2 full\"><title>workers 4: 10.1 s</title><path") == 1);
   CHECK(count(page, "<g class=\"s0 hollow\"><title>workers 2: 9 s (1 of 2)</title><circle") == 1);
   CHECK(has(page, ">\u00d7 missed</text>"));
-  CHECK(has(page, "<td>missed (0 of 2)</td>"));
-  CHECK(has(page, "<tr class=\"best\"><td>3</td><td>3</td><td>10 s</td><td>the best</td></tr>"));
+  const std::string rows = table_rows(page);
+  CHECK(has(rows, "| missed (0 of 2) |"));
+  CHECK(has(rows, "| 3 | 3 | 10 s | the best |\n"));
   CHECK(has(page, "<a href=\"find.csv\">"));
   CHECK(has(search_page(answer_of(search, outcome, description), "../some results"), "<a href=\"../some%20results/find.csv\">"));
 }
@@ -137,9 +139,10 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   CHECK(has(page, ">2.828Mbps</text>"));
   CHECK(has(page, ">2 Mbit/s</text>"));
   CHECK(has(page, "<title>asgd at 1Mbps: 40.5 s"));
-  CHECK(has(page, "<td>16Mbps</td>"));
-  CHECK(has(page, "<td>missed (0 of 2)</td>"));
-  CHECK(has(page, "<td>asgd, not told apart</td>"));
+  const std::string rows = table_rows(page);
+  CHECK(has(rows, "| 16Mbps |"));
+  CHECK(has(rows, "| missed (0 of 2) |"));
+  CHECK(has(rows, "| asgd, not told apart |"));
   group.crossings[0].noisy = true;
   group.crossings[0].unclear_to = 3;
   outcome.groups = {group};
@@ -162,7 +165,7 @@ TEST_CASE("nothing tried yet, values that are not finite, and an answer of anoth
     CHECK_THROWS_AS(read_search_answer(text), ResultsError);
 }
 
-TEST_CASE("a page is of what was run last, or none") {
+TEST_CASE("a page shows the last run, or there is none") {
   const Files files;
   const SearchFile search = search_of(
       files, clockwork_scenario, "find: {metric: samples_per_second, over: {training.batch.global: {from: 10, to: 20, whole: true}}}\n");
@@ -177,14 +180,14 @@ TEST_CASE("a page is of what was run last, or none") {
   SweepState state(":memory:");
   state.describe(description);
   CHECK(refused(state) ==
-        "here: the search has not come to its end, or an earlier version ran it; run the search again: what is finished is there");
+        "here: the search has not finished, or an earlier version ran it; run the search again: finished points are kept");
   state.keep_answer(write_answer(answer_of(search, FindOutcome(), state.description())));
   CHECK(refused(state).empty());
   state.keep_answer(write_answer(answer_of(search, FindOutcome(), Description::of_lines({"sweep: before"}))));
-  CHECK(refused(state) ==
-        "here: the search was changed and has not come to its end since; run the search again: what is finished is there");
+  CHECK(refused(state) == "here: the search was changed and has not finished since; run the search again: finished points are kept");
   state.keep_answer("{}");
-  CHECK(refused(state).find("here: what the search came to was kept by another version") == 0);
+  CHECK(refused(state).find(
+            "here: another version of straggler wrote the answer of this search; run the same straggler sweep command again") == 0);
 }
 
 TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {

@@ -63,7 +63,7 @@ TEST_CASE("a preview has the rates of the closed form, for each knob") {
   CHECK(seconds_per_update({{"slow_workers", 1}, {"times_slower", 3}}) == about(3 * batch_seconds + ring(4, rate)));
   CHECK(seconds_per_update({{"slow_workers", 0}, {"times_slower", 3}}) == about(batch_seconds + ring(4, rate)));
   CHECK(seconds_per_update({{"batch", 50}}) == about(batch_seconds / 2 + ring(4, rate)));
-  // 2 (p - 1) messages one after the other, each over two links.
+  // 2 (p - 1) messages one after another, each over two links.
   CHECK(seconds_per_update({{"latency", 0.001}}) == about(batch_seconds + ring(4, rate) + 6 * 2 * 0.001));
   // Four gradients pass the server's link, then four answers; the last answers come after the last update.
   CHECK(seconds_per_update({{"scheme", "ssgd"}, {"scheme.via", "server"}}) == about(batch_seconds + (8 - 4.0 / 20) * bytes / rate));
@@ -82,7 +82,7 @@ TEST_CASE("a preview is cut by wall time, says what it shows, and its rates are 
   CHECK(seen.fraction < 1);
   REQUIRE(seen.updates > 0);  // the clock is asked every few hundred events
   CHECK(seen.seconds_per_update() == doctest::Approx(batch_seconds + ring(4, rate)).epsilon(1e-6));
-  CHECK(extent_sentence(seen).find("cut by wall time after ") != std::string::npos);
+  CHECK(extent_sentence(seen).find("stopped after ") != std::string::npos);
   CHECK(extent_sentence(seen).find("it shows the first ") != std::string::npos);
   CHECK(preview(base({"training.stop.updates=100000000"}), no_hurry, [] { return true; }).superseded);
 }
@@ -104,6 +104,10 @@ TEST_CASE("groups keep their shares when the number of workers moves, and hosts 
       turned(base({"cluster.workers=[{count: 4, device: node, per_host: 4}]"}), {{"slow_workers", 1}, {"times_slower", 2}});
   CHECK(hosts.cluster.workers.at(1).same_host);
   CHECK(hosts.cluster.seats_taken() == std::vector<std::int64_t>{0, 3});
+  const Scenario full =  // where slow workers begin on a host of their own
+      turned(base({"cluster.workers=[{count: 8, device: node, per_host: 4}]"}), {{"slow_workers", 4}, {"times_slower", 2}});
+  CHECK_FALSE(full.cluster.workers.at(1).same_host);
+  CHECK(full.cluster.seats_taken() == std::vector<std::int64_t>{0, 0});
 }
 
 TEST_CASE("every scheme can be turned on, and each of its knobs to both ends, or it is said why not") {

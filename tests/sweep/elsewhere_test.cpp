@@ -84,7 +84,7 @@ TEST_CASE("what goes wrong where workers elsewhere are served ends the sweep") {
   CHECK_THROWS_WITH_AS(run_sweep(sweep, {}, state, pool), "the wire is cut", ResultsError);
 }
 
-TEST_CASE("a merge tells of the points that no shard has, in their order") {
+TEST_CASE("a merge lists the points that no shard has, in their order") {
   const Files files;
   const Sweep sweep = sweep_of(files, body);
   std::vector<std::filesystem::path> shards;

@@ -97,7 +97,7 @@ TEST_CASE("runs whose orders of updates come to differ compute what they share o
     runs.run(yaml, {}, &store);
     const Computed other = runs.run(yaml, {late}, &store);
     check_same(other, plain);
-    // A gradient that a worker had under way when the orders parted is the same in both: one batch of 50 for each of five.
+    // A gradient that a worker had in progress when the orders parted is the same in both: one batch of 50 for each of five.
     CHECK(other.math.gradient_samples <= after);
     CHECK(other.math.gradient_samples + 5 * 50 >= after);
   }

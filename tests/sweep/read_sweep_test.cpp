@@ -94,7 +94,7 @@ TEST_CASE("errors of a sweep name their place") {
   CHECK(wrong("axes: {x: []}\n").find("is an empty list") != std::string::npos);
   CHECK(wrong("axes: {x: [1, 1]}\n").find("1 stands there twice") != std::string::npos);
   CHECK(wrong("axes: {x: [1]}\nzip: [{x: [2]}]\n").find("x is varied twice") != std::string::npos);
-  CHECK(wrong("zip: [{x: [1, 2], y: [1]}]\n").find("has 1 values, the list before it 2") != std::string::npos);
+  CHECK(wrong("zip: [{x: [1, 2], y: [1]}]\n").find("has 1 values, the previous list 2") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1, to: 64}}\n").find("needs one of times") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1, to: 64, times: 0.5}}\n").find("never gets from `from` to `to`") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1s, to: 64, times: 2}}\n").find("another unit") != std::string::npos);

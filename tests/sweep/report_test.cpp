@@ -59,7 +59,7 @@ TEST_CASE("what paths are called") {
   CHECK(axis_title("seed") == "seed");
 }
 
-TEST_CASE("a map of workers by bandwidth names who wins where, who is not told apart, and where nobody gets") {
+TEST_CASE("a map of workers by bandwidth names the winners, the ties and the places where no scheme arrives") {
   const SweepOutcome outcome = made_up(map_values, 4, map_truth);
   const std::vector<std::string> said = sentences(map_columns, outcome);
   CHECK(says(said,

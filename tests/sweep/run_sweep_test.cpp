@@ -138,7 +138,7 @@ TEST_CASE("repeats until the interval is narrow, or the cap is reached") {
   const auto repeats = [&](std::size_t group) {
     return std::count_if(one.outcome.rows.begin(), one.outcome.rows.end(), [&](const SweepRow& row) { return row.group == group; });
   };
-  CHECK(repeats(0) == 2);  // without jitter all repeats are alike
+  CHECK(repeats(0) == 2);  // without jitter all repeats are equal
   CHECK(repeats(1) == 5);
   PoolOptions four;
   four.jobs = 4;

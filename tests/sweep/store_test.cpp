@@ -156,7 +156,7 @@ TEST_CASE("a store of another layout is replaced, one of a later version and oth
   Database(path, "the store").run("PRAGMA user_version = 99");
   CHECK_THROWS_WITH_AS(EvaluationFile{path}, doctest::Contains("of a later version"), ResultsError);
   { SweepState state(files.folder() / "sweep.sqlite"); }
-  CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is another database, no store"), ResultsError);
+  CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is a database, but not a store"), ResultsError);
 }
 
 TEST_CASE("a sweep continues without a store that is damaged, locked, out of reach or full, and says so once") {

@@ -6,6 +6,7 @@
 #include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/stretches.hpp"
 #include "scenarios/report/timeline.hpp"
+#include "support/nonblocking_figure.hpp"
 #include "support/run.hpp"
 
 namespace stretches_test {
@@ -31,29 +32,6 @@ std::vector<TimelineLane> four_lanes(Rank first_server) {
   lanes.push_back({Kind::collective, "all-reduce"});
   return lanes;
 }
-
-/// The schematic of non-blocking SGD: pixels of its figure are milliseconds.
-const char* const schematic = R"(straggler: 1
-name: figure
-seed: 1
-devices:
-  w1: {compute: {affine: {overhead: 0s, per_sample: 1462500ns}}}
-  w2: {compute: {affine: {overhead: 0s, per_sample: 984375ns}}}
-  w3: {compute: {affine: {overhead: 0s, per_sample: 1812500ns}}}
-  w4: {compute: {affine: {overhead: 0s, per_sample: 1456250ns}}}
-cluster:
-  workers: [{count: 1, device: w1}, {count: 1, device: w2}, {count: 1, device: w3}, {count: 1, device: w4}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 1us}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: nonblocking, minibatch: 32}
-  batch: {per_worker: 256}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 2}
-)";
 
 RunRecord traced(const std::string& yaml, const std::vector<std::string>& sets, RecordSink& sink) {
   RunOptions options;
@@ -113,7 +91,7 @@ TEST_CASE("work that turns out to be for nothing is the latest that took so long
 
 TEST_CASE("the schematic of non-blocking SGD: what each worker did up to the first sync") {
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 0.3, 1000)}, at(0.3));
-  traced(schematic, {}, stretches);
+  traced(test::nonblocking_figure, {}, stretches);
   stretches.finish();
   const TimelineStretch& stretch = stretches.stretches()[0];
   const double minibatch[] = {0.0468, 0.0315, 0.058, 0.0466};
@@ -134,7 +112,7 @@ TEST_CASE("the schematic of non-blocking SGD: what each worker did up to the fir
   }
 }
 
-TEST_CASE("messages are told with their way: bytes over bandwidth, then latency") {
+TEST_CASE("messages are described with their way: bytes over bandwidth, then latency") {
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 100, 10'000)}, at(100));
   const std::string yaml = straggler::test::cluster(1);
   const RunRecord record = traced(
@@ -154,7 +132,7 @@ TEST_CASE("messages are told with their way: bytes over bandwidth, then latency"
   CHECK(gradients == record.updates);
 }
 
-TEST_CASE("an all-reduce is told with its pieces, and whom it waited for") {
+TEST_CASE("an all-reduce is described with its pieces and the worker that it waited for") {
   const std::vector<std::string> sets = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]",
                                          "training.stop.updates=3"};
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 100, 10'000)}, at(100));

@@ -6,7 +6,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("K-sync SGD: the new weights interrupt who has not finished, and it draws its next batch") {
+TEST_CASE("K-sync SGD: the new weights interrupt workers that have not finished, and they draw their next batch") {
   const auto scheme = scheme_of("k_sync", {{"k", "2"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(2);
@@ -83,7 +83,7 @@ TEST_CASE("K-async SGD: k distinct workers make an update, whatever their versio
   CHECK(cluster.dropped() == 0);
 }
 
-TEST_CASE("n-softsync of p workers: floor(p / n) gradients from anybody make an update, and nobody waits") {
+TEST_CASE("n-softsync of p workers: floor(p / n) gradients from any workers make an update, and no worker waits") {
   const auto scheme = scheme_of("softsync", {{"n", "2"}});
   FakeCluster cluster(*scheme, 5, true);
   cluster.finish(3);

@@ -205,8 +205,8 @@ TEST_CASE("nccl-tests: a ring's steps become messages, within a host or between 
   // Send and receive: every time is one message's.
   const YamlNode pairs = parsed(calibrate_text(files, nccl("abcd", 1, "none", "-1")).entries);
   CHECK(quantity(pairs, {"network", "link", "latency"}, Dimension::time) == doctest::Approx(6 * 3.5e-6).epsilon(1e-3));
-  CHECK(refusal(nccl("abcd", 0.75, "sum", "-1")).find("an operation that says too little of a link") != std::string::npos);
-  CHECK(refusal(nccl("abcd", 1, "none", "0")).find("an operation that says too little of a link") != std::string::npos);
+  CHECK(refusal(nccl("abcd", 0.75, "sum", "-1")).find("an operation that does not determine a link") != std::string::npos);
+  CHECK(refusal(nccl("abcd", 1, "none", "0")).find("an operation that does not determine a link") != std::string::npos);
   std::string cut = nccl("abcd", 1.5, "sum", "-1");
   cut.resize(cut.find("1.0 1.0", cut.find("4096 ")));
   CHECK(refusal(cut).find(":13:1: has 9 fields and the header 13 columns") != std::string::npos);
@@ -288,7 +288,7 @@ TEST_CASE("outputs that are cut off anywhere give entries or an error, and nothi
 
 TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,time\n1,2\n") ==
-        "measured.csv: is no table that can be calibrated from: its columns are bytes, time; write bytes,seconds (a ping-pong) or "
+        "measured.csv: cannot be calibrated: its columns are bytes, time; write bytes,seconds (a ping-pong) or "
         "batch,seconds (compute), or give the output of nccl-tests or osu_latency");
   CHECK(refusal("bytes,seconds\n1,1e-6\n2,fast\n") ==
         "measured.csv:3:3: seconds: 'fast' is not a number; write a plain number such as 0.5");
@@ -297,7 +297,7 @@ TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,seconds\n8,1e-6\n8,2e-6\n").find("measured.csv: has one message size") == 0);
   CHECK(refusal("bytes,seconds\n8,3e-6\n16,2e-6\n32,1e-6\n").find("measured.csv: shows no bandwidth") == 0);
   CHECK(refusal("bytes,seconds\n8,3e-6\n16") ==
-        "measured.csv:3:1: the row has 1 cell and the header 2 columns; write one cell a column (the "
+        "measured.csv:3:1: the row has 1 cell and the header 2 columns; write one cell for each column (the "
         "file may be cut off)");
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("an exact fit has no uncertainty to print, a rough one has") {
   CHECK(calibrate_text(files, rough).table.find("us +- ") != std::string::npos);
 }
 
-TEST_CASE("calibrations that nobody should believe come with a warning") {
+TEST_CASE("calibrations that cannot be trusted come with a warning") {
   const Files files;
   const auto warned = [&](const std::string& text) {
     std::string all;

@@ -129,7 +129,7 @@ TEST_CASE("intervals of a scale have a closed form") {
   CHECK(says(validation_csv({result}), ",batch 60 above 50\n"));
 }
 
-TEST_CASE("without a degree of freedom there is no interval, and the reason is told") {
+TEST_CASE("without a degree of freedom there is no interval, and the reason is given") {
   const std::string table = "batch,seconds\n10,0.1\n20,0.2\n";
   const ClaimResult result = claimed(table, of_seconds + fit_on("[{batch: 20}]") + "bound: {max: 1%}\n");
   CHECK_FALSE(result.rows[0].low);
@@ -171,7 +171,7 @@ TEST_CASE("leave-one-out residuals of a line are those of the fits without the r
   CHECK(*alone->left_out == doctest::Approx(0.2));  // of the two rows that share a parameter
 }
 
-TEST_CASE("nine of ten measured values lie in the intervals where the model is right but for noise") {
+TEST_CASE("nine of ten measured values lie in the intervals where the model is right up to noise") {
   // Deterministic noise: normal quantiles in an order that no row knows.
   int inside = 0, rows = 0;
   std::uint64_t state = 88172645463325252u;
@@ -230,7 +230,7 @@ TEST_CASE("standard deviations weigh rows, and tell what noise alone makes") {
   REQUIRE(exact.fitted_values[0].uncertainty);
   CHECK(*exact.fitted_values[0].uncertainty == doctest::Approx(0.1 * exact.fitted_values[0].value).epsilon(1e-4));
   REQUIRE(claim_warnings(exact).size() == 1);
-  CHECK(says(claim_warnings(exact)[0], "noise alone makes a MAPE of"));
+  CHECK(says(claim_warnings(exact)[0], "noise of the measurement alone gives a MAPE of"));
 }
 
 TEST_CASE("rows that are set up alike are repeats: their spread is the noise of all") {
@@ -253,7 +253,7 @@ TEST_CASE("rows that are set up alike are repeats: their spread is the noise of 
   CHECK(*ratio.rows[1].row.noise == doctest::Approx(0.05));
 }
 
-TEST_CASE("fixed values without a source are told, attempts are counted") {
+TEST_CASE("fixed values without a source are reported, attempts are counted") {
   const std::string table = "batch,seconds\n10,0.2\n20,0.4\n", bound = "bound: {max: 1%}\n";
   const std::string path = "devices.node.compute.affine.per_sample";
   const ClaimResult bare = claimed(table, "set: {" + path + ": 2ms}\n" + of_seconds + bound);

@@ -74,7 +74,7 @@ TEST_CASE("claims that do not say what they should") {
   }
   SUBCASE("no bound") {
     parts.bound = "";
-    CHECK(starts(wrong(parts), "claim.yaml:1:1: bound: is missing; write how far off"));
+    CHECK(starts(wrong(parts), "claim.yaml:1:1: bound: is missing; write the largest error"));
   }
   SUBCASE("an empty bound") {
     parts.bound = "bound: {}\n";
@@ -113,9 +113,9 @@ TEST_CASE("claims that do not say what they should") {
   SUBCASE("a fixed value without the value, a source that says nothing, attempt 0") {
     const std::string head = parts.head;
     parts.head = head + "set: {training.batch.per_worker: {source: me}}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:5:7: set.training.batch.per_worker.value: is missing; write what is to stand at the path"));
+    CHECK(starts(wrong(parts), "claim.yaml:5:7: set.training.batch.per_worker.value: is missing; write the value for the path"));
     parts.head = head + "set: {training.batch.per_worker: {value: 10, source: \" \"}}\n";
-    CHECK(starts(wrong(parts), "claim.yaml:5:46: set.training.batch.per_worker.source: is ' '; write who says"));
+    CHECK(starts(wrong(parts), "claim.yaml:5:46: set.training.batch.per_worker.source: is ' '; write the source"));
     parts.head = head + "set: {training.batch.per_worker: {value: 10, sauce: me}}\n";
     CHECK(starts(wrong(parts), "claim.yaml:5:46: set.training.batch.per_worker.sauce: unknown key 'sauce'; known: value, source"));
     parts.head = head + "attempt: 0\n";
@@ -150,12 +150,12 @@ TEST_CASE("a row that is measured again under what was fitted is not held out") 
   parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{seconds: 4}]}\n";
   const std::string again = "nodes,seconds,kind\n1,4,a\n1,5,a\n2,3,b\n";
   CHECK(starts(wrong(parts, again),
-               "claim.yaml:7:84: fit.rows: holds out 'nodes=1, line 3', which the claim sets up like the fitted 'nodes=1'"));
+               "claim.yaml:7:84: fit.rows: holds out 'nodes=1, line 3', which has the settings of the fitted 'nodes=1'"));
   parts.where = "where: {seconds: [4, 3]}\n";
   CHECK(wrong(parts, again) == "");
 }
 
-TEST_CASE("a change that a later one would replace is told") {
+TEST_CASE("a change that a later one would replace is reported") {
   Parts parts;
   SUBCASE("a fit over a bind") {
     parts.bind = "bind: {nodes: cluster.servers.per_message}\n";
@@ -218,7 +218,7 @@ TEST_CASE("claims that do not fit their table") {
   }
 }
 
-TEST_CASE("binds that do not fit the scenario are told once, where the claim has them") {
+TEST_CASE("binds that do not fit the scenario are reported once, where the claim has them") {
   Parts parts;
   SUBCASE("no such key") {
     parts.bind = "bind: {nodes: \"cluster.workers[0].cout\"}\n";
@@ -247,7 +247,7 @@ TEST_CASE("binds that do not fit the scenario are told once, where the claim has
     parts.bind = "bind: {nodes: training.batch.per_worker}\n";
     parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
     CHECK(starts(wrong(parts),
-                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, and counts cannot be fitted"));
+                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, which cannot be fitted"));
   }
   SUBCASE("what is bound cannot be fitted, and nothing twice") {
     parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
@@ -268,14 +268,14 @@ TEST_CASE("tables that are wrong") {
   const Parts parts;
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,abc\n"), "measured.csv:3:3: seconds: 'abc' is not a number"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\n"), "measured.csv:3:3: seconds: is empty"));
-  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,0\n"), "measured.csv:3:3: seconds: is 0, and errors are shares"));
-  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,-3\n"), "measured.csv:3:3: seconds: is negative, and what was measured is above 0"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,0\n"), "measured.csv:3:3: seconds: is 0, but errors are shares"));
+  CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,-3\n"), "measured.csv:3:3: seconds: is negative, but measured values are above 0"));
   CHECK(starts(wrong(parts, "# cut\nnodes,seconds,kind\n1,4,a\n2,3"), "measured.csv:4:1: the row has 2 cells and the header 3 columns"));
   CHECK(starts(wrong(parts, "nodes,seconds\n"), "measured.csv: has a header and no rows"));
   CHECK(starts(wrong(parts, "# nothing\n"), "measured.csv: has no header"));
   CHECK(starts(wrong(parts, ""), "measured.csv: is empty; write a table that begins with 'nodes,seconds'"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,2,64\n"),
-               "measured.csv:3:1: the row has 3 cells and the header 2 columns; write one cell a column, and a point, not a comma"));
+               "measured.csv:3:1: the row has 3 cells and the header 2 columns; write one cell for each column, and a point, not a comma"));
   CHECK(starts(wrong(parts, "nodes,seconds\n1,4\n2,\"2,64\"\n"),
                "measured.csv:3:3: seconds: '2,64' has a comma; use a point before decimals"));
   CHECK(

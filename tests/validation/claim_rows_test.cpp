@@ -53,13 +53,13 @@ TEST_CASE("where: not, ranges, and one of several patterns") {
 }
 
 TEST_CASE("conditions that cannot be meant") {
-  CHECK(left("{batch: {from: 30, to: 20}}").find("claim.yaml:6:27: where.batch.to: leaves no number in the range") == 0);
-  CHECK(left("{batch: {above: 20, to: 20}}").find("where.batch.to: leaves no number in the range") != std::string::npos);
-  CHECK(left("{batch: {from: 10, above: 20}}").find("where.batch.above: stands beside from; keep one of the two") != std::string::npos);
+  CHECK(left("{batch: {from: 30, to: 20}}").find("claim.yaml:6:27: where.batch.to: leaves the range empty") == 0);
+  CHECK(left("{batch: {above: 20, to: 20}}").find("where.batch.to: leaves the range empty") != std::string::npos);
+  CHECK(left("{batch: {from: 10, above: 20}}").find("where.batch.above: is there beside from; keep one of the two") != std::string::npos);
   CHECK(left("{batch: {}}").find("where.batch: is an empty map; write a value of that column") != std::string::npos);
   CHECK(left("{batch: {form: 10}}").find("where.batch.form: unknown key 'form'; did you mean 'from'?") != std::string::npos);
   CHECK(left("{batch: {from: ten}}").find("where.batch.from: 'ten'") != std::string::npos);
-  CHECK(left("[]").find("where: is an empty list, which chooses no row") != std::string::npos);
+  CHECK(left("[]").find("where: is an empty list, which matches no row") != std::string::npos);
   CHECK(left("[{kind: a}, {kind: d}]").find("where[1]: matches no row of measured.csv; kind has 'a', 'b', 'c'") != std::string::npos);
 }
 

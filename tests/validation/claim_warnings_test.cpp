@@ -52,7 +52,7 @@ TEST_CASE("a dash for the interpolation says why") {
   const ClaimResult zero =
       of("batch,seconds,pause\n10,0.1,0\n20,0.2,0\n20,0.3,10\n",
          "  pause: {path: devices.node.compute.affine.overhead, unit: ms}\n" + seconds + parameter + "[{pause: 0}]}\n" + bound);
-  CHECK(reason(zero) == "pause is not above 0 in every row, and a logarithm needs that");
+  CHECK(reason(zero) == "pause is not above 0 in every row, which a logarithm needs");
   CHECK(claim_table(zero).find("a line's   -, since pause is not above 0") != std::string::npos);
   CHECK(reason(of("batch,seconds,kind\n10,0.1,a\n20,0.2,b\n", "  kind: {path: training.scheme, values: {a: ssgd, b: ssgd}}\n" + seconds +
                                                                   parameter + "[{kind: a}]}\n" + bound)) == "words vary: kind");

@@ -141,7 +141,7 @@ TEST_CASE("what the fitted rows do not determine is said") {
     REQUIRE(result.other_values.size() == 2);
     CHECK(result.other_values[0] * result.other_values[1] ==
           doctest::Approx(result.fitted_values[0].value * result.fitted_values[1].value).epsilon(1e-3));
-    CHECK(claim_table(result).find("which fit as well: devices.node.compute.affine.per_sample = ") != std::string::npos);
+    CHECK(claim_table(result).find("as well: devices.node.compute.affine.per_sample = ") != std::string::npos);
     for (const FittedValue& value : result.fitted_values) {
       CHECK_FALSE(value.uncertainty);
       CHECK_FALSE(value.no_effect);
@@ -181,7 +181,7 @@ TEST_CASE("scores without a fit: errors, their mean, maximum and signs, and the 
   CHECK(with_bound("{mape: 17%}").holds());
 }
 
-TEST_CASE("a ratio to another row, alike in all other columns") {
+TEST_CASE("a ratio to another row that is equal in all other columns") {
   const Files files;
   files.write("scenario.yaml", test::alone());
   files.write("measured.csv", "batch,updates,seconds\n10,10,5\n10,30,15\n20,10,8\n20,30,20\n");

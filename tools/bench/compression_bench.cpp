@@ -49,7 +49,7 @@ struct Case {
     message = entry.encode(scalars, layout(), q);
   }
   VectorLayout layout() const { return {values, tensors()}; }
-  /// What a message is written of: q, or the factors that it is the product of.
+  /// What a message holds: q, or the factors whose product it is.
   void apply() {
     if (!entry.factors) return run(*entry.rule, {gradient().data()}, q);
     left.resize(values);

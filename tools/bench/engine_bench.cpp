@@ -1,5 +1,5 @@
 // The engine under training's traffic, without schemes, lineage, accounts or result files: the cases of simgrid/workload.hpp as coroutines
-// that do what simgrid_bench's actors do, and all-reduces by themselves. Prints what Meter does.
+// that do what simgrid_bench's actors do, and all-reduces by themselves. Prints what Meter prints.
 //
 //   engine_bench parameter_server|fat_tree|ring|fluid_ring [key=value ...]
 //
@@ -229,7 +229,7 @@ void fat_tree(const Case& of, World& world) {
   world.simulation.kill_all();
 }
 
-/// All-reduces one after the other: each starts when all ranks are done with the one before.
+/// All-reduces one after another: each starts when all ranks are done with the one before.
 class AllReduces final : private Arrival, private Event {
  public:
   AllReduces(const Case& of, World& world, bool fluid)

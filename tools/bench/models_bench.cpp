@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/network.hpp"
-#include "models/zoo/perceptron.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "tools/bench/fma_peak.hpp"
@@ -72,12 +72,12 @@ Parameters model_parameters(const Case& one) {
 }
 
 std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
-  if (one.model.empty()) return std::make_unique<Perceptron>(one.widths, kernels);
+  if (one.model.empty()) return make_network(multilayer_perceptron(one.widths), {kernels});
   const ModelEntry& entry = Registry<ModelEntry>::instance().at(one.model);
   return entry.make(complete(entry.parameters, model_parameters(one)), one.data, ModelSetting{kernels});
 }
 
-/// Forward, and backward by the weights and the inputs but for the inputs of the first layer, which nobody asks for.
+/// Forward, then backward to the weights and the inputs; the first layer's inputs need no gradient.
 double training_flops(const Model& model) {
   double all = 0, first = 0;
   for (const LayerCost& layer : model.cost()) {
@@ -120,7 +120,7 @@ void peak(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(flops));
 }
 
-/// But for the reference, whose speed nobody asks for.
+/// All but the reference: its speed does not matter.
 std::vector<std::string> able_engines(Case one) {
   std::vector<std::string> able;
   for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries()) {

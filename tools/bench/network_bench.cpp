@@ -32,7 +32,7 @@ std::uint32_t scrambled(std::uint64_t x) {
   return static_cast<std::uint32_t>(x ^ x >> 33);
 }
 
-/// Messages that bring about the next ones, for ever, on hosts with one link up (even) and one down (odd) each.
+/// Messages that bring about the next ones, forever, on hosts with one link up (even) and one down (odd) each.
 struct Traffic {
   explicit Traffic(std::uint32_t hosts) {
     for (std::uint32_t i = 0; i < 2 * hosts; ++i) network.add_link(bytes_per_second);

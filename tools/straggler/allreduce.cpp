@@ -84,7 +84,7 @@ Scenario scenario_of(const Arguments& arguments) {
     return read_scenario_text(plain_cluster, "the cluster without --scenario", sets_of(arguments));
   }
   if (arguments.has("per-host") && !arguments.has("ranks"))
-    throw UsageError("--per-host goes with --ranks; without them the scenario's workers are the ranks");
+    throw UsageError("--per-host needs --ranks; without them the scenario's workers are the ranks");
   return read_scenario(input_file(arguments.get<std::string>("scenario")), sets_of(arguments));
 }
 
@@ -183,7 +183,8 @@ int execute_allreduce(const std::vector<std::string>& given) {
   add("sizes", po::value<std::string>()->value_name("FROM..TO"), "bytes, doubling from FROM to TO, or one size (default: 1MiB..1GiB)");
   add("scenario", po::value<std::string>()->value_name("FILE"), "takes the cluster and its network from a scenario; - is standard input");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
-  add("algorithms", po::value<std::string>()->value_name("LIST"), "only these, such as ring,hierarchical (default: all that fit)");
+  add("algorithms", po::value<std::string>()->value_name("LIST"),
+      "only these algorithms, such as ring,hierarchical (default: all that fit)");
   Arguments arguments(allreduce_command, own);
   if (!arguments.parse(given, 0, 0)) return Exit::done;
   const Sizes sizes = sizes_of(arguments.has("sizes") ? arguments.get<std::string>("sizes") : "1MiB..1GiB");
@@ -222,8 +223,9 @@ const Command allreduce_command{
     "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common\n"
     "  start of all ranks until the last of them has the result; it includes collective.launch. algbw = size / time and\n"
     "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a\n"
-    "  second. Nothing else is on the links. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
-    "  its ranks talk at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background traffic; its\n"
+    "  second. There is no other traffic. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
+    "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background "
+    "traffic; its\n"
     "  model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of cluster.network.link.\n"
     "  An algorithm is one flow, exact on such an idle network to 1 %. With collective.fidelity: stepwise in the scenario every message\n"
     "  moves by itself. docs/model.md has the closed forms. Token buckets are full at the start.\n"};

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Replaces only what an earlier calibration wrote, in a folder that is there.
+/// Replaces only the file of an earlier calibration, in an existing folder.
 void refuse_to_replace(const fs::path& file) {
   std::error_code error;
   if (file.has_parent_path() && !fs::is_directory(file.parent_path(), error))
@@ -22,7 +22,7 @@ void refuse_to_replace(const fs::path& file) {
         fmt::format("{}: there is no folder {}; make it, or name another file with -o", file.string(), file.parent_path().string()));
   if (!fs::exists(file, error)) return;
   if (fs::is_directory(file, error) || !first_line(file).starts_with(calibration_mark))
-    throw ResultsError(fmt::format("{}: is there, and no calibration wrote it; name another file with -o", file.string()));
+    throw ResultsError(fmt::format("{}: is there, but not from straggler calibrate; name another file with -o", file.string()));
 }
 
 int execute_calibrate(const std::vector<std::string>& given) {

@@ -18,7 +18,7 @@ int execute_check(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-      "changes the scenario first; repeatable. A relative path in VALUE starts from the current folder (one in the file: from the file's "
+      "changes the scenario first; repeatable. A path in VALUE is relative to the current folder (a path in the file: to the file's "
       "folder)");
   add("graph", po::value<std::string>()->value_name("FILE"),
       "writes hosts, switches and cables to FILE.dot or FILE.graphml, for topology: {kind: file}");
@@ -49,7 +49,7 @@ int execute_check(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command check_command{"check", "SCENARIO.yaml",
-                            "explains a scenario: workers, routes, bytes, what an update takes and what binds it, memory",
+                            "explains a scenario: workers, routes, bytes, the time of an update and its bottleneck, memory",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
                             "  straggler check scenario.yaml --graph cluster.dot\n"

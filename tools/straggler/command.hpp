@@ -8,7 +8,7 @@
 
 namespace straggler::cli {
 
-/// Exit codes, a contract with scripts (README).
+/// Exit codes, on which scripts may rely (docs/scenario.md).
 enum Exit : int { done = 0, exceeded = 1, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
 
 /// Wrong arguments: one line, exit code 2.
@@ -22,7 +22,7 @@ struct Command {
   const char* summary;    // one line
   const char* examples;   // lines, indented by two
   int (*run)(const std::vector<std::string>& arguments);
-  const char* notes = "";  // lines at the end of the help: what is assumed
+  const char* notes = "";  // lines at the end of the help: assumptions
 };
 
 extern const Command run_command, sweep_command, race_command, compare_command, explain_command, validate_command, calibrate_command,

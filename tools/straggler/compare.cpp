@@ -56,7 +56,7 @@ int execute_compare(const std::vector<std::string>& given) {
 
 const Command compare_command{
     "compare", "RUN_DIR...",
-    "runs side by side: time to accuracy, speed-ups over the reference, where the time went, and which wins and why",
+    "compares runs: time to accuracy, speed-ups over the reference, where the time went, and which run wins and why",
     "  straggler compare results/ssgd results/asgd results/nonblocking\n"
     "  straggler compare results/ssgd results/asgd --out results/compared\n"
     "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"

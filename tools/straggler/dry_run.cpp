@@ -14,7 +14,7 @@ namespace {
 
 std::string many(std::size_t count, const char* what) { return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : "s"); }
 
-/// What one run would take, as far as its scenario tells.
+/// The cost of one run, as far as its scenario gives it.
 struct Cost {
   double samples = 0, flops = 0;  // to train on at most: a target may end it earlier
   bool open = false;              // the scenario bounds simulated time alone
@@ -67,17 +67,16 @@ class Totals {
       fmt::print("cost: timing alone, no math\n");
     else
       fmt::print(
-          "cost: {}{} samples to train on, {:.3g} FLOP, up to {} of memory a point; points whose updates come in the same order share "
-          "them, "
+          "cost: {}{} samples to train on, {:.3g} FLOP, up to {} of memory a point; points with the same order of updates share them, and "
           "a target may end them earlier\n",
           open_ ? "at least " : "at most ", readable_number(samples_), flops_, readable_bytes(static_cast<double>(memory_)));
     if (finished_ > 0)
-      fmt::print("time: about {}, as the finished ones took {} each, {} at a time\n",
+      fmt::print("time: about {}, since finished points took {} each, {} at a time\n",
                  readable_seconds(seconds_ / static_cast<double>(finished_) * static_cast<double>(left) /
                                   std::min<double>(jobs, static_cast<double>(left))),
                  readable_seconds(seconds_ / static_cast<double>(finished_)), jobs);
     else
-      fmt::print("time: not known before a point is finished\n");
+      fmt::print("time: unknown until a point is finished\n");
   }
 
  private:
@@ -98,7 +97,7 @@ void print_search(const SearchFile& search) {
     fmt::print("at least {}: 2 on each of {} of {}{}, and more around each crossing\n",
                many(2 * settings * search.crossover->grid * static_cast<std::size_t>(search.crossover->repeats), "point"),
                many(search.crossover->grid, "value"), many(static_cast<std::size_t>(search.crossover->repeats), "repeat"), each);
-  fmt::print("which points these are follows from what the first ones give\n");
+  fmt::print("the later points depend on the results of the first ones\n");
 }
 
 }  // namespace

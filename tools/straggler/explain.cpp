@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/report/explain_page.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
@@ -26,11 +27,11 @@ po::options_description explain_options() {
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
   add_scenario_options(add);
   add("json", "prints the tables and sentences as one JSON object, times in seconds");
-  add("force", "writes into the folder even if something else is in it");
+  add("force", "writes into the folder even if it holds something else");
   return options;
 }
 
-/// A folder is new, empty, or holds what this command wrote.
+/// A folder must be new, empty, or hold files of this command.
 void refuse_foreign_folder(const fs::path& out, bool force) {
   if (out.empty()) throw UsageError("--out is empty; name a folder");
   std::error_code error;
@@ -43,7 +44,7 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
                                    out.string(), free_neighbour(out)));
 }
 
-/// Which run is next, on standard error, once it has taken two seconds.
+/// Prints the next run on standard error once two seconds have passed.
 std::function<void(std::size_t, std::size_t, const std::string&)> teller(const Common& common) {
   if (common.quiet || common.progress == ProgressStyle::none) return {};
   using Clock = std::chrono::steady_clock;
@@ -66,12 +67,17 @@ int execute_explain(const std::vector<std::string>& given) {
   options.run.kernels = given_kernels(arguments);
   options.tell = teller(arguments.common());
   options.interrupted = interrupt_requested;
+  options.slowdowns = true;
   catch_interrupts();
   try {
     const Explained explained = explain(scenario, options);
     const std::string json = explain_json(explained, out.string());
-    write_whole_files(out,
-                      {{"explain.csv", explain_csv(explained)}, {"elasticities.csv", elasticities_csv(explained)}, {"explain.json", json}});
+    write_whole_files(out, {{"explain.csv", explain_csv(explained)},
+                            {"elasticities.csv", elasticities_csv(explained)},
+                            {"slowdowns.csv", slowdowns_csv(explained.slowdowns)},
+                            {"step_slowdowns.csv", step_slowdowns_csv(explained.slowdowns)},
+                            {"explain.json", json},
+                            {"report.html", explain_page(explained)}});
     results_are_in(out);
     if (!arguments.common().quiet)
       for (const std::string& warning : explained.warnings) fmt::print(stderr, "warning: {}\n", warning);
@@ -89,7 +95,7 @@ int execute_explain(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command explain_command{"explain", "SCENARIO.yaml",
-                              "why a run takes as long as it does: the same work with one cause after the other removed",
+                              "why a run takes as long as it does: the same work with one cause of delay removed at a time",
                               "  straggler explain scenario.yaml\n"
                               "  straggler explain scenario.yaml --timing-only --out results/why\n"
                               "  straggler explain scenario.yaml --set training.scheme=asgd --seed 2 --json\n",

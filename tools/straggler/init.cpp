@@ -69,7 +69,7 @@ training:
 }
 
 void write_new(const std::string& file) {
-  if (file.empty()) throw UsageError("FILE is empty; name a file, or leave it away: the scenario goes to standard output then");
+  if (file.empty()) throw UsageError("FILE is empty; name a file, or leave it out to write to standard output");
   std::FILE* const out = std::fopen(file.c_str(), "wx");  // x: fails where something is
   if (out == nullptr) cannot_write(file, errno);
   errno = 0;
@@ -96,7 +96,7 @@ int execute_init(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command init_command{"init", "[FILE]", "writes a commented scenario to start from, to FILE (never over another) or standard output",
+const Command init_command{"init", "[FILE]", "writes a commented scenario to start from, to FILE (never overwriting) or standard output",
                            "  straggler init my-cluster.yaml\n"
                            "  straggler init | straggler run -\n",
                            execute_init};

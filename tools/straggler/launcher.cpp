@@ -58,8 +58,8 @@ void hand_over_to_ranks(const std::vector<std::string>& arguments) {
   ::execv(name.c_str(), all.data());
   const int failed = errno;
   throw UsageError(
-      fmt::format("a launcher started {} processes, which straggler-mpi makes work together; {} cannot be started ({}): build it (target "
-                  "straggler-mpi, where MPI is), or give --alone, with which each process works for itself",
+      fmt::format("a launcher started {} processes, which need straggler-mpi to work together; {} cannot be started ({}): build it (target "
+                  "straggler-mpi, needs MPI), or give --alone, with which each process runs by itself",
                   processes, name, std::strerror(failed)));
 }
 

@@ -243,7 +243,7 @@ std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
   return unfit;
 }
 
-/// The facts with the defaults (and what the first example says of required parameters), and what else tests of all schemes try.
+/// The facts with the defaults (required parameters as in the first example), and the other variants that tests of all schemes try.
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["family"] = family_choice.name_of(scheme.family);

@@ -22,7 +22,7 @@ void add_pool_options(po::options_description_easy_init& add) {
   add("jobs", po::value<std::string>()->value_name("N"),
       "points at a time, in each process (default: all usable cores); results do not depend on it");
   add("store", po::value<std::string>()->value_name("FILE"),
-      "where evaluations and weights are kept for later (default: in the user's cache folder)");
+      "file that keeps evaluations and weights for later runs (default: in the user's cache folder)");
   add("no-store", "keeps them for this command only");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
 }
@@ -83,7 +83,7 @@ void take_over(SweepState& state, const PlannedResults& now, const Common& commo
   const DescriptionChange changed = change(now.description, before);
   if (const std::size_t points = state.points(); points > 0 && !now.goes_on())
     throw ResultsError(
-        fmt::format("{0}: holds another {1}, and nothing would be left of its {2} finished point{3} ({4}); use --out {5}, or "
+        fmt::format("{0}: holds another {1}, whose {2} finished point{3} would be lost ({4}); use --out {5}, or "
                     "--force to replace {6}",
                     now.folder.string(), now.noun, points, points == 1 ? "" : "s", changed.first(), free_neighbour(now.folder),
                     points == 1 ? "it" : "them"));
@@ -96,7 +96,7 @@ void take_over(SweepState& state, const PlannedResults& now, const Common& commo
 
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common) {
   if (common.quiet) return;
-  if (progress.found > 0) fmt::print(stderr, "{} points were there already\n", progress.found);
+  if (progress.found > 0) fmt::print(stderr, "{} points were already finished\n", progress.found);
   fmt::print(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),
              readable_count(progress.evaluations));
 }

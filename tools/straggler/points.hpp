@@ -1,4 +1,4 @@
-// What the commands that run many points share: a folder with a state, the store, how many at a time, how far things are.
+// Shared by the commands that run many points: a folder with a state, the store, the number of runs at a time, progress.
 #pragma once
 #include <unistd.h>
 
@@ -19,19 +19,19 @@ namespace straggler::cli {
 void add_pool_options(boost::program_options::options_description_easy_init& add);
 /// Throws UsageError.
 PoolOptions read_pool_options(const Arguments& arguments);
-/// A cache: where it cannot be used a warning says so, and all goes on without it.
+/// A cache: if it cannot be used there is a warning, and the command continues without it.
 std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments);
 
 /// A folder of results is new, empty, or holds a `noun`, that is its state file; or --force. Throws ResultsError.
 void open_results(const std::filesystem::path& folder, const char* state_file, const char* noun, bool force);
 
-/// A locked state is waited for, said so, until the user interrupts.
+/// Waits for a locked state, with a message, until the user interrupts.
 DatabaseWait wait_for_others(const Common& common);
 
 /// Takes away the state of a folder.
 void remove_state(const std::filesystem::path& folder, const char* state_file);
 
-/// What is about to be run into a folder that may hold something already.
+/// The experiment that is about to run into a folder that may hold results.
 struct PlannedResults {
   std::filesystem::path folder;
   const char* noun;  // what the folder holds
@@ -48,7 +48,7 @@ void say_how_it_went(const SweepProgress& progress, double wall_seconds, const C
 /// How far things are, on standard error.
 class PointsLine {
  public:
-  /// `open_end`: more points may follow from what the first ones come to.
+  /// `open_end`: the results of the first points may add more.
   PointsLine(const Common& common, bool open_end)
       : open_end_(open_end),
         shown_(!common.quiet && common.progress != ProgressStyle::none),

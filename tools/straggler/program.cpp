@@ -83,7 +83,7 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const UsageError& error) {
     const auto is_command = [&](const Command* command) { return !arguments.empty() && arguments.front() == command->name; };
     const bool known = std::any_of(commands().begin(), commands().end(), is_command);
-    say(fmt::format("{} (straggler {}--help tells more)", error.what(), known ? arguments.front() + " " : ""));
+    say(fmt::format("{} (see straggler {}--help)", error.what(), known ? arguments.front() + " " : ""));
     return Exit::bad_input;
   } catch (const ScenarioErrors& errors) {
     for (const std::string& line : errors.lines()) fmt::print(stderr, "{}\n", line);

@@ -16,7 +16,7 @@ void results_are_in(const std::filesystem::path& place);
 /// Runs the command that the arguments name. Returns the exit code; what went wrong is said on standard error.
 int run_program(const std::vector<std::string>& arguments);
 
-/// Runs `body`; its exit code, or that of what it throws, which is said. `arguments`: of the program, for hints.
+/// Runs `body`. Returns its exit code; prints what it throws and returns the code for that. `arguments`: the program's, for hints.
 int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body);
 
 }  // namespace straggler::cli

@@ -47,7 +47,7 @@ bool Progress::interrupted() {
   if (!stop_()) return false;
   if (!announced_ && !quiet_) {
     clear();
-    fmt::print(stderr, "straggler: stopping; what is finished will be written (once more to stop at once)\n");
+    fmt::print(stderr, "straggler: stopping; finished results will be written (once more to stop at once)\n");
   }
   announced_ = true;
   return true;

@@ -40,14 +40,14 @@ po::options_description quantize_options() {
   add("bits", text()->value_name("N[,N...]"), "bits of weights and activations, 2 to 8; several are run one after the other (default: 8)");
   add("weight-bits", text()->value_name("N"), "bits of weights, instead of --bits");
   add("activation-bits", text()->value_name("N"), "bits of activations, instead of --bits");
-  add("weights", "quantizes weights; without any of these three: all of them, and then integers alone");
+  add("weights", "quantizes weights; without any of these three: all of them, and then inference in integers only");
   add("activations", "quantizes activations");
   add("biases", "quantizes biases (32 bits, at the scale of weights times inputs)");
   add("scheme", text()->value_name("NAME"), "symmetric or affine grids (default: symmetric)");
   add("granularity", text()->value_name("NAME"), "a grid of weights a channel or a tensor (default: channel)");
   add("ranges", text()->value_name("NAME"), "what a grid covers: min_max, percentile or mse (the least squared error) (default: min_max)");
-  add("percentile", text()->value_name("P"), "with --ranges percentile: share of numbers below the upper end, in % (default: 99.99)");
-  add("calibration-samples", text()->value_name("N"), "training samples on which ranges of activations are taken (default: 1000)");
+  add("percentile", text()->value_name("P"), "with --ranges percentile: share of values below the upper end, in % (default: 99.99)");
+  add("calibration-samples", text()->value_name("N"), "training samples for measuring ranges of activations (default: 1000)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario first; repeatable");
   add("kernels", text()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("out", text()->value_name("DIR"), "folder of the results (default: results/NAME-quantized)");
@@ -87,7 +87,7 @@ double percentile_of(const Arguments& arguments) {
   if (!arguments.has("percentile")) return QuantizationChoice{}.percentile;
   const std::string& text = arguments.get<std::string>("percentile");
   if (choice_of(arguments, "ranges", {"min_max", "percentile", "mse"}) != 1)
-    throw UsageError("--percentile goes with --ranges percentile; give both or none");
+    throw UsageError("--percentile needs --ranges percentile; give both or neither");
   try {
     std::size_t end = 0;
     const double value = std::stod(text, &end);
@@ -123,7 +123,7 @@ class Quantization {
     for (const int bits : bits_) choices_.push_back(choice(bits));
     for (std::size_t i = 1; i < choices_.size(); ++i)
       if (model_file_of(choices_[i], parts_) == model_file_of(choices_[0], parts_))
-        throw UsageError("several --bits, but --weight-bits and --activation-bits leave them nothing to say; give fewer of these");
+        throw UsageError("several --bits have no effect with both --weight-bits and --activation-bits; give fewer of these");
     if (!arguments.has("scenario")) throw UsageError("--scenario is missing; name the scenario that trained the model");
     const std::vector<std::string> sets =
         arguments.has("set") ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>();
@@ -192,8 +192,8 @@ class Quantization {
     if (fs::exists(out_, error) && !fs::is_directory(out_, error))
       throw ResultsError(fmt::format("{}: is a file; name a folder with --out", out_.string()));
     if (arguments_.flag("force") || !fs::exists(out_, error) || fs::exists(out_ / steps_file, error) || fs::is_empty(out_, error)) return;
-    throw ResultsError(
-        fmt::format("{}: holds something that no quantization wrote; choose another folder with --out, or --force", out_.string()));
+    throw ResultsError(fmt::format(
+        "{}: holds something else than results of straggler quantize; choose another folder with --out, or --force", out_.string()));
   }
 
   std::vector<float> calibration_inputs(const Dataset& data) const {
@@ -261,7 +261,7 @@ class Quantization {
       for (const StepResult& step : run.outcome.steps) add(step, bits);
     }
     fmt::print(
-        "{}\nchange: in percentage points, against the step before; changed: test samples with another class than in it\n"
+        "{}\nchange: in percentage points, from the previous step; changed: test samples with another class than in that step\n"
         "results in {}\n",
         aligned(rows, 1), out_.string());
   }

@@ -28,20 +28,20 @@ po::options_description race_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   const auto texts = [](const char* name) { return po::value<std::vector<std::string>>()->composing()->value_name(name); };
-  add("schemes", texts("LIST"), "who races: names of schemes, or flow YAML such as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
+  add("schemes", texts("LIST"), "entrants: names of schemes, or flow YAML such as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
   add("entrant", texts("YAML"),
       "one more entrant, which differs in any settings: \"slow: {training.scheme: asgd, cluster.servers.count: 2}\"; repeatable");
   add("tune", texts("LIST"),
-      "tunes these for every entrant in the same way, on held-out samples: learning_rate, momentum, weight_decay, or any "
+      "tunes these for every entrant alike, on held-out samples: learning_rate, momentum, weight_decay, or any "
       "PATH={from: A, to: B, scale: log}");
-  add("budget", po::value<std::string>()->value_name("N"), "settings that every entrant tries, the same for all (default: 20)");
+  add("budget", po::value<std::string>()->value_name("N"), "number of settings that every entrant tries, the same for all (default: 20)");
   add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each setting (default: 1)");
   add("seeds", po::value<std::string>()->value_name("N"), "runs of each entrant in the race, 2 to 50 (default: 5)");
   add("unpaired", "no two runs share a seed (by default run i of every entrant has the same one)");
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
   add("set", texts("PATH=VALUE"), "changes the scenario for everyone; repeatable");
   add("timing-only", "timing alone: who finishes an epoch first");
-  add("alone", "works alone, even if a launcher (mpirun, srun) started several processes");
+  add("alone", "runs by itself, even if a launcher (mpirun, srun) started several processes");
   add_pool_options(add);
   add("json", "prints the tables as one JSON object, times in seconds");
   add("force", "starts again, even in a folder that holds something else");
@@ -81,7 +81,7 @@ Race race_of(const Arguments& arguments) {
   const std::size_t budget = count_or(arguments, "budget", 1, 10'000, default_budget);
   const std::size_t tuning_seeds = count_or(arguments, "tuning-seeds", 1, 1000, 1);
   if (!arguments.has("tune") && (arguments.has("budget") || arguments.has("tuning-seeds")))
-    throw UsageError("--budget and --tuning-seeds are about tuning; say what to tune, as --tune learning_rate,momentum");
+    throw UsageError("--budget and --tuning-seeds need --tune; add --tune learning_rate,momentum or the like");
   if (arguments.has("tune") && race.timing_only)
     throw UsageError("--tune needs the math, which --timing-only leaves out; remove one of them");
   try {
@@ -163,7 +163,7 @@ int execute_race(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command race_command{
-    "race", "SCENARIO.yaml", "a fair race: schemes tuned alike, with the same seeds; who is first, and is that significant?",
+    "race", "SCENARIO.yaml", "a fair race: schemes tuned alike, with the same seeds; which is first, and is that significant?",
     "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"

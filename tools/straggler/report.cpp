@@ -47,7 +47,7 @@ Files files_of(const fs::path& folder, const fs::path& page_folder) {
   if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder);
   if (fs::exists(folder / "summary.json")) return {{"report.html", run_page(folder)}};
   throw ResultsError(fmt::format(
-      "{}: holds neither a run's summary.json nor a sweep's sweep.sqlite nor a race's race.sqlite; name a result folder", folder.string()));
+      "{}: holds no summary.json of a run, sweep.sqlite of a sweep or race.sqlite of a race; name a result folder", folder.string()));
 }
 
 /// Of several runs: one page that compares them.
@@ -55,7 +55,7 @@ Files compared_files(const std::vector<std::string>& folders, const fs::path& pa
   std::vector<RunResult> runs;
   for (const std::string& folder : folders) {
     if (const std::string held = results_of_another_command(folder); !held.empty())
-      throw ResultsError(fmt::format("{}: {}; of several folders only runs have one page", folder, held));
+      throw ResultsError(fmt::format("{}: {}; several folders must all be runs", folder, held));
     runs.push_back(read_run_result(folder));
   }
   return {{"compared.html", compare_page(compare(std::move(runs)), page_folder)}};

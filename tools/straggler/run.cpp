@@ -50,9 +50,9 @@ po::options_description run_options() {
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
-      "large tables to write, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness; or all, or none "
-      "(default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "forces the choices of that run, and so its weights, whatever the times");
+      "what to write beside the summary, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness, page "
+      "(report.html, which straggler report makes later, too); or all, or none (default: all)");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights, whatever the times");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
       "(5000). It is removed when the run ends");
@@ -81,10 +81,10 @@ KeptTables kept_tables(const Arguments& arguments) {
   if (!arguments.has("keep")) return {};
   const auto given = arguments.get<std::string>("keep");
   if (given == "all") return {};
-  KeptTables kept{false, false, false, false};
+  KeptTables kept{false, false, false, false, false};
   if (given == "none") return kept;
   const std::vector<std::pair<std::string, bool*>> tables = {
-      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}};
+      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}, {"page", &kept.page}};
   std::vector<std::string> names;
   for (const auto& [name, keep] : tables) names.push_back(name);
   for (const std::string& part : split_at_commas(given)) {
@@ -118,7 +118,7 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   const bool every = arguments.has("checkpoint-every");
   if (!every && !arguments.flag("resume")) return std::nullopt;
   if (arguments.flag("timing-only"))
-    throw UsageError(fmt::format("{} is about what the math has computed, and --timing-only computes nothing; leave one of them out",
+    throw UsageError(fmt::format("{} needs the math, which --timing-only leaves out; remove one of them",
                                  every ? "--checkpoint-every" : "--resume"));
   std::optional<CheckpointRequest> request;
   try {
@@ -192,9 +192,8 @@ class Run {
   }
 
   void open_store(const fs::path& file) {
-    if (options_.checkpoint) throw UsageError("--store and checkpoints both say what a run continues from; leave one of them out");
-    if (options_.timing_only)
-      throw UsageError("--store is about what the math has computed, and --timing-only computes nothing; leave one of them out");
+    if (options_.checkpoint) throw UsageError("--store and checkpoints both determine where a run continues; leave one of them out");
+    if (options_.timing_only) throw UsageError("--store needs the math, which --timing-only leaves out; remove one of them");
     store_ = std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
       fmt::print(stderr, "warning: {}; this run continues without it\n", why);
     });

@@ -33,8 +33,8 @@ class Lines {
 std::string outcome_text(const RunRecord& record) {
   const std::string name = name_of(record.outcome);
   if (record.outcome == Outcome::diverged) return name + " (the loss is no longer finite)";
-  if (record.outcome == Outcome::aborted) return name + " (a worker crashed, and on_failure says to end then)";
-  if (record.outcome == Outcome::all_workers_down) return name + " (nobody is left, and nobody will come)";
+  if (record.outcome == Outcome::aborted) return name + " (a worker crashed, and on_failure is abort)";
+  if (record.outcome == Outcome::all_workers_down) return name + " (no worker is left, and none will come)";
   if (record.outcome == Outcome::stalled) return name + " (the others wait for a worker that does not come back)";
   if (record.outcome == Outcome::interrupted) return name + " (these are the results so far)";
   return name;
@@ -148,7 +148,7 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
                                       readable_bytes(static_cast<double>(record.bytes_up) / workers),
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
   if (record.compression_ratio)
-    lines.add("compression", fmt::format("{}: {} of the bytes that whole messages have", scenario.training.compression.name,
+    lines.add("compression", fmt::format("{}: {} of the bytes of uncompressed messages", scenario.training.compression.name,
                                          readable_share(1 / *record.compression_ratio)));
   lines.add("final", final_text(record));
   if (const std::string text = loss_scale_text(record); !text.empty()) lines.add("loss scale", text);

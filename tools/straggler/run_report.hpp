@@ -8,7 +8,7 @@
 
 namespace straggler::cli {
 
-/// A page of lines, plain ASCII; the same for the same record. `scenario`: of the run, for what its workers are called.
+/// A page of lines, plain ASCII; the same for the same record. `scenario`: the run's, for the names of its workers.
 std::string run_report(const Scenario& scenario, const RunRecord& record, const std::filesystem::path& folder);
 
 }  // namespace straggler::cli

@@ -35,7 +35,7 @@ const Command schema_command{"schema",
                              "  straggler schema > scenario.json\n"
                              "  straggler schema sweep > sweep.json\n",
                              execute_schema,
-                             "Editors with YAML's language server complete and check a file that begins with "
+                             "Editors with a YAML language server complete and check a file that begins with "
                              "'# yaml-language-server: $schema=scenario.json'.\n"};
 
 }  // namespace straggler::cli

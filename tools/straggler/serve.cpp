@@ -24,7 +24,7 @@ fs::path given_folder(const Arguments& arguments) {
   const fs::path folder = arguments.positional().empty() ? "results" : arguments.positional().front();
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UsageError(fmt::format("{}: is no folder; name one that holds results or scenarios", folder.string()));
+    throw UsageError(fmt::format("{}: is not a folder; name one that holds results or scenarios", folder.string()));
   return fs::canonical(folder);
 }
 
@@ -43,7 +43,7 @@ int execute_serve(const std::vector<std::string>& given) {
     fmt::print("http://127.0.0.1:{}/?token={}\n", server.port(), token);
     std::fflush(stdout);
     if (!arguments.common().quiet)
-      fmt::print(stderr, "serves {}; open the address in a browser of this machine, Ctrl-C ends\n", folder.string());
+      fmt::print(stderr, "serving {}; open the address in a browser on this machine, stop with Ctrl-C\n", folder.string());
     server.run(desk, interrupt_requested);
   } catch (const PortTaken& problem) {
     throw UsageError(fmt::format("--port: {}; choose another, or 0 for one that is free", problem.what()));
@@ -53,14 +53,13 @@ int execute_serve(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command serve_command{
-    "serve",
-    "[DIR]",
-    "a local page of a folder's results: follows running ones, and answers what-if at once",
-    "  straggler serve\n"
-    "  straggler serve results --port 8080\n"
-    "  straggler serve scenarios        # what-if alone, before anything was run\n",
-    execute_serve,
-    "\nThe page is at 127.0.0.1 and needs the token of the address that is printed; without DIR it is about results/.\n"};
+const Command serve_command{"serve",
+                            "[DIR]",
+                            "a local page of a folder's results: follows runs in progress, and answers what-if questions at once",
+                            "  straggler serve\n"
+                            "  straggler serve results --port 8080\n"
+                            "  straggler serve scenarios        # what-if alone, before anything was run\n",
+                            execute_serve,
+                            "\nThe page is at 127.0.0.1 and needs the token in the printed address; without DIR it shows results/.\n"};
 
 }  // namespace straggler::cli

@@ -15,7 +15,7 @@ namespace {
 fs::path file_of(const Arguments& arguments) {
   if (arguments.has("store")) return arguments.file("store");
   if (fs::path usual = EvaluationFile::default_file(); !usual.empty()) return usual;
-  throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so that there is no usual place; name the file with --store");
+  throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so there is no default place; name the file with --store");
 }
 
 int execute_store(const std::vector<std::string>& given) {
@@ -43,7 +43,7 @@ int execute_store(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command store_command{"store", "info|clear", "evaluations and weights that earlier sweeps have stored for later ones",
+const Command store_command{"store", "info|clear", "the store of evaluations and weights that sweeps share",
                             "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute_store};
 
 }  // namespace straggler::cli

@@ -37,10 +37,10 @@ po::options_description sweep_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
-  add("resume", "continues a sweep, and fails if there is none (without it, too, a sweep that is there continues)");
+  add("resume", "continues a sweep, and fails if there is none (without this option a sweep also continues, or begins)");
   add("shard", po::value<std::string>()->value_name("I/N"),
       "only every N-th point, beginning with the I-th; each shard needs its own folder");
-  add("alone", "works alone, even if a launcher (mpirun, srun) started several processes");
+  add("alone", "runs by itself, even if a launcher (mpirun, srun) started several processes");
   add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
       "merges the shards in these folders into --out");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes every point; repeatable");
@@ -49,7 +49,7 @@ po::options_description sweep_options() {
       "repeats each setting until the 95 % confidence interval of the time to the target (without a target: of samples per second) is within "
       "SHARE of the mean, such as 2%; at most 30 times");
   add_pool_options(add);
-  add("dry-run", "lists the points, how many are finished and the known cost of the others; computes and writes nothing");
+  add("dry-run", "lists the points, how many are finished, and the known cost of the others; computes and writes nothing");
   add("force", "starts again, even in a folder that holds something else");
   return options;
 }
@@ -87,7 +87,7 @@ void take_away(const fs::path& folder, bool folder_was_there) {
   if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
 }
 
-/// Every file that a sweep or a search may leave beside its state, but for maps.
+/// Every file that a sweep or a search may leave beside its state, except maps.
 bool is_table(const std::string& name) {
   static const std::regex tables("points\\.csv|groups\\.csv|find\\.csv|crossover\\.csv|report\\.html");
   return std::regex_match(name, tables);
@@ -133,7 +133,7 @@ class SweepCommand {
     read_options(search.sweep);
     out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / search.sweep.name;
     if (arguments_.flag("resume") && !fs::exists(out_ / sweep_file))
-      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume away", sweep_file,
+      throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume out", sweep_file,
                                    out_.string()));
     if (arguments_.flag("dry-run")) {
       print_dry_run(search, options_, pool_, out_ / sweep_file);
@@ -174,8 +174,8 @@ class SweepCommand {
     std::fflush(stdout);
     const PlacedPoint& first = outcome.missing.front();
     fmt::print(stderr,
-               "straggler: {} of {} points are in none of these folders, and so not in the tables; the first is {}; run the shards that "
-               "lack them again, or `straggler sweep SWEEP.yaml --out {}`\n",
+               "straggler: {} of {} points are in none of these folders, and so not in the tables; the first is {}; run their shards "
+               "again, or `straggler sweep SWEEP.yaml --out {}`\n",
                outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
     return Exit::cannot_go_on;
   }
@@ -213,9 +213,9 @@ class SweepCommand {
 
   void refuse_for_searches() const {
     if (arguments_.has("shard"))
-      throw UsageError("--shard: what a search tries next follows from all that it tried before, which one shard does not see; use --jobs");
+      throw UsageError("--shard: the next settings of a search depend on all previous results, which one shard does not see; use --jobs");
     if (arguments_.has("until-ci"))
-      throw UsageError("--until-ci goes with axes alone; write how many repeats into the search, as repeats: 5");
+      throw UsageError("--until-ci works with axes only; write the number of repeats into the search, as repeats: 5");
   }
 
   /// A folder of results that is new, or goes on. With --force what it holds is forgotten if `may_go` says so, which throws if something is
@@ -279,7 +279,7 @@ class SweepCommand {
     if (arguments_.has("until-ci")) sweep.until = until_of(arguments_.get<std::string>("until-ci"));
     if (sweep.until && options_.shard)
       throw UsageError(
-          "--shard: how often to repeat is decided over all repeats of a setting, which one shard does not see; use fixed repeats");
+          "--shard: the number of repeats depends on all repeats of a setting, which one shard does not see; use fixed repeats");
     if (sweep.until && sweep.repeats < 2) sweep.repeats = 2;
   }
 
@@ -291,7 +291,7 @@ class SweepCommand {
                out_.string());
   }
 
-  /// In place of those of what the folder held before.
+  /// Replaces those of the earlier results in the folder.
   void write_tables(const std::vector<std::pair<std::string, std::string>>& files) const {
     try {
       write_whole_files(out_, files);
@@ -336,7 +336,7 @@ int execute_sweep(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command sweep_command{"sweep", "SWEEP.yaml", "one scenario in many settings: worker counts, bandwidths, schemes",
+const Command sweep_command{"sweep", "SWEEP.yaml", "runs one scenario with many settings: worker counts, bandwidths, schemes",
                             "  straggler sweep scenarios/sweeps/bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --dry-run\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"

@@ -57,7 +57,7 @@ int execute_validate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
-  add("force", "writes into the folder even if something else is in it");
+  add("force", "writes into the folder even if it holds something else");
   add("json", "prints the tables as one JSON object, errors as shares, fitted values in SI units");
   Arguments arguments(validate_command, own);
   constexpr std::size_t most = 10'000;
@@ -101,7 +101,8 @@ int execute_validate(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command validate_command{"validate", "CLAIM.yaml...", "predicted against measured: fits, predicts, and fails when a bound is missed",
+const Command validate_command{"validate", "CLAIM.yaml...",
+                               "compares predictions with measurements: fits, predicts, and fails if a bound is missed",
                                "  straggler validate validation/claims/*.yaml\n"
                                "  straggler validate claim.yaml --out results/claim\n"
                                "  straggler validate claim.yaml --json\n",

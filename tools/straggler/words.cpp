@@ -21,7 +21,7 @@ void write_vectors(const WordVectors& vectors, const fs::path& path) {
   OutFile file(aside.path(), path.string());
   write_word2vec(vectors, file);
   file.close();
-  if ((error = aside.put_into_place())) throw ResultsError(fmt::format("{}: cannot be put there ({})", path.string(), error.message()));
+  if ((error = aside.put_into_place())) throw ResultsError(fmt::format("{}: cannot be written there ({})", path.string(), error.message()));
 }
 
 void print_neighbours(const WordVectors& vectors, std::size_t word, std::size_t count) {

@@ -26,13 +26,13 @@ po::options_description visible_options() {
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario; repeatable");
   add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
   add("compute", po::value<std::string>()->value_name("HOW")->default_value("emulated"),
-      "emulated: a gradient is computed, then the worker sleeps until as much time has passed as the scenario draws for it; real: it "
-      "takes what it takes, and devices, slowdowns and jitter are not looked at");
+      "emulated: a worker computes a gradient, then sleeps until its simulated duration has passed; real: gradients take their real time, "
+      "and devices, slowdowns and jitter are ignored");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
   add("force", "replaces the content of the folder, even results of another scenario");
   add("progress", po::value<std::string>()->value_name("HOW")->default_value("auto"),
-      "auto, bar, plain or none, on standard error of rank 0: a line every five seconds. A bar would not survive mpirun, and is lines, "
-      "too");
+      "auto, bar, plain or none, on standard error of rank 0: a line every five seconds. A bar would not survive mpirun, so it is printed "
+      "as lines too");
   add("quiet", "only errors on standard error");
   add("help,h", "this page");
   add("version", "version and compiler");
@@ -43,7 +43,7 @@ void print_help(const po::options_description& options) {
   std::ostringstream text;
   text << options;
   fmt::print(
-      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks, one a worker and one for the server where the scheme has one\n"
+      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks: one per worker, and one for the server if the scheme has one\n"
       "straggler-mpi sweep SWEEP.yaml: what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help\n"
       "straggler-mpi race SCENARIO.yaml: likewise; see straggler race --help\n\n"
       "{}\nExamples:\n"
@@ -69,12 +69,12 @@ std::uint64_t seed_of(const std::string& text) {
 }
 
 RealOptions options_of(const po::variables_map& values, const std::vector<std::string>& words) {
-  constexpr const char* more = " (straggler-mpi --help tells more)";
+  constexpr const char* more = " (see straggler-mpi --help)";
   if (words.empty()) throw BadUsage(std::string("a command is missing; it would be run SCENARIO.yaml") + more);
   if (words[0] != "run") throw BadUsage(unknown_name("command", words[0], {"run", "sweep", "race"}) + more);
   if (words.size() < 2) throw BadUsage(std::string("SCENARIO.yaml is missing") + more);
   if (words.size() > 2) throw BadUsage(fmt::format("unexpected argument {}; run takes SCENARIO.yaml", in_quotes(words[2])));
-  if (words[1] == "-") throw BadUsage("standard input reaches rank 0 alone, and every rank reads the scenario; name a file");
+  if (words[1] == "-") throw BadUsage("standard input reaches only rank 0, but every rank reads the scenario; name a file");
   RealOptions options;
   options.scenario = words[1];
   if (values.count("set")) options.sets = values["set"].as<std::vector<std::string>>();

@@ -59,7 +59,7 @@ int follow(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned c
   catch_interrupts();
   SweepRank rank(mpi, {identity_of(arguments), cores, interrupt_requested});
   if (const std::optional<int> code = rank.run()) return end(*code, rank.all_there());
-  fmt::print(stderr, "straggler: rank {} has heard nothing of rank 0 for {} minutes, and ends\n", mpi.rank(),
+  fmt::print(stderr, "straggler: rank {} has heard nothing from rank 0 for {} minutes, and ends\n", mpi.rank(),
              SweepRank::lost_after.count());
   ::_exit(Exit::cannot_go_on);
 }
@@ -71,10 +71,10 @@ int sweep_on_ranks(const Mpi& mpi, const std::vector<std::string>& arguments) {
   if (mpi.size() > 1) return mpi.first() ? lead(mpi, arguments, cores) : follow(mpi, arguments, cores);
   return guarded(arguments, [&] {
     if (const unsigned processes = launched_processes(); processes > 1)
-      throw UsageError(fmt::format(
-          "a launcher started {} processes, of which each is alone to MPI: it is not one of the MPI that straggler-mpi was built "
-          "with (under Slurm: srun --mpi=pmix); with --alone each works for itself",
-          processes));
+      throw UsageError(
+          fmt::format("a launcher started {} processes, but MPI sees each of them alone: the launcher does not belong to the MPI of "
+                      "straggler-mpi (under Slurm: srun --mpi=pmix); with --alone each process runs by itself",
+                      processes));
     return run_program(arguments);
   });
 }

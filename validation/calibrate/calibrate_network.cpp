@@ -1,5 +1,5 @@
 // A message of s bytes takes alpha + s / bandwidth. A star's route is two links, so that alpha is twice a link's latency; within a host
-// the latency is that of the whole way (model.md, "Network").
+// the latency is that of the whole path (model.md, "Network").
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr double piece_tolerance = 0.03;
 constexpr double most_factor = 1e6;
 
 struct Link {
-  double latency_total = 0, bandwidth = 0;  // of the whole way, seconds; bytes per second
+  double latency_total = 0, bandwidth = 0;  // of the whole path, seconds; bytes per second
 };
 
 /// Latency from the small messages, bandwidth from the large ones: what the segments' factors refer to.
@@ -81,13 +81,13 @@ std::string point_table(const std::vector<Piece>& pieces, const std::vector<Time
   return aligned(rows, 0);
 }
 
-/// What no network is like, and what these entries would predict badly.
+/// Measurements that no network would give, or that these entries would predict badly.
 std::vector<std::string> warnings_of(const Link& link, const std::vector<Piece>& pieces, const std::vector<TimedSize>& points) {
   constexpr double slowest = 1, narrowest = 1000, furthest = 0.2;  // seconds; bytes a second; share
   std::vector<std::string> warnings;
   if (link.latency_total > slowest)
-    warnings.push_back(fmt::format("a latency of {}: are the times in seconds? Microseconds would have to be divided by 1e6",
-                                   readable_seconds(link.latency_total)));
+    warnings.push_back(
+        fmt::format("a latency of {}: are the times in seconds? Divide microseconds by 1e6", readable_seconds(link.latency_total)));
   if (link.bandwidth < narrowest)
     warnings.push_back(fmt::format("a bandwidth of {}: are the sizes in bytes, and the times in seconds?", rate_text(link.bandwidth)));
   const TimedSize* worst = nullptr;
@@ -113,7 +113,7 @@ Calibration calibrate(const MessageTimes& times, const std::filesystem::path& fi
   std::vector<TimedSize> points;
   for (auto& [bytes, seconds] : by_size) points.push_back({bytes, median(seconds)});
   const auto refuse = [&](const char* what) -> void { throw ScenarioErrors(Problem(whole_file, file.string(), {}, what)); };
-  if (points.size() < 2) refuse("has one message size, and latency and bandwidth are two unknowns; measure at least two sizes");
+  if (points.size() < 2) refuse("has one message size, which cannot give both latency and bandwidth; measure at least two sizes");
   const std::vector<Piece> pieces = fit_pieces(points, piece_tolerance);
   if (!(pieces.back().line.slope > 0))
     refuse("shows no bandwidth: its largest messages take no longer than smaller ones; measure larger ones");

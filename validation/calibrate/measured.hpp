@@ -42,7 +42,7 @@ struct BatchTimes {
 
 using Measurements = std::variant<MessageTimes, BatchTimes>;
 
-/// Tells the format by what is in the file: our own tables (`bytes,seconds` and `batch,seconds`), nccl-tests, OSU latency. Throws
+/// Recognizes the format by the file's contents: our own tables (`bytes,seconds` and `batch,seconds`), nccl-tests, OSU latency. Throws
 /// ScenarioErrors with all that is wrong.
 Measurements read_measured(const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// What other people's benchmarks print: columns by blanks, everything else behind '#'.
+// The output of others' benchmarks: columns separated by blanks, everything else after '#'.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Rows {
  public:
   explicit Rows(const std::filesystem::path& file) : file_(file) {}
   void problem(int line, const std::string& what) { problems_.emplace_back(Place{0, line, 1}, file_.string(), "", what); }
-  /// Nothing, and a problem, where a word is no number.
+  /// None, and a problem, if a word is not a number.
   std::optional<double> number(int line, const std::string& word, const char* column) {
     try {
       return parse_number(word);
@@ -133,10 +133,9 @@ class NcclReader {
       out.found = fmt::format("nccl-tests send and receive, {} ranks on {} host(s), {} sizes", ranks_, hosts_.size(), sizes_.size());
       out.meaning = "each time is that of one message, both ways at once; out of place";
     } else {
-      refuse(file_,
-             fmt::format("is nccl-tests output of an operation that says too little of a link (bus over algorithm bandwidth is {:.3g}); "
-                         "give that of all_reduce_perf or sendrecv_perf",
-                         ratio_));
+      refuse(file_, fmt::format("is nccl-tests output of an operation that does not determine a link (bus over algorithm bandwidth is "
+                                "{:.3g}); give that of all_reduce_perf or sendrecv_perf",
+                                ratio_));
     }
     return out;
   }

@@ -14,7 +14,7 @@ namespace straggler {
 
 namespace {
 
-/// Reads cells and keeps what is wrong with them.
+/// Reads cells and collects their problems.
 class Cells {
  public:
   explicit Cells(const CsvTable& table) : table_(table) {}
@@ -29,7 +29,7 @@ class Cells {
     }
     return 1;
   }
-  /// In seconds. What a scenario could not take is a slip.
+  /// In seconds. A value that a scenario cannot take is a mistake.
   double time(const CsvRow& row, std::size_t column, bool may_be_zero) {
     const double value = number(row, column, may_be_zero);
     if (value <= Time::limit().seconds()) return value;
@@ -101,7 +101,7 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   cells.raise();
   if (out.samples.empty())
     throw ScenarioErrors(Problem(whole_file, table.file().string(), {},
-                                 "has no row of mode ping_pong, whose times are those of one message; measure these"));
+                                 "has no row of mode ping_pong, which gives the time of one message; measure that mode"));
   out.found = fmt::format("a ping-pong table, {} of {}", many(out.samples.size(), "time"), many(sizes.size(), "message size"));
   if (const std::size_t others = table.rows().size() - out.samples.size(); others > 0)
     out.found += fmt::format(" ({} of other modes not used)", many(others, "row"));
@@ -137,11 +137,10 @@ Measurements read_measured(const std::filesystem::path& file) {
   const bool seconds = table.find("seconds").has_value();
   if (seconds && table.find("bytes")) return read_ping_pong(table);
   if (seconds && table.find("batch")) return read_batch_times(table);
-  throw ScenarioErrors(
-      Problem(whole_file, file.string(), {},
-              fmt::format("is no table that can be calibrated from: its columns are {}; write bytes,seconds (a ping-pong) or "
-                          "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
-                          joined(table.columns()))));
+  throw ScenarioErrors(Problem(whole_file, file.string(), {},
+                               fmt::format("cannot be calibrated: its columns are {}; write bytes,seconds (a ping-pong) or "
+                                           "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
+                                           joined(table.columns()))));
 }
 
 }  // namespace straggler

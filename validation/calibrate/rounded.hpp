@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// To five digits: what no timing resolves is not written down.
+/// To five digits: timings resolve no more.
 inline double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4e", value);

@@ -1,4 +1,4 @@
-// A claim: a measured table, the scenario that is to predict it, what may be fitted on which rows, and how far off the rest may be.
+// A claim: a measured table, the scenario that is to predict it, what may be fitted on which rows, and how large the other errors may be.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace straggler {
 
-/// What the cell of a column must be: all that is given holds. Texts are compared as texts, numbers as numbers; a word lies in no range.
+/// A condition on the cell of a column: all given parts must hold. Texts compare as texts, numbers as numbers; a word lies in no range.
 struct Condition {
   std::string column;
   std::vector<std::string> values = {};          // one of these; empty: any
@@ -42,7 +42,7 @@ struct Bind {
   std::vector<BindTarget> targets;
   Place place;
   std::vector<std::string> paths() const;
-  /// Its cells are words, at least for one target.
+  /// Its cells are words for at least one target.
   bool words() const;
 };
 
@@ -87,7 +87,7 @@ struct Claim {
   std::filesystem::path file, scenario, measured;
   Place scenario_place, measured_place;  // where the claim names them
   std::string title, source;
-  std::int64_t attempt = 1;  // how many versions of the claim or of its model were held against these rows, this one included
+  std::int64_t attempt = 1;  // number of versions of the claim or of its model that were tested on these rows, this one included
   std::vector<FixedSet> set;
   std::vector<Bind> bind;
   std::vector<RowPattern> where;  // one of them; empty: every row

@@ -16,6 +16,25 @@ namespace {
 constexpr double near = 0.05;  // the band around what was measured
 constexpr std::size_t held_out_look = 0, fitted_look = 1, band_look = 7, band_points = 24;
 
+constexpr const char* interval_name = "90 % interval of the prediction";
+
+/// Wider ones say nothing that a picture could show.
+constexpr double widest = 2;  // times the prediction
+bool is_drawn(const RowResult& row) { return row.low && row.high && *row.high <= widest * row.predicted; }
+std::optional<double> drawn(const RowResult& row, const std::optional<double>& end) { return is_drawn(row) ? end : std::nullopt; }
+
+/// What the bars are, where there are some.
+std::string bands_text(const ClaimResult& result) {
+  if (!result.no_band.empty()) return " There are no intervals: " + result.no_band + ".";
+  const auto left_out = std::ranges::count_if(result.rows, [](const RowResult& row) { return row.low && !is_drawn(row); });
+  std::string text = " Bars are 90 % intervals of the predictions: " + inside_text(result) + ".";
+  if (left_out > 0) text += fmt::format(" {} wider than a factor of {:g} are left out, and are in the table.", left_out, widest);
+  return text;
+}
+
+/// An end of the row's interval as an error; without one, the error itself.
+double relative(const RowResult& row, const std::optional<double>& end) { return end ? *end / row.measured - 1 : row.error; }
+
 /// Measured to the right, predicted upwards, by logarithms where nothing is below 0; on the broken line they agree.
 Figure agreement(const ClaimResult& result) {
   LineChart chart;
@@ -23,7 +42,8 @@ Figure agreement(const ClaimResult& result) {
   Curve held{"held out", held_out_look, {}, {}, false}, fitted{"fitted", fitted_look, {}, {}, false},
       reference{"reference", 2, {}, {}, false};
   for (const RowResult& row : result.rows) {
-    for (const double value : {row.measured, row.predicted}) {
+    for (const double value :
+         {row.measured, row.predicted, drawn(row, row.low).value_or(row.predicted), drawn(row, row.high).value_or(row.predicted)}) {
       low = std::min(low, value);
       high = std::max(high, value);
     }
@@ -31,6 +51,8 @@ Figure agreement(const ClaimResult& result) {
     curve.points.push_back({row.measured, row.predicted, 0, false,
                             fmt::format("{} ({}): measured {:.6g}, predicted {:.6g}, {}", row.row.label, name_of(row.row.use), row.measured,
                                         row.predicted, error_text(row.error))});
+    curve.points.back().from = drawn(row, row.low);
+    curve.points.back().up_to = drawn(row, row.high);
     chart.x.numbers.push_back(row.measured);
   }
   const bool logs = low > 0 && high >= 10 * low;
@@ -54,7 +76,8 @@ Figure agreement(const ClaimResult& result) {
   chart.y_text = readable_number;
   chart.from_zero = chart.x_from_zero = false;
   chart.linear_x = chart.linear_y = !logs;
-  return figure_of(chart.label, "No value was fitted to the rows that are held out. The grey band is 5 % to either side.", chart);
+  return figure_of(chart.label,
+                   "No value was fitted to the held-out rows. The grey band is ±5 %." + bands_text(result), chart);
 }
 
 Figure errors(const ClaimResult& result) {
@@ -68,11 +91,12 @@ Figure errors(const ClaimResult& result) {
     for (const RowResult& row : result.rows)
       if (row.row.use == use)
         group.rows.push_back({row.row.label, error_text(row.error), use == RowUse::held_out ? held_out_look : fitted_look, false,
-                              use == RowUse::fitted, row.error, row.error, row.error});
+                              use == RowUse::fitted, relative(row, drawn(row, row.low)), row.error, relative(row, drawn(row, row.high))});
     if (!group.rows.empty()) chart.groups.push_back(std::move(group));
   }
   chart.label = "Error of each row";
-  return figure_of(chart.label, "Hollow marks are rows to which values were fitted.", chart);
+  chart.interval = interval_name;
+  return figure_of(chart.label, "Hollow marks are fitted rows." + bands_text(result), chart);
 }
 
 }  // namespace

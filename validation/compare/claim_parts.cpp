@@ -13,7 +13,7 @@ namespace {
 
 using Shape = ScenarioKey::Shape;
 
-/// The items of a list, or the one value that stands in its place.
+/// The items of a list, or the single value instead of one.
 std::vector<const YamlNode*> one_or_more(const YamlNode& node) {
   std::vector<const YamlNode*> all;
   if (node.type != YamlNode::Type::sequence) return {&node};
@@ -73,7 +73,7 @@ void read_repeats(Section& compare, Compared& spec) {
   const ColumnOrNumber given = column_or_number(compare, "repeats");
   spec.repeats_column = given.column;
   spec.repeats = given.number;
-  if (given.number && !(*given.number >= 1)) compare.problem("repeats", "is below 1; write of how many measurements a row is the mean");
+  if (given.number && !(*given.number >= 1)) compare.problem("repeats", "is below 1; write the number of measurements that a row averages");
 }
 
 void read_rank(Section& compare, Compared& spec) {
@@ -139,14 +139,13 @@ Part<WrittenParameter> parameter_part() {
   const auto end = [](const char* name, const char* meaning) {
     return ScenarioKey{.name = name, .type = ValueType::text, .meaning = meaning, .required = true, .form = "number or quantity"};
   };
-  fields.push_back(read_by<WrittenParameter>(end("from", "the least that it may be"), [](Section& section, WrittenParameter& written) {
-    written.from = read_amount(section, "from");
-  }));
-  fields.push_back(read_by<WrittenParameter>(end("to", "the most that it may be"),
+  fields.push_back(read_by<WrittenParameter>(
+      end("from", "lower bound"), [](Section& section, WrittenParameter& written) { written.from = read_amount(section, "from"); }));
+  fields.push_back(read_by<WrittenParameter>(end("to", "upper bound"),
                                              [](Section& section, WrittenParameter& written) { written.to = read_amount(section, "to"); }));
   fields.push_back(field(&WrittenParameter::scale, {.name = "scale",
                                                     .type = ValueType::choice,
-                                                    .meaning = "how the search moves in it",
+                                                    .meaning = "scale of the search",
                                                     .otherwise = "`log` if `from` is above 0",
                                                     .choices = {"log", "linear"}}));
   return Part<WrittenParameter>(std::move(fields));
@@ -258,23 +257,21 @@ Part<Compared> compare_part() {
       field(&Compared::scale, {.name = "scale", .type = ValueType::number, .range = Range::above(0), .meaning = "times the prediction"}),
       read_by<Compared>(
           {.name = "relative_to",
-           .meaning = "compare ratios: to the row with that value and else the same bound cells; that row itself does not count",
+           .meaning = "compares ratios to the row with that value and otherwise the same bound cells; that row itself does not count",
            .form = "`{COLUMN: value}`",
            .shape = Shape::entries_of,
            .keys = {pattern_form()}},
           read_relative_to),
-      field(&Compared::deviation,
-            {.name = "std",
-             .type = ValueType::text,
-             .meaning =
-                 "standard deviation of single measurements, in the unit of `column`: rows weigh 1 / variance in the fit, and the claim "
-                 "tells the error that noise alone makes",
-             .form = "column"}),
+      field(&Compared::deviation, {.name = "std",
+                                   .type = ValueType::text,
+                                   .meaning = "standard deviation of single measurements, in the unit of `column`: rows weigh 1 / variance "
+                                              "in the fit, and the claim reports the error from noise alone",
+                                   .form = "column"}),
       read_by<Compared>(
           {.name = "repeats",
            .type = ValueType::text,
            .meaning =
-               "of how many measurements `column` is the mean: `std` is divided by its square root; without `std` it is the row's weight",
+               "number of measurements that `column` averages: `std` is divided by its square root; without `std` it is the row's weight",
            .otherwise = "`1`",
            .form = "column or number"},
           read_repeats),
@@ -302,7 +299,7 @@ void check_compare(Section& compare, Compared& spec) {
 Part<Fit> fit_part() {
   return Part<Fit>({
       read_by<Fit>({.name = "parameters",
-                    .meaning = "what the fit chooses",
+                    .meaning = "values to fit",
                     .required = true,
                     .shape = Shape::list_of,
                     .keys = {{.name = "PARAMETER", .shape = Shape::map, .keys = parameter_part().keys()}}},

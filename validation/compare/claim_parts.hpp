@@ -19,7 +19,7 @@ std::vector<ScenarioKey> one_or_more_texts();
 RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path);
 /// One such map, or a list of them.
 std::vector<RowPattern> read_patterns(ReadContext& context, const YamlNode* node, const std::string& path);
-/// What may stand for a column: a value, a list, a condition.
+/// What a column may be given: a value, a list, a condition.
 std::vector<ScenarioKey> pattern_forms();
 /// The same as one key, whose parts no document lists again.
 inline ScenarioKey pattern_form() { return {.name = "COLUMN", .shape = ScenarioKey::Shape::one_of, .keys = pattern_forms()}; }
@@ -29,14 +29,14 @@ std::vector<std::string> read_paths(Section& section);
 template <class Spec>
 std::vector<Field<Spec>> path_fields() {
   return {read_by<Spec>({.name = "path",
-                         .meaning = "of the scenario: what takes the value",
+                         .meaning = "path in the scenario that takes the value",
                          .otherwise = "required, unless there are `paths`",
                          .form = "path",
                          .shape = ScenarioKey::Shape::one_of,
                          .keys = one_or_more_texts()},
                         [](Section& section, Spec& spec) { spec.paths = read_paths(section); }),
           read_before<Spec>({.name = "paths",
-                             .meaning = "several that take one value",
+                             .meaning = "several paths that take the same value",
                              .otherwise = "required, unless there is a `path`",
                              .form = "list of paths",
                              .shape = ScenarioKey::Shape::one_of,

@@ -21,7 +21,7 @@ Field<Condition> end_of_range(const char* name, const char* meaning, std::option
 Part<Condition> condition_part() {
   return Part<Condition>({
       read_by<Condition>({.name = "not",
-                          .meaning = "a value, or a list of values, that the cell is not",
+                          .meaning = "a value, or a list of values, that the cell must not be",
                           .form = "value or list",
                           .shape = Shape::one_of,
                           .keys = one_or_more_texts()},
@@ -29,23 +29,22 @@ Part<Condition> condition_part() {
                            condition.excluded = read_texts(section.context(), section.find("not"), section.path_of("not"),
                                                            "write a value of that column, or a list of values");
                          }),
-      end_of_range("from", "the cell is a number, at least this one", &Condition::from),
+      end_of_range("from", "the cell must be a number of at least this", &Condition::from),
       end_of_range("to", "at most this one", &Condition::to),
       end_of_range("above", "greater than this one", &Condition::above),
       end_of_range("below", "less than this one", &Condition::below),
   });
 }
 
-/// A range that holds no number matches nothing, and nobody means that.
+/// A range that holds no number matches nothing, which must be a mistake.
 void check_range(Section& section, const Condition& condition) {
-  if (condition.from && condition.above) section.problem("above", "stands beside from; keep one of the two");
-  if (condition.to && condition.below) section.problem("below", "stands beside to; keep one of the two");
+  if (condition.from && condition.above) section.problem("above", "is there beside from; keep one of the two");
+  if (condition.to && condition.below) section.problem("below", "is there beside to; keep one of the two");
   const std::optional<double> low = condition.from ? condition.from : condition.above;
   const std::optional<double> high = condition.to ? condition.to : condition.below;
   const bool closed = condition.from && condition.to;
   if (low && high && !(closed ? *low <= *high : *low < *high))
-    section.problem(condition.to ? "to" : "below",
-                    "leaves no number in the range; write the lower end in from (or above), the upper one here");
+    section.problem(condition.to ? "to" : "below", "leaves the range empty; write the lower end in from (or above), the upper one here");
 }
 
 Condition read_condition(ReadContext& context, const YamlNode& node, const std::string& column, const std::string& path) {
@@ -86,7 +85,7 @@ std::vector<RowPattern> read_patterns(ReadContext& context, const YamlNode* node
   if (node == nullptr) return patterns;
   if (node->type != YamlNode::Type::sequence) return {read_pattern(context, node, path)};
   if (node->items.empty())
-    context.problems.add(node->place, path, "is an empty list, which chooses no row; write {nodes: [1, 8]}, or remove it");
+    context.problems.add(node->place, path, "is an empty list, which matches no row; write {nodes: [1, 8]}, or remove it");
   for (std::size_t i = 0; i < node->items.size(); ++i) patterns.push_back(read_pattern(context, &node->items[i], item_path(path, i)));
   return patterns;
 }

@@ -9,6 +9,8 @@
 
 namespace straggler {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string rows_html(const ClaimResult& result) {
@@ -61,11 +63,15 @@ std::vector<std::string> notes_on(const ClaimResult& result) {
 std::string section(const ClaimResult& result) {
   const Claim& claim = result.claim;
   std::string out = fmt::format("<section><h2>{} {}</h2>\n", result.holds() ? "\u2713" : "\u2717", xml_text(claim.title));
-  out += html_paragraph(claim_line(result));
+  out += html_paragraph(claim_line(result), "answer");
   if (!claim.source.empty()) out += html_paragraph("Source: " + claim.source);
-  out += html_paragraph(fmt::format("{}: {}{} of {}, measured in {}", claim.file.string(), claim.compare.metric,
-                                    claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, claim.scenario.string(),
-                                    claim.measured.string()));
+  const auto beside = [&](const fs::path& file) {
+    return fs::absolute(file).lexically_proximate(fs::absolute(claim.file).parent_path()).generic_string();
+  };
+  out += html_paragraph(
+      fmt::format("{}: {}{} of {}, measured in {}", claim.file.filename().string(), claim.compare.metric,
+                  claim.compare.divide_by.empty() ? "" : " by " + claim.compare.divide_by, beside(claim.scenario), beside(claim.measured)),
+      "dim");
   return out + html_of(claim_figures(result)) + rows_html(result) + html_list(notes_on(result)) + "</section>\n";
 }
 
@@ -73,7 +79,7 @@ std::string section(const ClaimResult& result) {
 
 std::string validation_html(const std::vector<ClaimResult>& results) {
   std::string body = "<h1>Predicted against measured</h1>\n" +
-                     html_paragraph(claims_summary(results) + ". A claim is about rows that are held out: no value was fitted to them.");
+                     html_paragraph(claims_summary(results) + ". A claim is about held-out rows: no value was fitted to them.");
   for (const ClaimResult& result : results) body += section(result);
   return html_page("Predicted against measured", body);
 }

@@ -1,4 +1,4 @@
-// What `straggler validate` tells: tables on the terminal, validation.csv, report.html.
+// The output of `straggler validate`: tables on the terminal, validation.csv, report.html.
 #pragma once
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ inline std::string share(double value) { return fmt::format("{:.3g} %", 100 * va
 std::string claim_table(const ClaimResult& result);
 /// One line: whether it holds, and by how much.
 std::string claim_line(const ClaimResult& result);
-/// What speaks against believing the outcome, each a sentence.
+/// Reasons to doubt the outcome, each a sentence.
 std::vector<std::string> claim_warnings(const ClaimResult& result);
 /// "3 of 4 claims hold".
 std::string claims_summary(const std::vector<ClaimResult>& results);

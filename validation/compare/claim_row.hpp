@@ -1,4 +1,4 @@
-// A row of a measured table that a claim uses, and what it makes of the scenario.
+// A row of a measured table that a claim uses, and how it changes the scenario.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// "PATH=VALUE" for the scenario, and who in the claim asks for it.
+/// "PATH=VALUE" for the scenario, and the part of the claim that sets it.
 struct PlacedSet {
   std::string text;
   Place place;

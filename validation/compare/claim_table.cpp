@@ -30,7 +30,7 @@ std::string row_table(const ClaimResult& result) {
   if (bands) rows.front().insert(rows.front().end(), {"low", "high"});
   if (result.interpolation) rows.front().emplace_back(ruler(result));
   if (result.outside > 0) rows.front().emplace_back("outside of what was fitted");
-  // Fitted rows stand apart from those that say something.
+  // Fitted rows are listed apart from those that test the claim.
   for (const RowUse use : {RowUse::reference, RowUse::fitted, RowUse::held_out}) {
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
@@ -114,7 +114,7 @@ std::string fitted_text(const FittedValue& value) {
 
 std::string other_values_text(const ClaimResult& result) {
   if (result.other_values.empty()) return {};
-  std::string text = "the fitted rows do not tell these values from others, which fit as well:";
+  std::string text = "other values fit the fitted rows as well:";
   for (std::size_t i = 0; i < result.other_values.size(); ++i)
     text += fmt::format("{} {} = {}", i == 0 ? "" : ",", result.fitted_values[i].paths.front(),
                         readable_amount(result.other_values[i], result.fitted_values[i].dimension));
@@ -137,7 +137,7 @@ std::string claim_table(const ClaimResult& result) {
   if (const std::string others = other_values_text(result); !others.empty()) out += others + "\n";
   if (claim.fit)
     out += fmt::format("{} degree{} of freedom, {} runs{}\n", result.degrees_of_freedom, result.degrees_of_freedom == 1 ? "" : "s",
-                       result.runs, result.converged ? "" : "; the fit did not come to rest: its values may not be the best");
+                       result.runs, result.converged ? "" : "; the fit did not converge: its values may not be the best");
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
   if (result.interpolation)

@@ -11,23 +11,23 @@ namespace straggler {
 
 namespace {
 
-/// A number that nobody vouches for may have been chosen so that the claim holds.
+/// A number without a source may have been chosen so that the claim holds.
 void add_sources(const ClaimResult& result, std::vector<std::string>& warnings) {
   for (const FixedSet& set : result.claim.set)
     if (set.source.empty())
       warnings.push_back(fmt::format("set.{} has no source; write {}: {{value: {}, source: …}}", set.path, set.path, set.yaml));
 }
 
-/// What noise alone makes of the held-out rows is more than the bound allows.
+/// Noise alone may push the held-out rows beyond the bound.
 void add_noise_floor(const ClaimResult& result, std::vector<std::string>& warnings) {
   const std::optional<double> bound = result.claim.bound_mape;
   if (bound && result.noise_floor && *result.noise_floor > *bound)
     warnings.push_back(
-        fmt::format("the measurement's noise alone makes a MAPE of {}, more than the bound of {}: no model could hold it but by chance",
+        fmt::format("the noise of the measurement alone gives a MAPE of {}, more than the bound of {}: a model can meet it only by chance",
                     share(*result.noise_floor), share(*bound)));
 }
 
-/// Every prediction is the same known factor from what was measured: more likely a unit than a model that is wrong.
+/// All predictions miss by the same known factor: more likely a wrong unit than a wrong model.
 void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings) {
   if (result.claim.compare.relative_to || result.rows.empty()) return;  // ratios have no unit
   constexpr double like = 1.25, spread = 2;

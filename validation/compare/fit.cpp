@@ -35,7 +35,7 @@ class Fitter {
   }
 
   FitResult run() {
-    // A parameter that has no value of its own starts in the middle.
+    // A parameter without a value starts in the middle.
     std::vector<double> own, middle(fit_.parameters.size(), 0.5);
     for (const FitParameter& parameter : fit_.parameters) {
       const std::optional<double> given = predictor_.given_value(parameter.paths.front(), parameter.dimension);
@@ -53,7 +53,7 @@ class Fitter {
   }
 
  private:
-  /// Other values leave residuals that nobody would tell from the best ones'.
+  /// Other values leave residuals that cannot be told from the best ones'.
   static bool as_good(const Minimum& other, const Minimum& best) {
     constexpr double no_difference = 1e-10, same_place = 0.01;
     if (other.value > best.value * 1.01 + no_difference) return false;
@@ -191,15 +191,15 @@ class Fitter {
   void add_bands(const std::optional<FitSpread>& spread, const Neighbours& neighbours, FitResult& result) {
     result.half_widths.resize(rows_.size());
     if (fitted_.size() <= neighbours.apart.size()) {
-      result.no_band = "no degree of freedom is left to tell how far the fit is off";
+      result.no_band = "no degree of freedom is left to estimate the error of the fit";
       return;
     }
     if (!spread) {
-      result.no_band = "the fitted rows do not tell the parameters apart";
+      result.no_band = "the fitted rows do not separate the parameters";
       return;
     }
     if (!spread->left_out) {
-      result.no_band = "each fitted row decides a parameter alone";
+      result.no_band = "each fitted row determines a parameter alone";
       return;
     }
     std::vector<std::size_t> wanted;

@@ -17,7 +17,7 @@ class Search {
   Search(const std::function<double(const std::vector<double>&)>& function, std::size_t dimensions, double good_enough)
       : function_(function), dimensions_(dimensions), good_enough_(good_enough) {}
 
-  /// True if it came to rest at `tolerance`.
+  /// True if it converged to `tolerance`.
   bool run(nlopt::algorithm algorithm, std::vector<double> from, double step, double tolerance) {
     nlopt::opt method(algorithm, static_cast<unsigned>(dimensions_));
     method.set_lower_bounds(0.0);
@@ -45,7 +45,7 @@ class Search {
     double value = 0;
     try {
       value = search.function_(at);
-    } catch (...) {  // NLopt would forget what it was
+    } catch (...) {  // NLopt would lose the exception
       search.thrown_ = std::current_exception();
       search.method_->force_stop();
       return 0;

@@ -21,7 +21,7 @@ struct PredictOptions {
   std::function<bool()> interrupted = [] { return false; };
 };
 
-/// The user wants no more.
+/// The user interrupted it.
 struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
@@ -43,7 +43,7 @@ class Predictor {
   /// Runs what predict() will be asked for and has not run yet, on all cores where only times are simulated. Throws as predict(): of
   /// several failures the first one's in the order of `wanted`.
   void prepare(const std::vector<Wanted>& wanted);
-  /// One thing that is wrong: a mistake of the claim may show in every row, and is told once.
+  /// A problem. A mistake in the claim may show in every row, and is reported once.
   struct Told {
     Problem mistake, problem;  // at the place in the claim: without the row, and with it
   };

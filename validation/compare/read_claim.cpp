@@ -30,7 +30,7 @@ void read_values(ReadContext& context, const YamlNode* node, const std::string& 
 Part<BindTarget> bind_part() {
   std::vector<Field<BindTarget>> fields = path_fields<BindTarget>();
   fields.push_back(read_by<BindTarget>({.name = "values",
-                                        .meaning = "what to write for each word of the column, such as `{\"ring\": {kind: ssgd}}`",
+                                        .meaning = "value to write for each word of the column, such as `{\"ring\": {kind: ssgd}}`",
                                         .otherwise = "the cell itself",
                                         .form = "map from words to values",
                                         .shape = Shape::entries_of,
@@ -38,8 +38,9 @@ Part<BindTarget> bind_part() {
                                        [](Section& section, BindTarget& target) {
                                          read_values(section.context(), section.find("values"), section.path_of("values"), target);
                                        }));
-  fields.push_back(field(&BindTarget::unit,
-                         {.name = "unit", .type = ValueType::text, .meaning = "written behind a number: `unit: MB`", .form = "unit"}));
+  fields.push_back(
+      field(&BindTarget::unit,
+            {.name = "unit", .type = ValueType::text, .meaning = "unit that is appended to a number: `unit: MB`", .form = "unit"}));
   return Part<BindTarget>(std::move(fields));
 }
 
@@ -53,7 +54,7 @@ BindTarget read_target(ReadContext& context, const YamlNode& node, const std::st
   bind_part().read(section, target);
   section.finish();
   if (target.unit.empty()) return target;
-  if (!target.values.empty()) section.problem("unit", "is for columns of numbers, and values gives each word its own; remove one of them");
+  if (!target.values.empty()) section.problem("unit", "is for columns of numbers, but values maps words; remove one of them");
   try {
     unit_factor(target.unit);
   } catch (const std::invalid_argument& error) {
@@ -94,21 +95,21 @@ void read_binds(Section& top, Claim& claim) {
 /// A fixed change with its source.
 Part<FixedSet> set_part() {
   return Part<FixedSet>({
-      read_by<FixedSet>({.name = "value", .meaning = "what stands at the path", .required = true, .shape = Shape::any},
+      read_by<FixedSet>({.name = "value", .meaning = "value for the path", .required = true, .shape = Shape::any},
                         [](Section& section, FixedSet& set) {
-                          if (const YamlNode* value = section.require("value", "write what is to stand at the path"))
+                          if (const YamlNode* value = section.require("value", "write the value for the path"))
                             set.yaml = flow_yaml(*value);
                         }),
       read_by<FixedSet>({.name = "source",
                          .type = ValueType::text,
-                         .meaning = "who says so: a data sheet, a table, a line of the study; a value without one is told in the outcome",
+                         .meaning = "source of the value: a data sheet, a table, a line of the study; a value without one gives a warning",
                          .otherwise = "none, and a warning"},
                         [](Section& section, FixedSet& set) {
                           const YamlNode* source = section.find("source");
                           if (source == nullptr) return;
                           set.source = section.word("source");
                           if (set.source.find_first_not_of(" \t\n") == std::string::npos)
-                            section.problem("source", "is " + what_stands(*source) + "; write who says that the value is so");
+                            section.problem("source", "is " + what_stands(*source) + "; write the source of the value");
                         }),
   });
 }
@@ -232,16 +233,17 @@ Part<Claim> claim_part() {
                             .required = true,
                             .remedy = "write what is claimed, in a line"}),
       field(&Claim::source, {.name = "source", .type = ValueType::text, .meaning = "where the table comes from"}),
-      field(&Claim::attempt, {.name = "attempt",
-                              .type = ValueType::count,
-                              .range = Range::between(1, 1e6),
-                              .meaning = "how many versions of the claim or of its model were held against these rows, this one included"}),
-      read_by<Claim>(file("scenario", "the scenario that predicts, from the claim's folder"),
+      field(&Claim::attempt,
+            {.name = "attempt",
+             .type = ValueType::count,
+             .range = Range::between(1, 1e6),
+             .meaning = "number of versions of the claim or of its model that were tested on these rows, this one included"}),
+      read_by<Claim>(file("scenario", "the scenario that predicts, relative to the claim's folder"),
                      [](Section& top, Claim& claim) {
                        claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
                        claim.scenario_place = top.place_of("scenario");
                      }),
-      read_by<Claim>(file("measured", "the measured table (CSV), from the claim's folder"),
+      read_by<Claim>(file("measured", "the measured table (CSV), relative to the claim's folder"),
                      [](Section& top, Claim& claim) {
                        claim.measured = read_path(top, "measured", "write the path of the measured table (CSV)");
                        claim.measured_place = top.place_of("measured");
@@ -255,14 +257,14 @@ Part<Claim> claim_part() {
       read_by<Claim>(
           {.name = "bind",
            .meaning =
-               "the cell goes to that path; a list of paths: to all of them; a map, with the keys below; or a list of paths and maps",
+               "path that takes the cell; or a list of paths that all take it; or a map with the keys below; or a list of paths and maps",
            .form = "map from columns to paths",
            .shape = Shape::entries_of,
            .keys = bind_forms()},
           read_binds),
       read_by<Claim>({.name = "where",
-                      .meaning = "rows to use: all columns as the map says, where a value, a list of values or a map with the keys below "
-                                 "stands for each; a list of such maps: rows that one of them matches",
+                      .meaning = "rows to use: a map gives each column a value, a list of values or a map with the keys below, and all "
+                                 "must match; of a list of maps one must match",
                       .otherwise = "all rows",
                       .form = "`{COLUMN: value or list}`",
                       .shape = Shape::one_of,
@@ -270,17 +272,20 @@ Part<Claim> claim_part() {
                                {.shape = Shape::list_of, .keys = {{.shape = Shape::entries_of, .keys = {pattern_form()}}}}}},
                      [](Section& top, Claim& claim) { claim.where = read_patterns(top.context(), top.find("where"), "where"); }),
       map(&Claim::compare,
-          {.name = "compare", .meaning = "what is held against what", .required = true, .remedy = "write compare: {column: …, metric: …}"},
+          {.name = "compare",
+           .meaning = "the measured column and the predicted metric",
+           .required = true,
+           .remedy = "write compare: {column: …, metric: …}"},
           compare_part(), check_compare),
       map(&Claim::fit, {.name = "fit", .meaning = "what is fitted, and on which rows", .otherwise = "nothing is fitted"}, fit_part()),
       map<Claim>({.name = "bound",
-                  .meaning = "how far off the held-out rows may be",
+                  .meaning = "largest errors on held-out rows",
                   .required = true,
-                  .remedy = "write how far off the held-out rows may be, as bound: {mape: 2%, max: 4%}"},
+                  .remedy = "write the largest error on held-out rows, as bound: {mape: 2%, max: 4%}"},
                  bound_part(), check_bound),
       field(&Claim::timing_only,
             {.name = "timing_only",
-             .meaning = "`false` runs the math although the metric does without (as where a target accuracy ends the run)",
+             .meaning = "`false` runs the math although the metric does not need it (for example if a target accuracy ends the run)",
              .otherwise = "as the metric needs"}),
   });
 }

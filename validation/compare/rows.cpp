@@ -154,9 +154,9 @@ class RowReader {
       }
       return refuse(unknown_name("word", cell, words) + " (bind." + bind.column + ".values of " + claim_.file.string() + ")");
     }
-    if (cell.empty()) return refuse("is empty, and the claim binds it; fill it in, or leave the row out by where");
+    if (cell.empty()) return refuse("is empty, but the claim binds it; fill it in, or leave the row out by where");
     if (target.unit.empty()) return cell;
-    if (!as_number(cell)) return refuse(in_quotes(cell) + " is not a number, and the claim gives it the unit " + target.unit);
+    if (!as_number(cell)) return refuse(in_quotes(cell) + " is not a number, but the claim gives it the unit " + target.unit);
     return cell + target.unit;
   }
 
@@ -177,9 +177,9 @@ class RowReader {
       out.measured = table_.number(row, column) * claim_.compare.factor;
       if (out.measured < 0)
         problems_.push_back(
-            table_.problem(row, column, "is negative, and what was measured is above 0; correct it, or leave the row out by where"));
+            table_.problem(row, column, "is negative, but measured values are above 0; correct it, or leave the row out by where"));
       if (out.measured == 0)
-        problems_.push_back(table_.problem(row, column, "is 0, and errors are shares of the measured value; leave the row out by where"));
+        problems_.push_back(table_.problem(row, column, "is 0, but errors are shares of the measured value; leave the row out by where"));
     } catch (const ScenarioErrors& errors) {
       problems_.push_back(errors.problems.front());
     }
@@ -223,7 +223,7 @@ class RowReader {
     if (!compare.repeats_column.empty())
       repeats = number_in(
                     row, compare.repeats_column, [](double number) { return number >= 1; },
-                    "is below 1; write of how many measurements the row is the mean, or leave it out by where")
+                    "is below 1; write the number of measurements that the row averages, or leave it out by where")
                     .value_or(1);
     repeats_.push_back(repeats);
   }
@@ -292,7 +292,7 @@ class RowReader {
       for (const ClaimRow& fitted : rows_) {
         if (fitted.use != RowUse::fitted || !alike(row, fitted)) continue;
         problem(claim_.fit->rows.front().place, "fit.rows",
-                "holds out '" + row.label + "', which the claim sets up like the fitted '" + fitted.label +
+                "holds out '" + row.label + "', which has the settings of the fitted '" + fitted.label +
                     "'; fit on both, bind what differs, or leave one out by where");
         return;
       }

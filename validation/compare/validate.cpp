@@ -99,7 +99,7 @@ std::string interpolate(ClaimResult& result) {
     const std::optional<std::vector<double>> numbers = numbers_in(result.claim, result.rows, column);
     if (!numbers) return "words vary: " + name;
     for (std::size_t i = 0; i < numbers->size(); ++i) {
-      if (!((*numbers)[i] > 0)) return name + " is not above 0 in every row, and a logarithm needs that";
+      if (!((*numbers)[i] > 0)) return name + " is not above 0 in every row, which a logarithm needs";
       xs[i].push_back((*numbers)[i]);
     }
   }
@@ -193,10 +193,8 @@ void check_continuous(const Claim& claim, const Predictor& predictor, const Clai
     if (std::any_of(wrong.begin(), wrong.end(), [&](const Predictor::Told& told) {
           return told.mistake.path == who && told.mistake.what.find("is not a whole number") != std::string::npos;
         }))
-      problems.push_back(claim.places->problem(parameter.place, who,
-                                               parameter.paths.front() +
-                                                   " is a whole number, and counts cannot be fitted; set it, or bind it to a "
-                                                   "column"));
+      problems.push_back(claim.places->problem(
+          parameter.place, who, parameter.paths.front() + " is a whole number, which cannot be fitted; set it, or bind it to a column"));
   }
   if (!problems.empty()) throw ScenarioErrors(std::move(problems));
 }

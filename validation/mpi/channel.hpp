@@ -30,7 +30,7 @@ enum class MessageKind : std::uint8_t {
   sweep,       // of a sweep (validation/sweep_ranks)
 };
 
-/// Told of what has happened to messages.
+/// Is called when messages were sent or have arrived.
 class ChannelUser {
  public:
   /// In the order of sending, for each sender.

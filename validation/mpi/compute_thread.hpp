@@ -32,7 +32,7 @@ class ComputeThread {
 
   /// One after another; what was cancelled ends at the next layer.
   std::shared_ptr<Job> start(std::span<const float> weights, const Batch& batch);
-  /// Until the job is done, but for so long at most.
+  /// Waits until the job is done, at most this long.
   void wait(const Job& job, std::int64_t nanoseconds);
 
  private:

@@ -40,7 +40,7 @@ MpiBackend::Ring& MpiBackend::ring_of(const RankGroup& group) {
   return *ring;
 }
 
-/// The ring's number stands behind what the ring moves.
+/// The ring's number follows the data that the ring moves.
 void MpiBackend::send_right(const Ring& ring, RingMean::Outgoing out) {
   double spared = 0;
   if (const Payload& mine = *ring.reducing.front().payload; !out.behind && compressed_form(mine)) {

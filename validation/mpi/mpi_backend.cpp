@@ -176,7 +176,7 @@ bool MpiBackend::start(Operation& operation) {
       break;
   }
   throw std::logic_error(operation.node().name() +
-                         " asks for what no scheme for real ranks has: loading, work of one host's process, or shared memory");
+                         " uses an operation that real ranks do not have: loading, work of one host's process, or shared memory");
 }
 
 void MpiBackend::cancel(Operation& operation) noexcept {
@@ -204,7 +204,7 @@ void MpiBackend::start_compute(ComputeOperation& operation) {
   const DrawnBatch& batch = operation.batch();
   computing_.operation = &operation;
   note(LogEntry::Kind::compute_begins);
-  computing_.start = Time::from_ticks(log_.entries.back().ticks);  // what is spent on the gradient is what its worker's account gets
+  computing_.start = Time::from_ticks(log_.entries.back().ticks);  // the worker's account gets the time spent on the gradient
   computing_.end = computing_.start;
   const std::uint64_t call = node_.next_call();
   if (task_.emulated) computing_.end += task_.compute.duration(rank, batch, call, computing_.start);

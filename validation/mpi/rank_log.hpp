@@ -27,7 +27,7 @@ struct LogEntry {
   std::uint64_t bytes = 0;  // of values, in what was sent or dropped; of dropped_samples their number, of dropped_time ticks
   std::int32_t peer = 0;    // to whom, from whom, whose
   Kind kind = Kind::sent;
-  double spared = 0;  // of what was sent: bytes that compression has taken off
+  double spared = 0;  // bytes that compression saved of what was sent
 };
 
 /// Gradients whose computation took longer than emulated: real time leaked into the run.

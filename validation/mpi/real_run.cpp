@@ -73,7 +73,7 @@ class RankValues final : public Values {
   void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
   bool has(const Handle& handle) const override {
     const LineageNode* const node = handle.node();
-    return node && (node->value || node->formula.kind != Formula::Kind::leaf);
+    return node && (node->evaluated || node->formula.kind != Formula::Kind::leaf);
   }
   Handle moved(const Handle& from, const Handle& move) override { return algebra_.moved(from, move); }
   Handle product(const Handle& factors, const std::vector<double>& scalars) override {
@@ -115,11 +115,10 @@ class RankRun {
   /// Where the scenario leaves the algorithm open, another may be predicted than is run.
   void say_the_ring() const {
     if (!chosen_.empty() && !options_.quiet && mpi_.first())
-      fmt::print(
-          stderr,
-          "straggler-mpi: all-reduce by ring, the one that real ranks have; collective.algorithm auto would simulate {} (compare with "
-          "--set cluster.network.collective.algorithm=ring)\n",
-          chosen_);
+      fmt::print(stderr,
+                 "straggler-mpi: all-reduce by ring, as always on real ranks; collective.algorithm auto would simulate {} (compare with "
+                 "--set cluster.network.collective.algorithm=ring)\n",
+                 chosen_);
   }
 
   /// Refuses ranks that would not compute the same.
@@ -187,7 +186,7 @@ class RankRun {
   void check_ranks() const {
     const int needed = ranks_needed(scenario_, *blueprint_);
     if (mpi_.size() == needed) return;
-    throw BadUsage(fmt::format("{} of {} workers takes {} ranks ({}), and there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
+    throw BadUsage(fmt::format("{} of {} workers takes {} ranks ({}), but there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
                                scenario_.workers(), needed,
                                blueprint_->plan.aggregation.count() > 0 ? "one a worker, one for the server, one an aggregator"
                                : has_server_                            ? "one a worker and one for the server"
@@ -256,11 +255,11 @@ class RankRun {
       all.worst = std::max(all.worst, log.overruns.worst);
     }
     if (all.late == 0) return;
-    record.warnings.push_back(fmt::format(
-        "{} of {} gradients took longer to compute than what was drawn for them, by {} on average and {} at most: real time leaked into "
-        "the run; take a slower device, a smaller model or fewer ranks a core",
-        all.late, all.gradients, readable_seconds(Time::from_ticks(all.ticks).seconds() / static_cast<double>(all.late)),
-        readable_seconds(Time::from_ticks(all.worst).seconds())));
+    record.warnings.push_back(
+        fmt::format("{} of {} gradients took longer to compute than their simulated duration, by {} on average and {} at most: real "
+                    "compute time is in the result; take a slower device, a smaller model or fewer ranks a core",
+                    all.late, all.gradients, readable_seconds(Time::from_ticks(all.ticks).seconds() / static_cast<double>(all.late)),
+                    readable_seconds(Time::from_ticks(all.worst).seconds())));
   }
 
   void write(const RunRecord& record, const std::vector<float>& weights) const {

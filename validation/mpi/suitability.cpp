@@ -16,12 +16,12 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
     throw_error(scenario, "training.scheme", blueprint.scheme_entry->name + " can only be simulated; use straggler run");
   if (!blueprint.has_data()) throw_error(scenario, "workload.data", "real ranks learn, and there is no data; name a data set");
   if (scenario.training.stop.target_accuracy && scenario.training.stop.on_target == StopSpec::OnTarget::stop)
-    throw_error(scenario, "training.stop.target_accuracy",
-                "a real run is evaluated when its clock has stopped, so that it cannot stop at an accuracy; add on_target: continue, and "
-                "another stop");
+    throw_error(
+        scenario, "training.stop.target_accuracy",
+        "a real run is evaluated after its clock has stopped, so it cannot stop at an accuracy; add on_target: continue, and another stop");
   if (blueprint.partition_entry->simulated_only && scenario.workers() > 1)
     throw_error(scenario, "workload.data.partition",
-                blueprint.partition_entry->name + " needs a pool that real processes do not share; take iid");
+                blueprint.partition_entry->name + " needs a shared pool, which real processes do not have; take iid");
   if (scenario.workload.cost.model || scenario.workload.cost.bytes)
     throw_error(scenario, "workload.cost", "real messages are of the model that trains; remove cost");
   if (scenario.workload.precision != NumberFormat::fp32)
@@ -29,7 +29,7 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
                 "real messages are in fp32, not " + std::string(precision_choice.name_of(scenario.workload.precision)) + "; remove it");
   if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
     throw_error(scenario, "workload.batch_norm.exchange",
-                "real messages carry batch norm's running statistics with the weights, and their means are taken; write true");
+                "real messages carry batch norm's running statistics and average them; write true");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
 
@@ -38,10 +38,10 @@ void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
   for (std::size_t g = 0; g < blueprint.availability.size(); ++g)
     if (blueprint.availability[g])
       throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].availability",
-                  "real ranks are there all the time; write always, or use straggler run");
-  if (!cluster.faults.empty()) throw_error(scenario, "cluster.faults", "nothing fails in a real run on purpose; remove them");
+                  "real ranks are always present; write always, or use straggler run");
+  if (!cluster.faults.empty()) throw_error(scenario, "cluster.faults", "a real run has no simulated faults; remove them");
   if (!cluster.network.background.empty())
-    throw_error(scenario, "cluster.network.background", "a real run makes no traffic but its own; remove it");
+    throw_error(scenario, "cluster.network.background", "a real run makes no background traffic; remove it");
   if (blueprint.servers > 1)
     throw_error(scenario, "cluster.servers.count",
                 "there is one server in a real run, not " + std::to_string(blueprint.servers) + "; make it 1");

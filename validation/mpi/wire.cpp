@@ -5,7 +5,7 @@
 namespace straggler {
 namespace {
 
-/// The parameters of what is compressed, and how they are written: of a whole vector, or of a fragment, which is compressed as one.
+/// The parameters that are compressed, and how they are written: of a whole vector, or of a fragment, which is compressed as one.
 struct Written {
   Written(const Cut& cut, const Fragment& fragment) : entry(entry_of(cut)) {
     end = cut.parameters * (fragment.index + 1) / fragment.count;
@@ -27,7 +27,7 @@ struct Written {
 
 Handle known_in(Values& values, const Key& key) {
   Handle handle = values.named(key);
-  if (!values.has(handle)) throw std::logic_error("a compressed message that builds on weights which this rank does not hold");
+  if (!values.has(handle)) throw std::logic_error("a compressed message whose base this rank does not hold");
   return handle;
 }
 
@@ -45,7 +45,7 @@ class WithValues {
     to.put_floats(all.first(cut_.first));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
-  /// What stands behind the parameters travels as it is.
+  /// What follows the parameters is sent uncompressed.
   void pack_compressed(const Handle& handle, const CompressedForm& form, const Fragment& fragment, Packer& to) const {
     const Written written(cut_, fragment);
     const bool product = form.factors != nullptr;

@@ -42,7 +42,7 @@ struct Codec {
 };
 
 /// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
-/// Fragments cut its first `parameters` floats into equal pieces; the last takes what stands behind them too.
+/// Fragments cut its first `parameters` floats into equal pieces; the last also takes what follows them.
 struct Cut {
   constexpr Cut() = default;
   constexpr Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
@@ -131,7 +131,7 @@ Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.
 std::vector<Handle> vectors_in(const Payload& payload);
 Fragment fragment_of(const Payload& payload);
-/// Bytes of what a payload moves: of its vectors, or of a token; running statistics, which follow, not among them.
+/// Bytes that a payload moves: of its vectors, or of a token, without the running statistics that follow.
 std::uint64_t value_bytes(const Payload& payload, Cut cut);
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
 /// What compression has taken off value_bytes; negative: it has added some.

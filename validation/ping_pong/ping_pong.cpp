@@ -28,7 +28,7 @@ struct Plan {
   std::vector<std::size_t> bytes;
   int warm_up = 0;
   int repeats = 0;
-  double seconds = 0;  // time a size may take; at least min_repeats are taken all the same
+  double seconds = 0;  // most seconds for a size; at least min_repeats are made in any case
   double pause = 0;    // before each measurement, so that a token bucket on the way fills again
   std::vector<std::string> notes;
   std::string out;
@@ -81,7 +81,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
-// Both ranks must agree on how many repeats there are: rank 0 decides after each and says so.
+// Both ranks must agree on the number of repeats: rank 0 decides after each and tells rank 1.
 std::vector<double> measurements(const Plan& plan, const std::string& mode, int rank, std::size_t size, MPI_Comm pair) {
   std::vector<char> out(std::max<std::size_t>(size, 1), 1);
   std::vector<char> in(out.size());

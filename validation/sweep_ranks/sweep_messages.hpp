@@ -22,15 +22,15 @@ enum class Talk : std::uint8_t {
   work,      // number, what to run
   found,     // number, an evaluation or none
   promised,  // number, whether
-  stop,      // runs in progress are given up
+  stop,      // runs in progress are cancelled
   close,     // exit code, whether a rank is lost: nothing more will come
   // to rank 0
-  ready,      // who it is; what hinders it, if anything
+  ready,      // who it is; what prevents it from taking part, if anything
   want,       // number: another point
   find,       // number, key
   promise,    // number, ticket, keys
   keep,       // key, evaluation
-  finish,     // ticket, what it came to
+  finish,     // ticket, result
   fail,       // ticket, what went wrong
   give_up,    // ticket
   broken,     // what went wrong with the rank itself
@@ -39,7 +39,7 @@ enum class Talk : std::uint8_t {
   bye,        // the last
 };
 
-/// How a rank shall work.
+/// How a rank works.
 struct RankSetup {
   unsigned jobs = 0, threads = 0;  // 0: as many as it has cores
   std::string kernels;             // not `auto`: all have the same

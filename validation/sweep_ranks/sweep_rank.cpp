@@ -33,7 +33,7 @@ std::optional<int> SweepRank::run() {
   return code;
 }
 
-/// Sleeps, but sends at once what a worker has to say.
+/// Sleeps, but sends a worker's messages at once.
 void SweepRank::rest() {
   std::unique_lock lock(mutex_);
   if (outbox_.empty()) outgoing_.wait_for(lock, patience_.pause());

@@ -23,7 +23,7 @@ namespace straggler {
 
 class SweepRank final : public PointDesk, private TrajectoryStore, private ChannelUser {
  public:
-  /// Rank 0 is taken for lost if nothing of it was heard for so long, once it has begun to hand out points.
+  /// Rank 0 counts as lost if it has been silent for this long after it began to hand out points.
   static constexpr std::chrono::minutes lost_after{5};
 
   struct Options {
@@ -34,7 +34,7 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   SweepRank(const Mpi& mpi, Options options);
   ~SweepRank() override;
 
-  /// Until rank 0 says that it was all; its exit code. None: rank 0 is lost.
+  /// Works until rank 0 ends the sweep, and returns rank 0's exit code. None: rank 0 is lost.
   std::optional<int> run();
   /// After it: whether rank 0 had heard of all ranks to the end.
   bool all_there() const { return all_there_; }

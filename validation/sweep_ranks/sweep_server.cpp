@@ -42,7 +42,7 @@ void SweepServer::serve(PointPool& pool, const RankSetup& setup) {
   looked_at_ = 0;
   look_again_ = {};
   for (Peer& each : peers_) {
-    each.heard = Clock::now();  // nobody has listened meanwhile
+    each.heard = Clock::now();  // no rank was heard meanwhile
     each.told_to_stop = false;
     each.tickets.clear();
   }
@@ -101,7 +101,7 @@ void SweepServer::arrived(Rank from, MessageKind /*kind*/, Bytes bytes) {
   sender.heard = Clock::now();
   if (sender.lost && !sender.gone) {
     sender.lost = false;
-    options_.warn(fmt::format("rank {} is heard again", from));
+    options_.warn(fmt::format("rank {} responds again", from));
     if (closed_) send_close(from);
   }
   Unpacker unpacker(bytes);
@@ -144,7 +144,7 @@ void SweepServer::note_ready(Rank from, Unpacker& message) {
   if (build != options_.identity.build)
     sender.problem = "runs another build than rank 0; give all the same program";
   else if (arguments != options_.identity.arguments)
-    sender.problem = "was given other arguments than rank 0; give all the same, or --alone, with which each works for itself";
+    sender.problem = "has other arguments than rank 0; give all the same, or --alone, with which each process runs by itself";
 }
 
 void SweepServer::answer_find(Rank from, Unpacker& message) {
@@ -181,7 +181,7 @@ void SweepServer::keep(Unpacker& message) {
   });
 }
 
-/// What a rank brings that was thought lost counts for nothing: its point is somebody else's.
+/// Ignores the result of a rank that was thought lost: another rank has its point.
 void SweepServer::end_point(Rank from, Talk how, Unpacker& message) {
   const auto ticket = message.get<std::uint64_t>();
   if (!pool_ || peer(from).tickets.erase(ticket) == 0) return;
@@ -230,7 +230,7 @@ void SweepServer::tell_stop() {
 /// Says that this rank lives, and sees which others do.
 void SweepServer::look_after_ranks() {
   const Clock::time_point now = Clock::now();
-  // If this process itself stood still, nobody else is to blame.
+  // If this process itself stood still, the other ranks are not lost.
   if (now - looked_ > alive_every)
     for (Peer& each : peers_) each.heard = now;
   looked_ = now;
@@ -249,8 +249,8 @@ void SweepServer::look_after_ranks() {
 void SweepServer::lose(Rank rank) {
   Peer& lost = peer(rank);
   lost.lost = true;
-  options_.warn(fmt::format("rank {} has not been heard for {} s{}", rank, lost_after.count(),
-                            lost.tickets.empty() ? "" : ": what it worked on is handed out again"));
+  options_.warn(fmt::format("rank {} has not responded for {} s{}", rank, lost_after.count(),
+                            lost.tickets.empty() ? "" : ": its point is given to another rank"));
   if (pool_)
     for (const std::uint64_t ticket : lost.tickets) pool_->put_back(ticket);
   lost.tickets.clear();

@@ -1,9 +1,8 @@
 // Rank 0 of a sweep: hands its points to the other ranks, and is the only one that writes.
 //
 // Invariants:
-//  - A point is with one rank at a time, as far as rank 0 has heard; of a rank that has not been heard for `lost_after` the points are
-//  handed
-//    out again. If it speaks after all it takes part again, and what it brings late counts for nothing.
+//  - As far as rank 0 has heard, one rank at a time has a point. When a rank has been silent for `lost_after`, its points are handed
+//    out again. If it speaks after all it takes part again; results that it brings late are ignored.
 //  - A failure of the files ends the sweep; the ranks always get notice of the end.
 #pragma once
 #include <chrono>
@@ -38,7 +37,7 @@ class SweepServer final : private ChannelUser {
   };
   SweepServer(const Mpi& mpi, Options options);
 
-  /// Serves the pool until it is over. The first call says how the ranks shall work; it throws BadUsage if one cannot.
+  /// Serves the pool until it is over. The first call tells the ranks how to work, and throws BadUsage if one cannot.
   void serve(PointPool& pool, const RankSetup& setup);
   /// Nothing more will come: every rank ends with this code. True: none is lost.
   bool close(int code);

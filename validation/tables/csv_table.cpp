@@ -78,8 +78,8 @@ void CsvTable::read(const std::string& text) {
       problems.add(Place{0, number, 1}, {},
                    "the row has " + many(cells.size(), "cell") + " and the header " + many(columns_.size(), "column") +
                        (cells.size() > columns_.size() && decimal_comma(line) != std::string_view::npos
-                            ? "; write one cell a column, and a point, not a comma, before decimals"
-                            : "; write one cell a column (the file may be cut off)"));
+                            ? "; write one cell for each column, and a point, not a comma, before decimals"
+                            : "; write one cell for each column (the file may be cut off)"));
     else
       rows_.push_back({number, std::move(cells)});
   }

@@ -36,7 +36,7 @@ class CsvTable {
   std::optional<std::size_t> find(std::string_view column) const;
   /// At a cell; `text`: "what; remedy".
   Problem problem(const CsvRow& row, std::size_t column, std::string_view text) const;
-  /// The number in a cell. Throws ScenarioErrors, with one problem, if it is none.
+  /// The number in a cell. Throws ScenarioErrors, with one problem, if it is not a number.
   double number(const CsvRow& row, std::size_t column) const;
 
  private:

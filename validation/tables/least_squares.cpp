@@ -70,7 +70,7 @@ std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobia
 
 namespace {
 
-/// What Eigen's Levenberg-Marquardt asks for, in angles.
+/// What Eigen's Levenberg-Marquardt needs, in angles.
 class AngleFunctor {
  public:
   using Scalar = double;

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "models/kernels/window.hpp"
+
 namespace straggler::onednn {
 
 struct Maps {
@@ -38,13 +40,7 @@ struct Arriving {
   const float* output;  // Gate::output only
 };
 
-/// Of a pool. Windows lie `stride` apart, the first `pad_*` places before the first place; each holds at least one place.
-struct PoolWindows {
-  std::size_t in_height, in_width, out_height, out_width;
-  std::size_t height, width, stride, pad_height, pad_width;
-};
-
-/// x, y and gradients are maps of one shape. Arrays do not overlap unless said so.
+/// x, y and gradients are maps of one shape, which do not overlap unless said so. Each window of a pool meets at least one place.
 struct MapKernels {
   std::string_view name;  // of the Kernels that these belong to
   /// Mean and biased variance of each channel over rows and places: two passes over each row's places (Chan, Golub, LeVeque 1983).
@@ -62,9 +58,9 @@ struct MapKernels {
   /// dx = (a [+ b]) where y is not <= 0, else 0. dx may be a or b.
   void (*relu_backward)(std::size_t n, const float* y, const float* a, const float* b, float* dx);
   /// y = the largest of each window (a NaN if there is one). maps: x's.
-  void (*max_pool)(const Maps& maps, const PoolWindows& windows, const float* x, float* y);
+  void (*max_pool)(const Maps& maps, const SlidingWindow& windows, const float* x, float* y);
   /// dx = the sum of dy over the windows whose largest, or first of the largest, x is.
-  void (*max_pool_backward)(const Maps& maps, const PoolWindows& windows, const float* x, const float* y, const float* dy, float* dx);
+  void (*max_pool_backward)(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx);
 };
 
 /// Those of the kernels with that name, or null: `generic` has none.

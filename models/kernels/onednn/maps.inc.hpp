@@ -251,7 +251,7 @@ void relu_backward(std::size_t n, const float* y, const float* a, const float* b
 /// Calls each(out, in, first) for all places of all windows, a window's places in order: offsets of the first lane of a block.
 /// begin(out) before a window.
 template <class Begin, class Each>
-STRAGGLER_INLINE void for_windows(const Maps& maps, const PoolWindows& w, const Begin& begin, const Each& each) {
+STRAGGLER_INLINE void for_windows(const Maps& maps, const SlidingWindow& w, const Begin& begin, const Each& each) {
   const std::size_t planes = maps.rows * maps.blocks();
   for (std::size_t plane = 0; plane < planes; ++plane)
     for (std::size_t oy = 0; oy < w.out_height; ++oy)
@@ -276,7 +276,7 @@ STRAGGLER_INLINE void for_shares(const Maps& maps, const Use& use) {
       use([](const float* at) { return load(at); }, [](float* at, Vector x) { store(at, x); }, share);
 }
 
-void max_pool(const Maps& maps, const PoolWindows& windows, const float* x, float* y) {
+void max_pool(const Maps& maps, const SlidingWindow& windows, const float* x, float* y) {
   for_shares(maps, [&](auto load_at, auto store_at, std::size_t share) {
     std::size_t out = 0;
     Vector largest{};
@@ -294,7 +294,7 @@ void max_pool(const Maps& maps, const PoolWindows& windows, const float* x, floa
   });
 }
 
-void max_pool_backward(const Maps& maps, const PoolWindows& windows, const float* x, const float* y, const float* dy, float* dx) {
+void max_pool_backward(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx) {
   for (std::size_t i = 0; i < maps.floats(); ++i) dx[i] = 0;
   for_shares(maps, [&](auto load_at, auto store_at, std::size_t share) {
     Vector largest{}, left{};  // left: what has not found its place yet
@@ -316,6 +316,15 @@ void max_pool_backward(const Maps& maps, const PoolWindows& windows, const float
 }  // namespace
 
 extern const MapKernels table;
-const MapKernels table = {STRAGGLER_KERNELS_NAME, statistics, normalize,        arrivals, norm_backward, add,
-                          relu_backward,          max_pool,   max_pool_backward};
+const MapKernels table = {
+    .name = STRAGGLER_KERNELS_NAME,
+    .statistics = statistics,
+    .normalize = normalize,
+    .arrivals = arrivals,
+    .norm_backward = norm_backward,
+    .add = add,
+    .relu_backward = relu_backward,
+    .max_pool = max_pool,
+    .max_pool_backward = max_pool_backward,
+};
 }  // namespace straggler::onednn::STRAGGLER_KERNELS

@@ -198,13 +198,13 @@ namespace {
 
 struct ConvolutionShapes {
   explicit ConvolutionShapes(const Convolution& c)
-      : source(dims({c.rows, c.in_channels, c.in_height, c.in_width})),
-        weight(c.groups == 1 ? dims({c.out_channels, c.in_channels, c.height, c.width})
-                             : dims({c.groups, c.out_channels / c.groups, c.in_channels / c.groups, c.height, c.width})),
-        result(dims({c.rows, c.out_channels, c.out_height, c.out_width})),
+      : source(dims({c.rows, c.in_channels, c.slide.in_height, c.slide.in_width})),
+        weight(c.groups == 1 ? dims({c.out_channels, c.in_channels, c.slide.height, c.slide.width})
+                             : dims({c.groups, c.out_channels / c.groups, c.in_channels / c.groups, c.slide.height, c.slide.width})),
+        result(dims({c.rows, c.out_channels, c.slide.out_height, c.slide.out_width})),
         bias(dims({c.out_channels})),
-        strides(dims({c.stride, c.stride})),
-        pads(dims({c.pad_height, c.pad_width})) {}
+        strides(dims({c.slide.stride, c.slide.stride})),
+        pads(dims({c.slide.pad_height, c.slide.pad_width})) {}
   Dims source, weight, result, bias, strides, pads;
 };
 
@@ -326,10 +326,10 @@ namespace {
 constexpr auto mean = dnnl::algorithm::pooling_avg_include_padding;
 
 dnnl::pooling_forward::primitive_desc describe_pool(const Pool& p, const Layout& source) {
-  const Desc result = any(dims({p.rows, p.channels, p.out_height, p.out_width}));
-  const Dims pads = dims({p.pad_height, p.pad_width});
-  return {{dnnl::prop_kind::forward_training, mean, Access::desc(source), result, dims({p.stride, p.stride}), dims({p.height, p.width}),
-           pads, pads},
+  const Desc result = any(dims({p.rows, p.channels, p.slide.out_height, p.slide.out_width}));
+  const Dims pads = dims({p.slide.pad_height, p.slide.pad_width});
+  return {{dnnl::prop_kind::forward_training, mean, Access::desc(source), result, dims({p.slide.stride, p.slide.stride}),
+           dims({p.slide.height, p.slide.width}), pads, pads},
           own_scratch(),
           processor()};
 }
@@ -345,10 +345,10 @@ Operator average_pool(const Pool& p, const Layout& source) {
 Operator average_pool_backward(const Pool& p, const Layout& source) {
   const OneThread one;
   const auto forward = describe_pool(p, source);
-  const Dims pads = dims({p.pad_height, p.pad_width});
-  const dnnl::pooling_backward::primitive_desc made(
-      {mean, Access::desc(source), forward.dst_desc(), dims({p.stride, p.stride}), dims({p.height, p.width}), pads, pads}, own_scratch(),
-      processor(), forward);
+  const Dims pads = dims({p.slide.pad_height, p.slide.pad_width});
+  const dnnl::pooling_backward::primitive_desc made({mean, Access::desc(source), forward.dst_desc(), dims({p.slide.stride, p.slide.stride}),
+                                                     dims({p.slide.height, p.slide.width}), pads, pads},
+                                                    own_scratch(), processor(), forward);
   return Access::make<dnnl::pooling_backward>(made, {{DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_DIFF_SRC, made.diff_src_desc()}});
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/kernels/window.hpp"
+
 namespace straggler::onednn {
 
 /// Makes oneDNN use no instructions beyond those of the kernels with that name ("x86-64-v3": AVX2). The library lets a process say so
@@ -57,8 +59,8 @@ class Operator {
 enum class Algorithm { direct, winograd };
 
 struct Convolution {
-  std::size_t rows, in_channels, in_height, in_width, out_channels, out_height, out_width;
-  std::size_t height, width, stride, pad_height, pad_width, groups;
+  std::size_t rows, in_channels, out_channels, groups;
+  SlidingWindow slide;
   bool bias;
   Algorithm algorithm = Algorithm::direct;
   /// Row-major: [out, in / groups, height, width] for one group, else [groups, out / groups, …], which lies the same.
@@ -84,8 +86,8 @@ Operator linear_by_weight(const Linear& linear);
 
 /// Means of windows, in which padding counts as zeros.
 struct Pool {
-  std::size_t rows, channels, in_height, in_width, out_height, out_width;
-  std::size_t height, width, stride, pad_height, pad_width;
+  std::size_t rows, channels;
+  SlidingWindow slide;
 };
 /// source, result: both in the layout `source`
 Operator average_pool(const Pool& pool, const Layout& source);

@@ -1,7 +1,7 @@
 // Charts of marks with intervals, and maps of cells.
 (function() {
 'use strict';
-const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle} = straggler;
+const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle, roundLabels} = straggler;
 
 function symbolAt(symbol, x, y, style) {
   const shapes = {
@@ -35,6 +35,9 @@ kinds.intervals = function(spec, view, palette) {
                    .concat(spec.reference === undefined ? [] : [spec.reference]);
   const least = Math.min(...ends), most = Math.max(...ends), gap = 0.04 * (most - least || 1);
   const stops = rows.map((row, i) => i).filter((i) => !rows[i].title && !rows[i].missed);
+  const from = logX ? least / 1.1 : spec.zero && least >= 0 ? 0 : least - gap;
+  const axisX = valueAxis(palette, spec.title, spec.unit, logX, {nameGap: 28, min: from, max: logX ? most * 1.1 : most + gap});
+  Object.assign(axisX.axisLabel, roundLabels(logX, true, from));
   return {
     height: 62 + 26 * rows.length,
     legend: [],
@@ -46,19 +49,13 @@ kinds.intervals = function(spec, view, palette) {
     link: (event) => rows[event.dataIndex] && rows[event.dataIndex].link,
     option: {
       grid: {left: room + 18, right: said + 34, top: 6, bottom: 50},
-      xAxis: valueAxis(
-          palette, spec.title, spec.unit, logX,
-          {nameGap: 28,
-           min: logX                   ? least / 1.1 :
-               spec.zero && least >= 0 ? 0 :
-                                         least - gap,
-           max: logX ? most * 1.1 : most + gap}),
+      xAxis: axisX,
       yAxis: axis,
       tooltip: {
         trigger: 'item',
         formatter: (point) => {
           const row = rows[point.dataIndex],
-                range = row.high > row.low ? [[null, '95 % interval: ' + text(row.low) + ' to ' + text(row.high)]] : [];
+                range = row.high > row.low ? [[null, spec.interval + ': ' + text(row.low) + ' to ' + text(row.high)]] : [];
           return hint([[null, (row.group ? row.group + ': ' : '') + row.name, true], [null, row.tip || row.text]].concat(
               spec.plainTips ? [] : range));
         },
@@ -134,6 +131,63 @@ kinds.intervals = function(spec, view, palette) {
   };
 };
 
+kinds.heat = function(spec, view, palette) {
+  const text = format(spec.unit), [axis, room] = rowAxis(palette, spec.y.labels, view.width), columns = spec.x.labels.length;
+  const cells = spec.values.flatMap((row, y) => row.map((value, x) => [x, y, value])),
+        most = Math.max(spec.least, ...cells.map((cell) => cell[2]));
+  const axisX = axisStyle(palette);
+  Object.assign(
+      axisX, {type: 'category', data: spec.x.labels, name: spec.x.title, nameLocation: 'middle', nameGap: 28, splitLine: {show: false}});
+  axis.splitLine = {show: false};
+  if (spec.y.labels.length > 40) axis.axisLabel.interval = 'auto';
+  return {
+    height: 120 + Math.max(14, Math.min(24, 900 / spec.values.length)) * spec.values.length,
+    legend: [],
+    zoom: ['x', 'y'],
+    stops: cells.length,
+    stop: (k) => ({
+      series: 0,
+      index: k,
+      text: spec.y.labels[cells[k][1]] + ', ' + spec.x.title + ' ' + spec.x.labels[cells[k][0]] + ': ' + text(cells[k][2])
+    }),
+    option: {
+      grid: {left: room + 18, right: 16, top: 4, bottom: 110},
+      xAxis: axisX,
+      yAxis: axis,
+      visualMap: {
+        min: spec.least,
+        max: most > spec.least ? most : spec.least + 1,
+        calculable: true,
+        orient: 'horizontal',
+        left: 'center',
+        bottom: 4,
+        itemHeight: 180,
+        text: ['', spec.title],
+        formatter: (value) => text(Number(value.toPrecision(3))),
+        textStyle: {color: palette('fg')},
+        inRange: {color: [palette('panel'), palette('s0')]},
+        outOfRange: {color: palette('bg')},
+      },
+      tooltip: {
+        trigger: 'item',
+        formatter: (point) => {
+          const [x, y, value] = cells[point.dataIndex];
+          return hint(
+              [[null, spec.y.labels[y], true], [null, spec.x.title + ' ' + spec.x.labels[x]], [null, spec.title + ' ' + text(value)]]);
+        },
+      },
+      series: [{
+        type: 'heatmap',
+        id: 'series0',
+        data: cells,
+        itemStyle: {borderColor: palette('bg'), borderWidth: columns > 100 ? 0 : 1},
+        emphasis: {itemStyle: {borderColor: palette('fg')}},
+      }],
+    },
+    csv: () => [[spec.y.title].concat(spec.x.labels)].concat(spec.values.map((row, y) => [spec.y.labels[y]].concat(row))),
+  };
+};
+
 kinds.map = function(spec, view, palette) {
   const columns = spec.x.labels.length, lines = Math.max(1, ...spec.cells.flat().map((cell) => cell.lines.length));
   const high = 17 * lines + 16, room = Math.min(0.58 * 13 * Math.max(...spec.y.labels.map((label) => label.length)) + 14, view.width * 0.3);
@@ -147,7 +201,7 @@ kinds.map = function(spec, view, palette) {
   };
   return {
     height: 70 + (high + 3) * spec.y.labels.length,
-    zoom: [],
+    zoom: ['x'],
     legend: (spec.series || []).map((name, i) => ({name, look: spec.looks[i], fixed: true})),
     stops: cells.length,
     stop: (k) =>
@@ -168,6 +222,7 @@ kinds.map = function(spec, view, palette) {
       series: [{
         type: 'custom',
         id: 'series0',
+        clip: true,
         data: cells.map((cell) => [cell.x, cell.y]),
         renderItem: (params, api) => cellAt(
             cells[params.dataIndex], api.coord([cells[params.dataIndex].x, cells[params.dataIndex].y]), api.size([1, 1]), palette, narrow),

@@ -114,13 +114,16 @@ class Chart {
     this.view.width = this.room.clientWidth || 720;
     const made = (this.made = this.kind()(this.spec, this.view, palette));
     this.room.style.height = made.height + 'px';
+    const size = this.view.width + ' ' + made.height;
     if (!this.echarts) {
       this.echarts = window.echarts.init(this.room, null, {renderer: 'canvas'});
       this.wheel();
       this.clicks();
     } else {
-      this.echarts.resize();
+      this.echarts.dispatchAction({type: 'hideTip'});
+      if (size !== this.size) this.echarts.resize();  // which draws what is there once more
     }
+    this.size = size;
     this.echarts.setOption(this.option(made, palette), {notMerge: true});
     this.drawLegend(palette);
   }

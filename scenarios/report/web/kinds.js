@@ -32,7 +32,7 @@ straggler.axisStyle = axisStyle;
 
 function valueAxis(palette, title, unit, logarithmic, more) {
   const style = axisStyle(palette), text = format(unit);
-  style.axisLabel.formatter = (value) => text(value);
+  style.axisLabel.formatter = (value) => text(value).replace(/\.0 %$/, ' %');
   return Object.assign(
       style, {type: logarithmic ? 'log' : 'value', name: title + (logarithmic ? ' (logarithmic)' : ''), nameLocation: 'middle'}, more);
 }
@@ -63,6 +63,10 @@ function endsOf(low, high, logarithmic, zero, marks) {
   const margin = 0.04 * (high - (zero ? Math.min(0, low) : low));
   return [zero ? Math.min(0, low) : low - margin, high + margin];
 }
+
+/// An axis that ends a little beyond its marks has no labels there: they are no round numbers. Between powers of ten they are needed.
+const roundLabels = (logarithmic, marks, least) => (marks && !logarithmic ? {showMinLabel: least === 0, showMaxLabel: false} : {});
+straggler.roundLabels = roundLabels;
 
 /// With `columns` of x, then mean, low and high (null: none).
 kinds.line = function(spec, view, palette) {
@@ -133,7 +137,8 @@ kinds.line = function(spec, view, palette) {
   const axisX = valueAxis(palette, x.title, x.unit, logX, more);
   axisX.axisLabel.formatter = nameX;
   if (labels.size && labels.size <= 12) axisX.axisLabel.customValues = Array.from(labels.keys());
-  Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
+  Object.assign(
+      axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'}, roundLabels(logX, Boolean(spec.marks) && !labels.size, ends[0]));
   const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
     height: 380,
@@ -305,7 +310,7 @@ kinds.bars = function(spec, view, palette) {
     legend: [],
     canLogX,
     logX,
-    zoom: [],
+    zoom: ['x'],
     stops: rows.length,
     stop: (k) => ({series: 0, index: k, text: names[k] + ': ' + rows[k].text}),
     link: (event) => rows[event.dataIndex] && rows[event.dataIndex].link,
@@ -327,6 +332,7 @@ function sideways(rows, palette) {
   return {
     type: 'custom',
     silent: true,
+    clip: true,
     data: some,
     encode: {x: [0, 2], y: 1},
     z: 3,
@@ -364,7 +370,7 @@ kinds.stack = function(spec, view, palette) {
   return {
     height: 62 + Math.max(22, Math.min(30, 900 / names.length)) * names.length,
     legend: spec.parts.map((part) => ({name: part.name, look: part.look})),
-    zoom: [],
+    zoom: ['x'],
     modes: spec.unit === 'share' ? null : ['time', 'share'],
     stops: names.length,
     stop: (k) =>

@@ -1,5 +1,5 @@
-// The cases of workload.hpp as SimGrid (S4U) simulates them; built and run by tools/bench/against_simgrid, which see for the options of
-// SimGrid. Prints what Meter does.
+// The cases of workload.hpp as SimGrid (S4U) simulates them. tools/bench/against_simgrid builds and runs it, and documents the options
+// of SimGrid. Prints what Meter prints.
 //
 //   simgrid_bench parameter_server|ring|fat_tree [key=value ...] [--cfg=... of SimGrid]
 //
@@ -25,7 +25,7 @@ void count(std::uint64_t messages) {
   if (!meter.count(messages)) return;
   meter.print(sg4::Engine::get_clock());
   std::fflush(stdout);
-  std::_Exit(0);  // the actors would go on for ever
+  std::_Exit(0);  // the actors would go on forever
 }
 
 /// A switch that never limits, and an up-link and a down-link for every rank.

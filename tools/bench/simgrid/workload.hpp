@@ -106,7 +106,7 @@ inline std::vector<std::vector<Flow>> permutation_traffic(const Case& of) {
   return flows;
 }
 
-/// What stands behind `at`; not a number, or none there: -1, which no option takes.
+/// The number that begins at `at`, or -1, which no option takes, if none does.
 inline double number_behind(const std::string& text, std::size_t at) {
   if (at == std::string::npos) return -1;
   char* end = nullptr;

@@ -1,5 +1,5 @@
 // The blueprint's part that compresses: what a message does to gradients and weights, and whose.
-#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/training_blueprint.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 
@@ -7,7 +7,7 @@ namespace straggler {
 
 namespace {
 
-/// What a scheme needs where messages are compressed, it has there and only there.
+/// Parameters that a scheme needs with compression are required with it and refused without.
 void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool compresses) {
   for (const auto& [name, value] : entry.with_compression) {
     if (scenario.training.scheme.parameters.has(name) == compresses) continue;
@@ -20,12 +20,13 @@ void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool c
 }  // namespace
 
 /// Prices come from one model, and what is learned may be another: where either has a matrix to factor, all messages are of factors.
-void Blueprint::resolve_factors(const Scenario& scenario, const VectorLayout& priced) {
+void TrainingBlueprint::resolve_factors(const Scenario& scenario, const VectorLayout& priced) {
   if (!compressor->factors) return;
   if (priced.tensors.empty())
     throw_error(scenario, "training.compression",
-                compressor->name + " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or take another "
-                                   "compression");
+                compressor->name +
+                    " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or take another "
+                    "compression");
   compression->second_bytes = compressor->second_bytes(compression->scalars, priced);
   bool factors = compression->second_bytes > 0;
   if (model) {
@@ -35,7 +36,7 @@ void Blueprint::resolve_factors(const Scenario& scenario, const VectorLayout& pr
   if (factors) compression->factors = compressor->factors;
 }
 
-void Blueprint::resolve_compression(const Scenario& scenario) {
+void TrainingBlueprint::resolve_compression(const Scenario& scenario) {
   const Kind& kind = scenario.training.compression;
   compressor = &Registry<CompressorEntry>::instance().at(kind.name);
   check_parameters(scenario, *scheme_entry, compressor->rule != nullptr);

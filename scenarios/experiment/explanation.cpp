@@ -1,0 +1,142 @@
+#include "scenarios/experiment/explanation.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "scenarios/experiment/advice.hpp"
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/memory.hpp"
+
+namespace straggler {
+
+namespace {
+
+std::string described_aggregators(const Blueprint& blueprint) {
+  const Rank workers = blueprint.plan.workers, count = blueprint.plan.aggregation.count();
+  const Rank least = workers / count, most = (workers + count - 1) / count;
+  const std::string groups = blueprint.plan.racks == count && count > 1 ? "one a rack"
+                             : most > least ? "groups of " + std::to_string(least) + " and " + std::to_string(most) + " workers"
+                                            : "groups of " + std::to_string(least);
+  return std::to_string(count) + ": " + groups + "; " +
+         (blueprint.aggregators_share ? "each on the host of the first of its workers" : "on hosts of their own");
+}
+
+/// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
+void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
+  const NumberFormat precision = scenario.workload.precision;
+  if (precision == NumberFormat::fp32) return;
+  std::set<std::string> told;
+  for (const WorkerGroup& group : scenario.cluster.workers) {
+    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
+    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
+      continue;
+    const std::string format = precision == NumberFormat::bf16 ? "bf16" : "fp16";
+    warnings.push_back("device " + group.device + " has no " + format +
+                       " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
+                       format + ": {peak: ..., efficiency: ...}, or measured times as a table");
+  }
+}
+
+}  // namespace
+
+Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const PartitionFacts& partition) {
+  Explanation out;
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    const LinkSpec& link = group.link ? *group.link : scenario.cluster.network.link;
+    const ComputeTime::Split time = blueprint.group_times[g]->at(blueprint.plan.batch);
+    Explanation::Group row;
+    row.count = group.count;
+    row.device = group.device;
+    row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
+    row.jitter = device.jitter.name;
+    row.bytes_per_second = link.up;
+    row.latency = link.latency;
+    row.memory = device.memory;
+    if (device.memory) {
+      row.memory_used = device_bytes(blueprint);
+      row.largest_batch = largest_batch(blueprint, *device.memory);
+      row.counts_activations = counts_activations(blueprint);
+    }
+    row.rows = group.rows.size();
+    out.groups.push_back(std::move(row));
+  }
+  out.scheme = scenario.training.scheme.name;
+  out.scheme_summary = blueprint.scheme_entry->summary;
+  out.topology = scenario.cluster.network.topology.name;
+  const Fabric& fabric = *blueprint.fabric;
+  out.facts = fabric.facts();
+  out.hosts = fabric.hosts();
+  out.links = fabric.links();
+  if (fabric.ranks() > 1) {
+    Route route;
+    const Rank to = blueprint.servers > 0 ? blueprint.plan.workers : std::max(blueprint.plan.workers - 1, 1);
+    fabric.route(0, to, route);
+    for (const LinkId id : route.links) {
+      const LinkDescription link = fabric.link(id);
+      out.route_example += (out.route_example.empty() ? link.from : std::string()) + " -> " + link.to;
+    }
+  }
+  if (blueprint.plan.aggregation.count() > 0) out.aggregators = described_aggregators(blueprint);
+  out.data_origin = blueprint.data.origin;
+  out.learns = blueprint.has_data();
+  out.partition = partition;
+  out.classes = blueprint.data.classes;
+  out.collective = blueprint.described_collective(scenario);
+  out.reduced_bytes = blueprint.reduced_bytes;
+  out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
+  out.message_bytes = blueprint.model_bytes;
+  if (blueprint.compression) {
+    out.compression = blueprint.compressor->name;
+    out.compressed_bytes = blueprint.message_bytes_compressed();
+    out.compresses_answers = blueprint.compression->answers;
+    if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
+  }
+  out.train_samples = blueprint.data.train;
+  out.test_samples = blueprint.data.test;
+  out.batch_per_worker = blueprint.plan.batch;
+  if (blueprint.plan.epoch_samples > 0)
+    out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
+  if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
+    out.warnings.push_back("batch_norm.exchange has no effect: the model whose messages are sent has no running statistics");
+  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
+  add_precision_warnings(scenario, out.warnings);
+  if (blueprint.model) out.layers = blueprint.model->cost();
+  if (scenario.workload.cost.model) {
+    out.cost_model = scenario.workload.cost.model->name;
+    out.cost_parameters = blueprint.cost.parameters();
+    out.layers.clear();
+    for (const CostLayer& layer : blueprint.cost.layers)
+      out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
+  }
+  for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
+  out.timing_bytes = timing_bytes(blueprint);
+  if (blueprint.model) out.memory_bytes = math_bytes(blueprint);
+  const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
+  if (scenario.cluster.network.topology.name == "file" &&
+      (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
+                                                    [](const WorkerGroup& group) { return group.link.has_value(); })))
+    out.warnings.push_back("topology file gives the bandwidth and latency of every cable: the links of workers and servers are not used");
+  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
+    out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
+    out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
+  const Parameters& compression = scenario.training.compression.parameters;
+  if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
+    out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");
+  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
+  const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
+  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
+    out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
+                           ": each of their batches is their whole part of the data");
+  const EvaluateSpec& evaluate = scenario.training.evaluate;
+  const bool repeated = evaluate.every_epochs || evaluate.every_updates || evaluate.every_simulated_time;
+  if (!repeated && evaluate.sustain > 1 && (scenario.training.stop.target_accuracy || !evaluate.thresholds.empty()))
+    out.warnings.push_back("evaluate.every is not set, so there is one evaluation, at the end: no target or threshold can hold for " +
+                           std::to_string(evaluate.sustain));
+  for (std::string& sentence : advice(scenario, blueprint)) out.warnings.push_back(std::move(sentence));
+  return out;
+}
+
+}  // namespace straggler

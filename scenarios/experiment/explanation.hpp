@@ -1,0 +1,63 @@
+// What a scenario comes to before it runs: what `straggler check` prints.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/zoo/model.hpp"
+#include "scenarios/experiment/partition_facts.hpp"
+#include "scenarios/schema/scenario.hpp"
+#include "sim/cluster/topology.hpp"
+
+namespace straggler {
+
+struct Blueprint;
+
+/// What an all-reduce by an algorithm takes.
+struct CollectiveTime {
+  std::string name;
+  double seconds = 0;
+  std::string choice;  // of a library: what it takes for this message ("tree, LL128"); else empty
+};
+
+struct Explanation {
+  struct Group {
+    std::int64_t count = 0;
+    std::string device;
+    double batch_seconds = 0;  // mean time of one batch, before jitter
+    std::string jitter;
+    double bytes_per_second = 0, latency = 0;
+    std::optional<double> memory;  // bytes of the device
+    double memory_used = 0, largest_batch = 0;
+    bool counts_activations = true;  // in these two; `workload.cost.bytes` tells of none
+    std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
+  };
+  std::vector<Group> groups;
+  std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
+  std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none is
+  std::string aggregators;           // how many, for whom and where; empty: none
+  std::string compression;           // what a message does to gradients and weights; empty: nothing
+  std::size_t compressed_bytes = 0;  // of a worker's message, beside message_bytes of what is sent whole
+  bool compresses_answers = false;
+  std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
+  std::int64_t batch_per_worker = 0;
+  std::optional<double> updates_per_epoch;  // for schemes with a fixed number
+  std::size_t classes = 0;
+  std::size_t memory_bytes = 0;  // of this machine, for a run with math: an estimate
+  std::size_t timing_bytes = 0;  // of which timing alone takes these
+  std::vector<LayerCost> layers;
+  std::vector<std::string> warnings;
+  std::string cost_model;  // whose times and bytes count; empty: the model that learns
+  std::size_t cost_parameters = 0;
+  std::vector<std::uint64_t> bucket_bytes;
+  TopologyFacts facts;
+  PartitionFacts partition;
+  bool learns = true;  // false: there is no data
+  std::size_t hosts = 0, links = 0;
+};
+
+/// `partition`: where there is data to learn from.
+Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const PartitionFacts& partition);
+
+}  // namespace straggler

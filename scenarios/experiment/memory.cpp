@@ -1,0 +1,113 @@
+#include "scenarios/experiment/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace straggler {
+
+double fixed_bytes(const TrainingBlueprint& blueprint) {
+  const double number = static_cast<double>(blueprint.number_bytes());
+  const CostTable& cost = blueprint.cost;
+  const double parameters =
+      cost.layers.empty() ? static_cast<double>(blueprint.model_bytes) / number : static_cast<double>(cost.parameters());
+  // Master weights and state stay in fp32; the weights in use are a copy where they are not.
+  const double copy = blueprint.numerics.precision == Precision::fp32 ? 0 : number;
+  const double residual = blueprint.compression && blueprint.compression->error_feedback ? 1 : 0;
+  return parameters * (4 + copy + number + 4 * (static_cast<double>(blueprint.state_vectors()) + residual));
+}
+
+double sample_bytes(const WorkloadBlueprint& blueprint) {
+  return static_cast<double>(blueprint.number_bytes()) / 4 * (blueprint.cost.activation_bytes() + blueprint.cost.input_bytes);
+}
+
+// Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker. Where workers are invited, each round may
+// invite others than the rounds before.
+std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
+  const SchemeEntry& scheme = *blueprint.scheme_entry;
+  const std::optional<std::uint64_t>& updates = blueprint.stop.updates;
+  const auto workers = static_cast<std::size_t>(blueprint.plan.workers);
+  std::size_t active = workers;
+  if (const std::size_t invited = blueprint.plan.invited ? static_cast<std::size_t>(*blueprint.plan.invited) : workers;
+      updates && invited < workers)
+    active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *updates) * invited);
+  const std::size_t known = blueprint.compression && blueprint.compression->differences() ? 1'000 : 0;  // of the weights that others hold
+  return 14'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
+}
+
+std::size_t math_bytes(const TrainingBlueprint& blueprint) {
+  const SchemeEntry& scheme = *blueprint.scheme_entry;
+  const TrainingPlan& plan = blueprint.plan;
+  const DataInfo& data = blueprint.data;
+  const Compression* const compression = blueprint.compression.get();
+  const auto workers = static_cast<std::size_t>(plan.workers);
+  const std::size_t held = scheme.workers_hold == WorkersHold::same_version  ? 0
+                           : scheme.workers_hold == WorkersHold::own_version ? 1
+                                                                             : 1 + blueprint.state_vectors();
+  // Of a worker: what its messages carry; with error feedback what they leave out; weights that it and its receivers hold.
+  const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->of_weights ? 1 : 0);
+  // The latest version, its state, and what an update and an evaluation need for a while.
+  const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
+  const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
+  // The data as floats with a label each, and three orders of the training samples.
+  return timing_bytes(blueprint) + vectors * 4 * blueprint.model->length() + 4 * (data.features + 1) * (data.train + data.test) +
+         12 * data.train + blueprint.model->workspace_bytes(batch);
+}
+
+double device_bytes(const TrainingBlueprint& blueprint) {
+  return fixed_bytes(blueprint) + static_cast<double>(blueprint.plan.minibatch_of(0)) * sample_bytes(blueprint);
+}
+
+double largest_batch(const TrainingBlueprint& blueprint, double memory) {
+  const double left = memory - fixed_bytes(blueprint);
+  if (left < 0) return 0;
+  // Rounding may have pushed the quotient over a whole number.
+  const double batch = std::floor(left / sample_bytes(blueprint));
+  return fixed_bytes(blueprint) + batch * sample_bytes(blueprint) > memory ? batch - 1 : batch;
+}
+
+namespace {
+
+/// "4.2 MB", rounded by `round`, so that what does not fit never looks as if it did.
+std::string in_tenths(double bytes, double (*round)(double)) {
+  constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  double scale = 1;
+  for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
+  return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
+}
+
+}  // namespace
+
+void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) {
+  const double needed = device_bytes(blueprint);
+  const bool in_pieces = blueprint.plan.minibatch > 0;
+  const bool global = scenario.training.batch.global.has_value();
+  for (const auto& [name, device] : scenario.devices) {
+    const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
+                                  [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
+    if (!used || !device.memory || needed <= *device.memory) continue;
+    const double samples = largest_batch(blueprint, *device.memory);
+    std::string remedy = "; not one sample fits: take a device with more memory, or a smaller model";
+    if (samples >= 1) {
+      remedy =
+          "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
+      if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(blueprint.plan.workers));
+    }
+    const std::string counted = counts_activations(blueprint)
+                                    ? "weights, gradient, optimizer state and the activations of a batch"
+                                    : "weights, gradient, optimizer state and the inputs of a batch, without activations, which "
+                                      "workload.cost.bytes does not give";
+    throw_error(scenario,
+                in_pieces ? "training.scheme"
+                : global  ? "training.batch.global"
+                          : "training.batch.per_worker",
+                "training takes " + in_tenths(needed, std::ceil) + " on a device (" + counted + "), and " + name + " has " +
+                    in_tenths(*device.memory, std::floor) + remedy);
+  }
+}
+
+}  // namespace straggler

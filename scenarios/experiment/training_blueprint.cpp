@@ -1,0 +1,170 @@
+#include "scenarios/experiment/training_blueprint.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "scenarios/experiment/at_place.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/even_split.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+TrainingBlueprint::TrainingBlueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes)
+    : WorkloadBlueprint(scenario, kernel_set),
+      what_if(changes),
+      scheme_entry(&Registry<SchemeEntry>::instance().at(scenario.training.scheme.name)) {
+  plan.newest_weights = what_if.newest_weights;
+  plan.endless = !has_data();
+  plan.workers = static_cast<Rank>(scenario.workers());
+  resolve_scheme(scenario);
+  resolve_samples(scenario);
+  resolve_optimizers(scenario);
+  resolve_stop(scenario);
+  resolve_compression(scenario);
+}
+
+/// What only a known number of samples gives a meaning to.
+void TrainingBlueprint::refuse_epochs(const Scenario& scenario) const {
+  const TrainingSpec& training = scenario.training;
+  const auto starts_anew = [&](const WorkerGroup& group) {
+    const auto& loader = scenario.devices.at(group.device).loader;
+    return loader && loader->start > 0;
+  };
+  const std::pair<bool, const char*> in_epochs[] = {
+      {training.stop.epochs.has_value(), "training.stop.epochs"},
+      {training.evaluate.every_epochs.has_value(), "training.evaluate.every.epochs"},
+      {training.schedule.warmup_epochs > 0, "training.schedule.warmup.epochs"},
+      {training.schedule.kind.name != "constant", "training.schedule"},
+      {scenario.workload.serial_per_epoch > 0, "workload.serial_per_epoch"},
+      {training.scheme.parameters.has("local_epochs"), "training.scheme"},
+      {std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), starts_anew), "devices"},
+  };
+  for (const auto& [used, path] : in_epochs)
+    if (used)
+      throw_error(scenario, path,
+                  "counts in epochs, and without data an epoch has no known number of samples; write workload.data: {kind: none, samples: "
+                  "50000}, or avoid epochs");
+}
+
+/// [workers]: samples of a pass without data: the worker's part of an epoch in whole batches.
+std::vector<std::uint64_t> TrainingBlueprint::whole_passes(const Scenario& scenario) const {
+  if (data.train == 0) refuse_epochs(scenario);
+  std::vector<std::uint64_t> out;
+  for (Rank worker = 0; worker < plan.workers; ++worker) {
+    const auto batch = static_cast<double>(plan.batch_of(worker));
+    const double batches = std::round(static_cast<double>(data.train) / static_cast<double>(plan.workers) / batch);
+    out.push_back(static_cast<std::uint64_t>(std::max(batches, 1.0) * batch));
+  }
+  return out;
+}
+
+void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
+  const auto& training = scenario.training;
+  const std::int64_t workers = scenario.workers();
+  if (scheme_entry->only_workers && workers != *scheme_entry->only_workers)
+    throw_error(scenario, "training.scheme",
+                scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
+                    std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
+  if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
+    throw_error(scenario, "training.scheme", why);
+  if (const Parameters& of_scheme = training.scheme.parameters; of_scheme.has("clients") && of_scheme.count("clients") > workers)
+    throw_error(scenario, "training.scheme.clients",
+                "is " + std::to_string(of_scheme.count("clients")) + ", and there are " + std::to_string(workers) +
+                    "; take as many or fewer, or add workers");
+  scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
+  if (training.batch.global) {
+    const auto batches = EvenSplit<std::int64_t>::of(*training.batch.global, workers);
+    plan.batch = batches.least;
+    plan.larger_batches = batches.larger;
+  } else {
+    plan.batch = *training.batch.per_worker;
+  }
+  plan.minibatch = scheme_entry->minibatch(training.scheme.parameters).value_or(0);
+  plan.cell_chunks = scheme_entry->cell_chunks(training.scheme.parameters).value_or(0);
+  plan.versions = scheme_entry->versions(training.scheme.parameters);
+  plan.drop_last = training.batch.drop_last;
+  const bool whole = numerics.precision == Precision::fp32;
+  plan.fuse =
+      scenario.workload.fuse && !(model && model->couples_samples()) && whole;  // each worker's gradient is rounded before it is sent
+  plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
+  plan.seed = scenario.seed;
+  plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
+  plan.selection = scheme_entry->selection(training.scheme.parameters);
+  plan.statistics = numerics.dynamic() || (model && model->statistics() > 0);
+  plan.input_bytes = cost.input_bytes;
+  plan.output_bytes = static_cast<double>(number_bytes() * data.classes);
+}
+
+/// How many samples each worker goes through, and all of them in an epoch.
+void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
+  plan.train_samples = data.train;
+  plan.shared_stream = streams.shared;
+  plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;
+  if (plan.drop_last && !plan.endless) {
+    const auto parts = static_cast<std::uint64_t>(plan.workers);
+    const std::uint64_t smallest =
+        streams.shared ? (data.train + parts - 1) / parts : *std::min_element(streams.sizes.begin(), streams.sizes.end());
+    if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
+      throw_error(scenario, "training.batch.drop_last",
+                  "a worker's part of the data, " + std::to_string(smallest) +
+                      " samples, is less than one batch, so no batch would be left; take a smaller batch or drop_last: false");
+  }
+  plan.epoch_samples = plan.endless ? data.train : 0;
+  if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);
+  // What is dropped belongs to no epoch.
+  for (Rank worker = 0; worker < plan.workers && !plan.shared_stream && !plan.endless; ++worker)
+    plan.epoch_samples += plan.pass_samples(worker);
+}
+
+void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
+  const TrainingSpec& training = scenario.training;
+  const auto& schedule = training.schedule;
+  const double total = training.stop.epochs.value_or(std::numeric_limits<double>::infinity());
+  const Schedule::Shape shape = at_place(scenario, "training.schedule", [&] {
+    return Registry<ScheduleEntry>::instance().at(schedule.kind.name).make(schedule.kind.parameters, total);
+  });
+  optimizer = at_place(scenario, "training.optimizer", [&] {
+    return Registry<OptimizerEntry>::instance()
+        .at(training.optimizer.name)
+        .make(training.optimizer.parameters, Schedule(shape, schedule.scale_with_workers, schedule.warmup_epochs));
+  });
+  plan.optimizer = optimizer.get();
+  if (const std::optional<OptimizerChoice> outer = scheme_entry->outer_optimizer(training.scheme.parameters)) {
+    const OptimizerEntry& entry = Registry<OptimizerEntry>::instance().at(outer->kind);
+    const auto constant = [](double) { return 1.0; };
+    outer_optimizer = at_place(scenario, "training.scheme", [&] {
+      return entry.make(complete(entry.parameters, outer->parameters), Schedule(constant, Schedule::Scaling::none, 0));
+    });
+    plan.outer_optimizer = outer_optimizer.get();
+  }
+}
+
+void TrainingBlueprint::resolve_stop(const Scenario& scenario) {
+  const TrainingSpec& training = scenario.training;
+  stop.epochs = training.stop.epochs;
+  stop.target_accuracy = training.stop.target_accuracy;
+  stop.at_target = training.stop.on_target == StopSpec::OnTarget::stop;
+  if (training.stop.updates) stop.updates = static_cast<std::uint64_t>(*training.stop.updates);
+  if (training.stop.simulated_time) stop.simulated_time = Time::from_seconds(*training.stop.simulated_time);
+  const EvaluateSpec& evaluate = training.evaluate;
+  evaluation.every_epochs = evaluate.every_epochs;
+  if (evaluate.every_updates) evaluation.every_updates = static_cast<std::uint64_t>(*evaluate.every_updates);
+  if (evaluate.every_simulated_time) evaluation.every_time = Time::from_seconds(*evaluate.every_simulated_time);
+  evaluation.thresholds = evaluate.thresholds;
+  evaluation.sustain = evaluate.sustain;
+  evaluation.set = evaluate.split == EvaluateSpec::Split::validation ? EvaluationSet::validation : EvaluationSet::test;
+}
+
+std::size_t TrainingBlueprint::state_vectors() const {
+  // Two dry steps tell.
+  Lineage lineage(Math::none, Key{1, 1});
+  std::vector<Handle> state;
+  const Handle initial = lineage.initial();
+  for (int i = 0; i < 2; ++i) plan.optimizer->step(lineage, initial, initial, 0, 1, state);
+  return state.size();
+}
+
+}  // namespace straggler

@@ -1,0 +1,241 @@
+#include "scenarios/experiment/workload_blueprint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/optimizers/optimizer.hpp"
+#include "scenarios/experiment/at_place.hpp"
+#include "scenarios/schema/reader.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+namespace {
+
+Numerics numerics_of(const Scenario& scenario) {
+  const WorkloadSpec& spec = scenario.workload;
+  Numerics numerics;
+  if (spec.precision == NumberFormat::fp16 || spec.precision == NumberFormat::mixed) numerics.precision = Precision::fp16;
+  if (spec.precision == NumberFormat::bf16) numerics.precision = Precision::bf16;
+  numerics.loss_scale = static_cast<float>(spec.loss_scale);
+  numerics.growth_every = static_cast<std::uint32_t>(spec.growth_every);
+  const auto registers_of = [](const std::string& kind) { return Registry<OptimizerEntry>::instance().at(kind).registers; };
+  numerics.optimizer_registers = registers_of(scenario.training.optimizer.name);
+  const Kind& scheme = scenario.training.scheme;
+  if (const auto outer = Registry<SchemeEntry>::instance().at(scheme.name).outer_optimizer(scheme.parameters))
+    numerics.optimizer_registers = std::max(numerics.optimizer_registers, registers_of(outer->kind));
+  return numerics;
+}
+
+Hasher& add(Hasher& hasher, const Kind& kind) {
+  hasher.add(kind.name);
+  for (const auto& [name, value] : kind.parameters.all()) add(hasher.add(name), value);
+  return hasher;
+}
+
+/// Far beyond any model: products with bytes and copies still fit into 64 bits.
+constexpr double most_parameters = 1e13;
+
+/// Counted from the shapes, since a product of widths may not fit into 64 bits.
+void check_size(const Model& model) {
+  double parameters = 0;
+  for (const TensorInfo& tensor : model.tensors()) {
+    double size = 1;
+    for (const std::size_t width : tensor.shape) size *= static_cast<double>(width);
+    parameters += size;
+  }
+  if (!(parameters <= most_parameters))
+    throw std::invalid_argument(fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters, most_parameters));
+}
+
+/// Says where in the scenario the data was named whose files are wrong.
+template <class Read>
+auto with_data_place(const Scenario& scenario, const Read& read) {
+  try {
+    return read();
+  } catch (const DataError& wrong) {
+    throw_error(scenario, scenario.workload.data.parameters.has("path") ? "workload.data.path" : "workload.data", wrong.what());
+  }
+}
+
+bool holds_out_validation(const Scenario& scenario) { return scenario.training.evaluate.split == EvaluateSpec::Split::validation; }
+
+}  // namespace
+
+WorkloadBlueprint::WorkloadBlueprint(const Scenario& scenario, const std::string& kernel_set)
+    : data_entry(&Registry<DataEntry>::instance().at(scenario.workload.data.name)),
+      partition_entry(&Registry<PartitionEntry>::instance().at(scenario.workload.partition.name)),
+      kernels(&select_kernels(kernel_set)),
+      base(scenario.file.parent_path()),
+      numerics(numerics_of(scenario)) {
+  resolve_data(scenario);
+  resolve_model(scenario);
+  resolve_cost(scenario);
+  resolve_streams(scenario);
+}
+
+Dataset WorkloadBlueprint::load_data(const Scenario& scenario, unsigned threads) const {
+  Dataset loaded =
+      with_data_place(scenario, [&] { return data_entry->load(scenario.workload.data.parameters, base, scenario.seed, threads); });
+  if (holds_out_validation(scenario)) hold_out_validation(loaded, validation_share, scenario.seed);
+  loaded.augment = augment;
+  return loaded;
+}
+
+std::vector<std::filesystem::path> WorkloadBlueprint::data_files(const Scenario& scenario) const {
+  if (!data_entry->files) return {};
+  return with_data_place(scenario, [&] { return data_entry->files(scenario.workload.data.parameters, base); });
+}
+
+Key WorkloadBlueprint::data_content(const Scenario& scenario) const {
+  const Key content =
+      with_data_place(scenario, [&] { return content_of(*data_entry, scenario.workload.data.parameters, base, scenario.seed); });
+  if (!holds_out_validation(scenario)) return content;
+  return Hasher().add(content).add("validation").add(validation_share).add(scenario.seed).key();
+}
+
+void WorkloadBlueprint::resolve_data(const Scenario& scenario) {
+  data = with_data_place(scenario, [&] {
+    const Parameters& parameters = scenario.workload.data.parameters;
+    return data_entry->inspect_seeded ? data_entry->inspect_seeded(parameters, base, scenario.seed) : data_entry->inspect(parameters, base);
+  });
+  if (holds_out_validation(scenario) && has_data())
+    data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
+  check_against_data(scenario, data);
+  augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
+  at_place(scenario, "workload.data.augment", [&] {
+    check_augmentation(augment, data.shape);
+    return 0;
+  });
+}
+
+/// A model of these data. Throws std::invalid_argument if its sizes overflow.
+std::unique_ptr<Model> WorkloadBlueprint::make_model(const Kind& kind) const {
+  auto made = Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
+  check_size(*made);
+  return made;
+}
+
+/// The model that learns, if there are samples to learn from.
+void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
+  if (!has_data()) return;
+  model = at_place(scenario, "workload.model", [&] {
+    const ModelEntry& entry = Registry<ModelEntry>::instance().at(scenario.workload.model.name);
+    if (data.vocabulary && !entry.words)
+      throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
+                                  " has; take model skipgram, or other data");
+    return make_model(scenario.workload.model);
+  });
+  if (scenario.workload.weights.empty()) return;
+  try {
+    start = read_model_weights(scenario.workload.weights, *model, scenario.seed);
+  } catch (const DataError& wrong) {
+    throw_error(scenario, "workload.model.weights", wrong.what());
+  }
+  if (!start.absent.empty())
+    start_note = fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
+                             scenario.workload.weights, start.absent.size(), start.absent.front());
+}
+
+void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
+  const CostSpec& spec = scenario.workload.cost;
+  if (spec.bytes) {
+    model_bytes = static_cast<std::uint64_t>(*spec.bytes);
+    cost.input_bytes = 4 * static_cast<double>(data.features);
+    return;
+  }
+  at_place(scenario, spec.model ? "workload.cost.model" : "workload.model", [&] {
+    const CostModelEntry* const known = spec.model ? Registry<CostModelEntry>::instance().find(spec.model->name) : nullptr;
+    if (known) {
+      cost = known->make(spec.model->parameters);
+    } else {
+      const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
+      const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
+      if (!has_data())
+        throw std::invalid_argument("the cost of " + entry.name +
+                                    " follows from the shape of its samples, and there is no data; name data, " +
+                                    "or a model with a list of layers, such as resnet50_imagenet");
+      cost = cost_table(*make_model(kind));
+      cost.input_bytes = 4 * static_cast<double>(data.features);
+    }
+    return 0;
+  });
+  model_bytes = number_bytes() * cost.parameters();
+  if (scenario.workload.exchange_statistics) statistics_bytes = 4 * cost.statistics;
+}
+
+PartitionRequest WorkloadBlueprint::partition_request(const Scenario& scenario) const {
+  PartitionRequest request;
+  request.seed = scenario.seed;
+  request.workers = static_cast<std::size_t>(scenario.workers());
+  request.samples = data.train;
+  request.classes = data.classes;
+  request.reshuffle = scenario.workload.reshuffle;
+  return request;
+}
+
+void WorkloadBlueprint::resolve_streams(const Scenario& scenario) {
+  if (!has_data()) return;
+  streams = at_place(scenario, "workload.data.partition",
+                     [&] { return partition_entry->sizes(scenario.workload.partition.parameters, partition_request(scenario)); });
+}
+
+template <class Part>
+void WorkloadBlueprint::for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const {
+  const WorkloadSpec& spec = scenario.workload;
+  part("seed", [&](Hasher& to) { to.add("straggler root").add(scenario.seed); });
+  part("kernel set", [&](Hasher& to) { to.add(kernels->name); });
+  part("workload.data", [&](Hasher& to) {
+    if (content)
+      to.add(*content);
+    else
+      add(to, spec.data);
+  });
+  part("workload.data.partition", [&](Hasher& to) {
+    if (streams.content != Key{})
+      to.add(spec.partition.name).add(streams.content);
+    else
+      add(to, spec.partition);
+  });
+  part("number of workers", [&](Hasher& to) { to.add(static_cast<std::uint64_t>(scenario.workers())); });
+  part("workload.data.reshuffle", [&](Hasher& to) { to.add(std::uint64_t{spec.reshuffle}); });
+  part("workload.data.augment", [&](Hasher& to) {
+    if (augment.any()) to.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
+  });
+  // Nothing of these in fp32, so that keys stay what they were.
+  const bool narrow = numerics.precision != Precision::fp32;
+  part("workload.precision", [&](Hasher& to) {
+    if (narrow) to.add(precision_choice.name_of(spec.precision));
+  });
+  part("workload.loss_scale", [&](Hasher& to) {
+    if (narrow) to.add(spec.loss_scale).add(std::uint64_t{numerics.growth_every});
+  });
+  part("workload.batch_norm.exchange", [&](Hasher& to) {
+    if (model && model->statistics() > 0) to.add("batch_norm").add(std::uint64_t{spec.exchange_statistics});
+  });
+  part("workload.model.weights", [&](Hasher& to) {
+    if (!start.values.empty()) to.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
+  });
+  part("workload.model", [&](Hasher& to) { add(to, spec.model); });
+}
+
+Key WorkloadBlueprint::root_key(const Scenario& scenario, const std::optional<Key>& content) const {
+  Hasher hasher;
+  for_root(scenario, content, [&](const char* /*place*/, const auto& add_part) { add_part(hasher); });
+  return hasher.key();
+}
+
+std::vector<RootPart> WorkloadBlueprint::root_parts(const Scenario& scenario, const std::optional<Key>& content) const {
+  std::vector<RootPart> parts;
+  for_root(scenario, content, [&](const char* place, const auto& add_part) {
+    Hasher hasher;
+    add_part(hasher);
+    parts.push_back({place, hasher.key()});
+  });
+  return parts;
+}
+
+}  // namespace straggler

@@ -1,0 +1,82 @@
+// What a run computes, resolved: data, partition, model, number format, and what the model costs. All that the names of values follow from
+// (root_key). No data is read yet.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+#include "models/data/partition.hpp"
+#include "models/executor/numerics.hpp"
+#include "models/safetensors/model_weights.hpp"
+#include "models/zoo/cost_model.hpp"
+#include "models/zoo/model.hpp"
+#include "scenarios/schema/scenario.hpp"
+
+namespace straggler {
+
+/// A part of the root key, and what a user calls it.
+struct RootPart {
+  const char* place = nullptr;
+  Key key;
+  bool operator==(const RootPart& other) const { return place == std::string_view(other.place) && key == other.key; }
+};
+
+struct WorkloadBlueprint {
+  const DataEntry* data_entry = nullptr;
+  const PartitionEntry* partition_entry = nullptr;
+  const Kernels* kernels = nullptr;
+  std::filesystem::path base;  // where relative paths start
+
+  DataInfo data;  // the training size without what is held out
+  Augmentation augment;
+  StreamSizes streams;
+  Numerics numerics;
+  std::unique_ptr<Model> model;        // null: there is no data, so that nothing learns
+  ModelWeights start;                  // from workload.model.weights; empty: from the seed
+  std::string start_note;              // a sentence for the user; empty: all was there
+  CostTable cost;                      // of what is priced: the model, or another one; no layers if just bytes are
+  std::uint64_t model_bytes = 0;       // on the wire
+  std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
+
+  /// Throws ScenarioErrors, DataError or std::invalid_argument.
+  WorkloadBlueprint(const Scenario& scenario, const std::string& kernel_set);
+
+  /// False: timing alone.
+  bool has_data() const { return data_entry->name != no_data; }
+  /// Bytes of a number that is computed with or sent.
+  std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
+  /// Parameters of what is priced.
+  std::uint64_t priced_parameters() const { return model_bytes / number_bytes(); }
+  /// The data with its validation split, if one is held out; read on at most this many threads. Throws ScenarioErrors where its files are
+  /// wrong.
+  Dataset load_data(const Scenario& scenario, unsigned threads) const;
+  /// Those that load_data reads; empty: none. Throws ScenarioErrors if one is missing.
+  std::vector<std::filesystem::path> data_files(const Scenario& scenario) const;
+  /// Names what load_data gives, without loading it.
+  Key data_content(const Scenario& scenario) const;
+  PartitionRequest partition_request(const Scenario& scenario) const;
+  /// Root of all keys: data (its content if known), partition, model, seed, kernel set.
+  Key root_key(const Scenario& scenario, const std::optional<Key>& content) const;
+  /// The same, part by part: two root keys are equal where all of their parts are.
+  std::vector<RootPart> root_parts(const Scenario& scenario, const std::optional<Key>& content) const;
+
+ private:
+  /// Calls part(place, add) for each part of the root key in order, where add(hasher) hashes it.
+  template <class Part>
+  void for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const;
+  void resolve_data(const Scenario& scenario);
+  std::unique_ptr<Model> make_model(const Kind& kind) const;
+  void resolve_model(const Scenario& scenario);
+  void resolve_cost(const Scenario& scenario);
+  void resolve_streams(const Scenario& scenario);
+};
+
+/// Share of the training samples that `evaluate.split: validation` holds out.
+inline constexpr double validation_share = 0.1;
+
+}  // namespace straggler

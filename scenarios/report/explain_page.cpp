@@ -1,0 +1,130 @@
+#include "scenarios/report/explain_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/report/charts.hpp"
+#include "scenarios/report/figure.hpp"
+#include "scenarios/report/page.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/xml_text.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t most_rows = 64;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string slowdown_text(double slowdown) { return fmt::format("{:.3f}", slowdown); }
+
+/// What each cause costs that is there and has an answer.
+std::vector<Figure> costs(const Explained& explained) {
+  BarChart chart;
+  chart.label = "What each cause costs";
+  chart.title = explained.by_target ? "seconds to the target that its removal saves" : "seconds that its removal saves";
+  chart.text = readable_seconds;
+  for (const CauseRow* const row : ranked_causes(explained))
+    if (*row->seconds_saved > 0)
+      chart.rows.push_back({label_of(row->cause),
+                            0,
+                            false,
+                            *row->seconds_saved,
+                            0,
+                            fmt::format("{}, {}", readable_seconds(*row->seconds_saved), percent(*row->share)),
+                            {}});
+  if (chart.rows.empty()) return {};
+  return {figure_of(chart.label, "Causes overlap: one hides another, so shares do not add up.", chart)};
+}
+
+/// Workers by updates where workers share steps, else workers alone.
+std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
+  std::vector<Figure> figures;
+  if (!slowdowns.note.empty() || slowdowns.workers.empty()) return figures;
+  const std::string some = slowdowns.some ? " Of the workers, those are shown that compute longest." : "";
+  IntervalChart ranked;
+  ranked.label = "Slowdown by kind of work and by worker";
+  ranked.title = "times as long as with even workers";
+  ranked.text = readable_number;
+  ranked.reference = 1;
+  ranked.from_zero = false;
+  const auto row = [](const std::string& name, double slowdown, std::optional<std::size_t> look) {
+    return IntervalRow{name, slowdown_text(slowdown), look, false, false, slowdown, slowdown, slowdown};
+  };
+  IntervalGroup kinds{"All workers", {row("every kind of work (S)", slowdowns.all(), 7)}}, workers{"One worker alone (S_w)", {}};
+  for (const Slowdowns::Kind& kind : slowdowns.kinds)
+    kinds.rows.push_back(row(fmt::format("{} (S_t)", name_of(kind.kind)), kind.slowdown, 7));
+  for (const Slowdowns::Worker* const worker : slowdowns.ranked())
+    if (workers.rows.size() < most_rows) workers.rows.push_back(row(worker->name, worker->slowdown, 0));
+  ranked.groups = {kinds, workers};
+  if (!slowdowns.by_step.empty()) {
+    HeatChart chart;
+    chart.label = "Who slows whom down, and when";
+    chart.x_title = slowdowns.column_steps > 1 ? fmt::format("updates, {} a column", slowdowns.column_steps) : "update";
+    chart.y_title = "worker";
+    chart.title = "slowdown";
+    chart.text = readable_number;
+    chart.least = 1;
+    for (std::size_t i = 0; i < slowdowns.by_step.size(); ++i) chart.x_labels.push_back(std::to_string(i * slowdowns.column_steps + 1));
+    chart.y_labels.emplace_back("all workers");
+    chart.values.push_back(slowdowns.by_step);
+    for (const Slowdowns::Worker& worker : slowdowns.workers) {
+      chart.y_labels.push_back(worker.name);
+      chart.values.push_back(worker.by_step);
+    }
+    figures.push_back(figure_of(chart.label,
+                                "How many times as long an update takes as with even workers, if this worker alone is as uneven as it is "
+                                "(S_w of Lin et al. 2025, update by update)." +
+                                    some,
+                                chart));
+    figures.back().full = true;
+  }
+  figures.push_back(figure_of(
+      ranked.label, "Even workers take the mean time of all batches, and have the median worker's loader and link." + some, ranked));
+  return figures;
+}
+
+std::string seconds_cell(const std::optional<double>& seconds) { return seconds ? readable_seconds(*seconds) : "-"; }
+
+std::string cause_rows(const Explained& explained) {
+  std::vector<std::vector<std::string>> rows;
+  for (const CauseRow& row : explained.rows) {
+    const bool answer = row.figures.has_value();
+    rows.push_back({label_of(row.cause), row.note, answer ? readable_seconds(row.figures->simulated_seconds) : "-",
+                    answer ? readable_number(row.figures->samples_per_second) : "-",
+                    answer ? seconds_cell(row.figures->time_to_target) : "-", seconds_cell(row.seconds_saved),
+                    row.share ? percent(*row.share) : "-"});
+  }
+  return html_table({"removed", "note", "takes", "samples/s", "to target", "saves", "share"}, rows, 2, rows.size());
+}
+
+std::string change_rows(const Explained& explained) {
+  std::vector<std::vector<std::string>> rows;
+  for (const ChangeRow& row : explained.changes)
+    rows.push_back({row.change, row.note, row.figures ? readable_number(row.figures->samples_per_second) : "-",
+                    row.rate_change ? fmt::format("{:+.1f} %", 100 * *row.rate_change) : "-"});
+  return html_table({"change", "note", "samples/s", "rate"}, rows, 2, rows.size());
+}
+
+}  // namespace
+
+std::string explain_page(const Explained& explained) {
+  std::vector<std::string> words = explain_words(explained);
+  std::string body = fmt::format("<h1>Why {} takes as long as it does</h1>\n", xml_text(explained.name));
+  body += html_paragraph(words.front(), "answer");
+  words.erase(words.begin());
+  body += html_list(words);
+  body += html_paragraph(fmt::format("Scheme {}. {}", explained.scheme, explained.work), "dim");
+  body += html_of(costs(explained));
+  if (!explained.slowdown_words.empty()) {
+    body += "<h2>Uneven workers</h2>\n" + html_list(explained.slowdown_words) + html_of(slowdown_figures(explained.slowdowns));
+  }
+  body += "<h2>One cause removed at a time</h2>\n" + cause_rows(explained);
+  body += "<h2>Small changes</h2>\n" + change_rows(explained);
+  std::vector<std::string> files{"explain.csv", "elasticities.csv"};
+  if (explained.slowdowns.note.empty()) files.insert(files.end(), {"slowdowns.csv", "step_slowdowns.csv"});
+  if (!explained.warnings.empty()) body += html_list(explained.warnings, "dim");
+  return html_page("Why " + explained.name + " takes as long", body + html_tables(files, ""));
+}
+
+}  // namespace straggler

@@ -1,0 +1,36 @@
+// Workers on a bowl, for schemes whose weights can be followed by hand.
+#pragma once
+#include <string>
+
+namespace straggler::test {
+
+inline constexpr double bowl_start = 8, step_rate = 0.25;
+
+/// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
+/// over its whole part, and takes 1 s. Messages take no time. `scheme`: in braces.
+inline std::string bowl_scenario(int workers, const std::string& scheme, int updates, bool server = false) {
+  return R"(straggler: 1
+name: bowl
+seed: 3
+devices:
+  node: {compute: {affine: {overhead: 1s}}}
+cluster:
+  workers: [{count: )" +
+         std::to_string(workers) + ", device: node}]\n" + (server ? "  servers: {count: 1}\n" : "") +
+         R"(  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
+workload:
+  model: {kind: quadratic, condition: 1, start: )" +
+         std::to_string(bowl_start) + R"(}
+  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
+         std::to_string(5 * workers) + R"(, test_samples: 10}
+training:
+  scheme: )" +
+         scheme + R"(
+  batch: {per_worker: 5}
+  optimizer: {kind: sgd, learning_rate: )" +
+         std::to_string(step_rate) + R"(}
+  stop: {updates: )" +
+         std::to_string(updates) + "}\n";
+}
+
+}  // namespace straggler::test
