@@ -39,7 +39,9 @@ auto with_payload(const NodeObject& node, py::handle what, const Act& act) {
   if (type.is(payload_types().weights)) return act(value_in(node, what.cast<const WeightsObject&>()));
   if (type.is(payload_types().token)) return act(what.cast<const TokenObject&>().token);
   if (type.is(payload_types().samples)) return act(what.cast<const SamplesObject&>().samples());
-  throw py::type_error("a message carries Weights, a Gradient, a Token or Samples, not " + std::string(py::str(type.attr("__name__"))));
+  const char* const remedy = py::isinstance<OperationObject>(what) ? "; write `yield` before the call that made it" : "";
+  throw py::type_error("a message carries Weights, a Gradient, a Token or Samples, not " + std::string(py::str(type.attr("__name__"))) +
+                       remedy);
 }
 
 /// act(Chosen<T>()) for the class of payload that Python names.

@@ -171,6 +171,11 @@ void define_computing(py::class_<NodeObject>& node) {
       "step",
       [](NodeObject& self, const WeightsObject& weights, const GradientObject& gradient, const py::object& optimizer) {
         Node& mine = self.node();
+        if (self.scope().steps_for_nothing() &&
+            PyErr_WarnEx(PyExc_RuntimeWarning,
+                         "10,000 steps and no update: a run counts updates by `weights = yield node.publish(weights)`, and stops by them",
+                         1))
+          throw py::error_already_set();
         if (optimizer.is_none()) return operation(self, mine.step(value_in(self, weights), value_in(self, gradient)), false);
         const std::shared_ptr<Optimizer>& own = value_in(self, optimizer.cast<const OptimizerObject&>());
         return operation(self, mine.step(*own, value_in(self, weights), value_in(self, gradient)), false);
@@ -226,7 +231,10 @@ void define_computing(py::class_<NodeObject>& node) {
       py::arg("weights"), "Passes over the training set, as schedules count them.");
   node.def(
       "publish",
-      [](NodeObject& self, const WeightsObject& weights) { return operation(self, self.node().publish(value_in(self, weights)), false); },
+      [](NodeObject& self, const WeightsObject& weights) {
+        self.scope().published();
+        return operation(self, self.node().publish(value_in(self, weights)), false);
+      },
       py::arg("weights"), "Counts one update and returns the weights as the new version. At the stop it never returns.");
 }
 

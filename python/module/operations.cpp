@@ -3,8 +3,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "python/module/push_weights.hpp"
-
 namespace straggler::python {
 
 namespace {

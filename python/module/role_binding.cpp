@@ -7,7 +7,6 @@
 #include <string>
 
 #include "python/module/node_binding.hpp"
-#include "python/module/push_weights.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler::python {

@@ -81,6 +81,9 @@ class Scope {
     if (!left_.empty()) left_.clear();
   }
   void leave(Remains what) { left_.push_back(std::move(what)); }
+  /// True once: so many steps and nothing published, as if the scheme's author did not know that only updates end a run.
+  bool steps_for_nothing() { return ++unpublished_steps_ == 10'000; }
+  void published() { unpublished_steps_ = 10'000; }
 
  private:
   friend class HeldBase;
@@ -89,6 +92,7 @@ class Scope {
   Rank ranks_;
   Linked objects_;  // head
   std::vector<Remains> left_;
+  std::uint64_t unpublished_steps_ = 0;  // of a scheme that has published nothing
 };
 
 template <class T>

@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from . import _straggler, _tables
 from ._errors import ResultsError
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, flow, sets, source, text_or_path
+from ._source import ScenarioLike, Settings, count, flow, sets, source, text_or_path
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -101,7 +101,8 @@ def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, se
     jobs: points at a time; 0 is all cores.  out: a folder, new or empty, for the tables and the page.
     progress: True, or a function of (points finished, points, running, failed)."""
     folder = _free(out)
-    how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only}
+    how = {"jobs": count("jobs", jobs), "threads": count("threads", threads), "kernels": kernels, "sets": sets(set),
+           "timing_only": timing_only}
     with _file(sweep, "sweep") as file, Teller(progress, _words) as tell:
         return Sweep(_straggler.sweep(file, how, tell), folder)
 
@@ -125,9 +126,11 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
     tune: learning_rate, momentum, weight_decay or "PATH={from: A, to: B, scale: log}", tuned alike on held-out samples, `budget` settings
     each.  seeds: runs of each entrant, 2 to 50.  out: a folder, new or empty, for the tables and the page."""
     folder = _free(out)
-    how = {"jobs": jobs, "threads": threads, "kernels": kernels, "sets": sets(set), "timing_only": timing_only, "seeds": seeds,
-           "paired": paired, "schemes": _entrants(schemes), "tune": [tune] if isinstance(tune, str) else [*tune], "budget": budget,
-           "tuning_seeds": tuning_seeds, "entrants": [f"{label}: {flow(changes)}" for label, changes in (entrants or {}).items()]}
+    how = {"jobs": count("jobs", jobs), "threads": count("threads", threads), "kernels": kernels, "sets": sets(set),
+           "timing_only": timing_only, "seeds": count("seeds", seeds), "paired": paired, "schemes": _entrants(schemes),
+           "tune": [tune] if isinstance(tune, str) else [*tune], "budget": count("budget", budget, 1),
+           "tuning_seeds": count("tuning_seeds", tuning_seeds, 1),
+           "entrants": [f"{label}: {flow(changes)}" for label, changes in (entrants or {}).items()]}
     with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
         return Race(_straggler.race(file, how, tell), folder)
 
@@ -167,7 +170,7 @@ def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = 
 
     progress: True, or a function of (number of the run, runs)."""
     with Teller(progress, lambda run, runs: (run / max(runs, 1), f"run {run} of {runs}")) as tell:
-        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": threads}, tell))
+        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": count("threads", threads)}, tell))
 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",

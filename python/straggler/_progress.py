@@ -44,6 +44,8 @@ class Teller:
     """Tells what `progress` asks for: nobody (False), the user (True), or a function."""
 
     def __init__(self, progress: Progress, words: Words):
+        if not callable(progress) and not isinstance(progress, bool):
+            raise TypeError(f"progress is {progress!r}; write True, False or a function")
         self._shown: Any = None
         self.function: Optional[Callable[..., None]] = progress if callable(progress) else None  #: for the extension; None: nobody is told
         if progress is True:

@@ -11,7 +11,7 @@ import numpy
 
 from . import _straggler, _tables
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, source
+from ._source import ScenarioLike, Settings, count, source
 
 def _words(seconds: float, epochs: float, updates: int, fraction: float, accuracy: Optional[float]) -> Tuple[float, str]:
     done = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
@@ -108,7 +108,7 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
         owns, folder = None, os.fspath(out)
     if isinstance(replay, Run):
         replay = replay.folder
-    how = {"out": folder, "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace,
+    how = {"out": folder, "page": out is not None, "force": force, "threads": count("threads", threads), "kernels": kernels, "trace": trace,
            "replay": None if replay is None else os.fspath(replay), "checkpoint_every": checkpoint_every, "resume": bool(resume)}
     try:
         with Teller(progress, _words) as tell:

@@ -68,8 +68,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
            parameters: Optional[Dict[str, Any]] = None, summary: str = "", reference: str = "", rule: str = "", waits: str = "",
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
            sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, reduces: bool = False,
-           on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None, aggregators: Any = None,
-           cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
+           on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None,
+           aggregators: Any = None, cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
            updates_per_epoch: Union[None, str, Callable[..., Optional[float]]] = None, unfit: Any = None,
            workers_hold: str = "own_weights", worker_vectors: int = 0, outer_optimizer: Any = None,
            examples: Sequence[Mapping[str, Any]] = (), with_compression: Optional[Mapping[str, Any]] = None,
@@ -89,7 +89,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     (cluster.workers[i].availability).  selection: how node.draw_clients draws: "chance", "samples" or {"speed": candidates}.
     aggregators: how many processes of the method `aggregator` there are.  one_process: worker 0 drives all (node.load, node.host_work).
     cell_chunks: in how many pieces workers share weights in their host's memory.  minibatch: samples of the pieces of a batch.
-    workers_hold: same_version, own_version or own_weights; worker_vectors: vectors of a worker beside them. Both are for the memory estimate.
+    workers_hold: same_version, own_version or own_weights; worker_vectors: vectors of a worker beside them. The memory estimate reads both.
     only_workers: runs on exactly so many.  unfit: why it cannot run with these, or None.  examples: further sets of parameters to try.
     not_compressible: why messages cannot be compressed.  with_compression: {parameter: example} that are needed then, and refused else.
     answers_hold_own, reduces: as in docs/add-a-scheme.md.  summary, paragraph: else the docstring's first line, and the rest of it.
@@ -134,8 +134,10 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
             "on_failure": list(on_failure), "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,
             "cell_chunks": cell_chunks, "one_process": one_process, "minibatch": minibatch, "only_workers": only_workers,
             "updates_per_epoch": updates_per_epoch, "unfit": unfit, "workers_hold": workers_hold, "worker_vectors": worker_vectors,
-            "outer_optimizer": outer_optimizer, "parameters": specs, "paragraph": paragraph or " ".join(rest.split()) or summary or first_line,
-            "examples": [_texts(each) for each in tried if each], "code": uuid.uuid4().hex, "with_compression": _texts(with_compression or {}),
+            "outer_optimizer": outer_optimizer, "parameters": specs,
+            "paragraph": paragraph or " ".join(rest.split()) or summary or first_line,
+            "examples": [_texts(each) for each in tried if each], "code": uuid.uuid4().hex,
+            "with_compression": _texts(with_compression or {}),
             "not_compressible": not_compressible or ("" if sends_gradients is not None else
             "@straggler.scheme does not say what its workers send; write sends_gradients=True or False")}, cls)
         return cls

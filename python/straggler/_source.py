@@ -68,6 +68,15 @@ def sets(given: Settings) -> List[str]:
     return [str(each) for each in given]
 
 
+def count(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+    """The whole number. Raises TypeError or ValueError with what would be right."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}; write a whole number")
+    if not least <= int(value) <= most:
+        raise ValueError(f"{name} is {value}; write a whole number from {least} to {most}")
+    return int(value)
+
+
 def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, str]:
     """{"path": …}, or {"text": …, "name": …}."""
     if isinstance(scenario, Mapping):
@@ -79,4 +88,5 @@ def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, st
 
 def source(scenario: ScenarioLike, set: Settings, seed: Optional[int], timing_only: bool) -> Dict[str, Any]:
     """The form that the extension takes."""
-    return {**text_or_path(scenario), "sets": sets(set), "seed": seed, "timing_only": bool(timing_only)}
+    return {**text_or_path(scenario), "sets": sets(set), "seed": None if seed is None else count("seed", seed, most=2**64 - 1),
+            "timing_only": bool(timing_only)}
