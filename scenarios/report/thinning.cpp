@@ -8,7 +8,7 @@ namespace straggler {
 std::string thinning_words(std::size_t points, std::size_t drawn, const std::string& where) {
   if (drawn >= points) return {};
   return fmt::format("{} of {} evaluations are drawn, including the lowest and the highest of each interval; {} has all.",
-                     readable_count(points), readable_count(drawn), where);
+                     readable_count(drawn), readable_count(points), where);
 }
 
 }  // namespace straggler

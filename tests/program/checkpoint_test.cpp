@@ -125,7 +125,7 @@ TEST_CASE("an interrupted run keeps its checkpoint; what cannot be gone on from 
     CHECK_MESSAGE(done.err.find(why) != std::string::npos, done.err);
     CHECK(std::count(done.err.begin(), done.err.end(), '\n') == 1);
   };
-  refused("straggler run long.yaml --timing-only --resume", "--timing-only computes nothing");
+  refused("straggler run long.yaml --timing-only --resume", "--resume needs the math, which --timing-only leaves out");
   refused("straggler run long.yaml --checkpoint-every 10x", "give a time such as 10min");
   refused("straggler run long.yaml --checkpoint-every 0", "--checkpoint-every is 0");
   refused("straggler run long.yaml --checkpoint-every -5s", "--checkpoint-every");

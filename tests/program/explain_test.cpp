@@ -20,9 +20,9 @@ training:
   CHECK(done.out.find("The bottleneck is ") != std::string::npos);
   CHECK(done.out.find("results in results/small-explain\n") != std::string::npos);
   const auto files = place.files("results/small-explain");
-  CHECK(files.size() == 3);
-  CHECK(files.contains("explain.csv"));
-  CHECK(files.contains("elasticities.csv"));
+  CHECK(files.size() == 6);
+  for (const char* const name : {"explain.csv", "elasticities.csv", "slowdowns.csv", "step_slowdowns.csv", "report.html"})
+    CHECK_MESSAGE(files.contains(name), name);
   const auto json = nlohmann::json::parse(files.at("explain.json"));
   CHECK(json["causes"].size() == 11);
   CHECK(json["causes"][7]["cause"] == "staleness");

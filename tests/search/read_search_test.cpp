@@ -85,7 +85,7 @@ TEST_CASE("errors of a search name their place") {
       "is there beside find, but a file has one search");
   has(wrong("until_ci: {relative: 2%}\n" + find_with("metric: simulated_seconds")), "until_ci: works with axes only");
   has(wrong("timing_only: true\n" + find_with("metric: final_test_loss")), "which needs the math that timing_only leaves out");
-  has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true), "leave --timing-only away");
+  has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true), "needs the math that timing-only leaves out; remove --timing-only");
 }
 
 TEST_CASE("errors of a crossover name their place") {

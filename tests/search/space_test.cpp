@@ -89,7 +89,7 @@ TEST_CASE("errors of a range name their key") {
   CHECK(wrong({"0", "1", true, false}).starts_with("scale: log needs a range above 0"));
   CHECK(wrong({"one", "2", false, false}).starts_with("from: is 'one'"));
   CHECK(wrong({"1ms", "2", false, false}).starts_with("to: has another unit"));
-  CHECK(wrong({"0.5", "2", false, true}).starts_with("from: is not whole"));
+  CHECK(wrong({"0.5", "2", false, true}).starts_with("from: is not a whole number"));
   CHECK(wrong({"1s", "1500ms", false, true}).starts_with("to: is not a whole number of s"));
 }
 

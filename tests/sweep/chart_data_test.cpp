@@ -50,7 +50,7 @@ TEST_CASE("thinned values hold the extremes of every stretch, both ends, and no 
   for (const std::size_t i : {std::size_t{0}, std::size_t{7}, std::size_t{54'321}, std::size_t{99'999}}) CHECK(all.contains(i));
   CHECK(thinned(std::vector<double>{1, 2, 3}, 1'000) == std::vector<std::size_t>{0, 1, 2});
   CHECK(thinning_words(5, 5, "x").empty());
-  CHECK(thinning_words(100'000, 1'000, "curve.csv").find("100,000 evaluations 1,000 are drawn") != std::string::npos);
+  CHECK(thinning_words(100'000, 1'000, "curve.csv").find("1,000 of 100,000 evaluations are drawn") != std::string::npos);
 }
 
 TEST_CASE("a scheme has its colour whatever it stands beside, and no two curves look the same") {

@@ -69,7 +69,7 @@ TEST_CASE("the page names its files, its axes, and what every set of rows scores
     CAPTURE(part);
     return page.find(part) != std::string::npos;
   };
-  CHECK(has(result.claim.file.string() + ": simulated_seconds of " + result.claim.scenario.string()));
+  CHECK(has(result.claim.file.filename().string() + ": simulated_seconds of " + result.claim.scenario.filename().string()));
   CHECK(has("measured, ms"));
   CHECK(has("predicted, ms"));
   CHECK(has("<li>fitted: MAPE "));
