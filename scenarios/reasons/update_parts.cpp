@@ -69,11 +69,11 @@ Explained savings(const Scenario& scenario, const Blueprint& blueprint, double s
     row.absent = !each.absent.empty();
     std::optional<TimedUpdates> runs;
     if (each.cause == Cause::nothing)
-      row.figures = Figures{.simulated_seconds = seconds};
+      row.figures.emplace().simulated_seconds = seconds;
     else if (binds_updates(each.cause) && each.absent.empty() && each.refused.empty())
       runs = timed_updates(each.setting.scenario, each.setting.what_if, most_wall_seconds);
     if (runs && runs->seconds() > 0) {
-      row.figures = Figures{.simulated_seconds = runs->seconds()};
+      row.figures.emplace().simulated_seconds = runs->seconds();
       row.seconds_saved = seconds - runs->seconds();
       row.share = *row.seconds_saved / seconds;
     }

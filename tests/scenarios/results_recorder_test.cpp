@@ -148,7 +148,10 @@ TEST_CASE("a trace has servers, messages from sender to receiver, collectives wi
   RunRecord record;
   record.workers.resize(2);
   record.end = seconds(4);
-  record.curve.push_back({.time = seconds(4), .test_accuracy = 0.5});
+  CurvePoint point;
+  point.time = seconds(4);
+  point.test_accuracy = 0.5;
+  record.curve.push_back(point);
   const ScratchFolder scratch;
   OutFile file(scratch / "trace.json");
   trace.write(file, "demo", &record);
