@@ -1,5 +1,5 @@
 // Makes a plan (onednn_plan.hpp): forward through the layers, the loss, backward. A batch norm is one pass with the sum and the ReLU that
-// follow it. The output of such a pass before a convolution is not kept but recomputed backward: that takes little time and saves the
+// follow it. The output of such a pass before a convolution is not kept but recomputed backward: recomputing costs less than the
 // memory.
 #pragma once
 #include <optional>
